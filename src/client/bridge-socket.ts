@@ -1,10 +1,10 @@
-// Opens a connection to the bridge's socket, once it is certain that the socket is this user's own.
+// Opens a connection to the bridge's socket, once it is certain that the socket is this user's own. Its socket reads to the
+// end what the daemon said before it went.
 
-import type { Socket } from 'node:net';
+import { Socket, type SocketConstructorOpts } from 'node:net';
 import { inspectSocket } from '../local/socket-path.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import type { FrameInput } from '../wire/frame-input.ts';
-import { PatientSocket } from './patient-socket.ts';
 
 /** With an `input` the socket reads frames into that, instead of emitting data. */
 export async function openBridgeSocket(path: string, input?: FrameInput): Promise<Socket> {
@@ -43,4 +43,52 @@ export function notBridge(path: string): BridgeError {
   return new BridgeError('SOCKET_UNUSABLE', `What answers at ${path} is no mcp-bridge`, {
     hint: 'End it, or name another socket with --mcp-bridge-socket or MCP_BRIDGE_SOCKET.',
   });
+}
+
+type Done = (error?: Error | null) => void;
+/** Of writes. With any other failure the other side may be there, and would never end. */
+const GONE: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ECONNRESET']);
+
+type Chunks = { chunk: unknown; encoding: BufferEncoding }[];
+
+/**
+ * Goes on reading after a failed write to a peer that has gone: its last words are still in the kernel, and say more than
+ * the failure. With an input the socket reads frames into that, and emits no data.
+ */
+export class PatientSocket extends Socket {
+  /** What the kernel has taken, and the other side may have read. */
+  takenBytes = 0;
+  readonly input: FrameInput | undefined;
+
+  constructor(input?: FrameInput) {
+    super(input === undefined ? {} : ({ onread: input.reader() } as SocketConstructorOpts));
+    this.input = input;
+  }
+
+  override _write(chunk: unknown, encoding: BufferEncoding, done: Done): void {
+    this.#write(bytesOf(chunk, encoding), (written) => super._write(chunk, encoding, written), done);
+  }
+
+  override _writev(chunks: Chunks, done: Done): void {
+    const bytes = chunks.reduce((sum, { chunk, encoding }) => sum + bytesOf(chunk, encoding), 0);
+    this.#write(bytes, (written) => super._writev?.(chunks, written), done);
+  }
+
+  #write(bytes: number, write: (written: Done) => void, done: Done): void {
+    let isRefused = false;
+    let hasReturned = false;
+    write((error) => {
+      if (!error) return done();
+      // Node tries at once, and only what was taken in part is tried again: so nothing of this one was taken.
+      if (!hasReturned) isRefused = true;
+      if (!GONE.has(systemCode(error)) || this.readableEnded || this.destroyed) return done(error);
+      this.once('end', () => done(error));
+    });
+    hasReturned = true;
+    if (!isRefused) this.takenBytes += bytes;
+  }
+}
+
+function bytesOf(chunk: unknown, encoding: BufferEncoding): number {
+  return typeof chunk === 'string' ? Buffer.byteLength(chunk, encoding) : (chunk as Uint8Array).length;
 }

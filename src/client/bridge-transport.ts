@@ -2,17 +2,21 @@
 // socket and daemon (resuming-connection.ts), and says so by events.
 
 import { EventEmitter } from 'node:events';
+import { checkClientId } from '../protocol/client-id.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
 import { sleep } from '../util/sleep.ts';
 import { eachFrame, joined } from '../wire/frame-pieces.ts';
-import { checkClientId } from './client-id.ts';
-import type { ConnectionOptions } from './connection-options.ts';
-import { checkOptions, type OptionKinds } from './library-options.ts';
+import type { ConnectionEvent, ConnectionOptions, ServedClient } from './connection-options.ts';
+import {
+  checkOptions,
+  checkReconnect,
+  type OptionKinds,
+  type ReconnectOptions,
+  reconnectSettings,
+} from './library-options.ts';
 import { callListener, handMessage } from './listener-call.ts';
-import { checkReconnect, type ReconnectOptions, reconnectSettings } from './reconnect-options.ts';
 import type { ResumingConnection } from './resuming-connection.ts';
-import type { ConnectionEvent, ServedClient } from './served-client.ts';
 
 export interface BridgeOptions {
   /** The socket; else `MCP_BRIDGE_SOCKET`, the config file, or the default. */

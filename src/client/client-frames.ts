@@ -12,8 +12,7 @@ import { replaced, startsWith } from './bytes.ts';
 import type { ClientLedger, WaitingFrame } from './client-ledger.ts';
 import { FrameRun } from './frame-run.ts';
 import { Introduction, introductionLine } from './introduction.ts';
-import { MethodKind, methodKind } from './method-kind.ts';
-import type { OpenRequest } from './open-requests.ts';
+import { MethodKind, methodKind, type OpenRequest } from './open-requests.ts';
 import { errorAnswer, OUTCOME_UNKNOWN, tooLarge } from './own-messages.ts';
 
 export interface ClientFramesOptions {
@@ -40,15 +39,15 @@ const OWN: Buffer = Buffer.from('"bridge/');
 export class ClientFrames {
   /** Whether there is a daemon that takes them. */
   isLive = false;
-  readonly #conversation: ClientLedger;
+  readonly #ledger: ClientLedger;
   readonly #meta: ClientFramesOptions['meta'];
   readonly #tell: ClientFramesOptions['tell'];
   readonly #head = new FrameHead();
   readonly #envelope = new Envelope();
   readonly #run: FrameRun;
 
-  constructor(conversation: ClientLedger, { meta, send, sendLong, tell }: ClientFramesOptions) {
-    this.#conversation = conversation;
+  constructor(ledger: ClientLedger, { meta, send, sendLong, tell }: ClientFramesOptions) {
+    this.#ledger = ledger;
     this.#meta = meta;
     this.#tell = tell;
     this.#run = new FrameRun(send, sendLong);
@@ -56,10 +55,10 @@ export class ClientFrames {
 
   /** Whole frames have come, each with its newline; they leave with `flush` at the latest. */
   frames(b: Buffer, start: number, end: number): void {
-    const isShort = end - start <= MOST_TEXT && end - start <= this.#conversation.maxMessageBytes;
+    const isShort = end - start <= MOST_TEXT && end - start <= this.#ledger.maxMessageBytes;
     if (!this.isLive || !isShort || b.indexOf(NEWLINE_BYTE, start) - start > MOST_LINE)
       return eachFrame(b, start, end, (piece, from, to) => this.frame(piece, from, to));
-    const { stream, requests } = this.#conversation;
+    const { stream, requests } = this.#ledger;
     const head = this.#head;
     const text = b.latin1Slice(start, end);
     let runAt = 0;
@@ -85,7 +84,7 @@ export class ClientFrames {
   /** One frame has come; it leaves with `flush` at the latest. */
   frame(b: Buffer, start: number, end: number): void {
     if (this.isLive && !this.#isTooLarge(start, end) && this.#head.isRequest([b.subarray(start, end + 1)])) {
-      const { stream, requests } = this.#conversation;
+      const { stream, requests } = this.#ledger;
       const position = stream.sentBytes + this.#run.bytes + end - start + 1;
       if (requests.addPlain(this.#head.idText, b, start, end, position)) return this.#run.add(b, start, end);
     }
@@ -95,7 +94,7 @@ export class ClientFrames {
   /** The same of a long frame, in pieces that have it and its newline. */
   longFrame(pieces: readonly Buffer[], bytes: number): void {
     if (this.isLive && !this.#isTooLarge(0, bytes - 1) && this.#head.isRequest(pieces)) {
-      const { stream, requests } = this.#conversation;
+      const { stream, requests } = this.#ledger;
       const position = stream.sentBytes + this.#run.bytes + bytes;
       if (requests.addLong(this.#head.idText, pieces, position)) return this.#run.addLong(pieces);
     }
@@ -104,12 +103,12 @@ export class ClientFrames {
 
   /** A request is on its way to the daemon. */
   #sent(request: OpenRequest): void {
-    request.position = this.#conversation.stream.sentBytes + this.#run.bytes;
+    request.position = this.#ledger.stream.sentBytes + this.#run.bytes;
     request.sendings++;
   }
 
   #whole(b: Buffer, start: number, end: number): void {
-    const { requests } = this.#conversation;
+    const { requests } = this.#ledger;
     if (!isUtf8(b.subarray(start, end))) return this.#passUnread({ b, start, end });
     if (!this.#envelope.scan(b, start, end, DEEPEST)) return this.#unreadable(b, start, end);
     if (this.#isTooLarge(start, end)) return this.#refuse(b, start, end);
@@ -132,7 +131,7 @@ export class ClientFrames {
   /** Sends a frame: one of this side's own, or one that waited. */
   send(frame: WaitingFrame): void {
     const { b, start, end, request } = frame;
-    const { stream, hello } = this.#conversation;
+    const { stream, hello } = this.#ledger;
     if (this.#isTooLarge(start, end)) return this.#giveBack(frame); // for this daemon, if not for the one before
     this.#run.add(b, start, end);
     if (request !== undefined) {
@@ -140,7 +139,7 @@ export class ClientFrames {
       if (request !== hello) return;
       this.#run.flush();
       stream.begin();
-    } else if (!this.#conversation.isInitialized) this.#conversation.isInitialized = this.#isInitialized(b, start, end);
+    } else if (!this.#ledger.isInitialized) this.#ledger.isInitialized = this.#isInitialized(b, start, end);
   }
 
   /** Of frames that were sent to a daemon which never looked at them, those that another one can be sent. */
@@ -151,7 +150,7 @@ export class ClientFrames {
     eachFrame(all, 0, all.length, (b, start, end) => {
       if (!envelope.scan(b, start, end, DEEPEST)) repeatable.push({ b, start, end, request: undefined });
       else if (envelope.kind === 'request') {
-        const request = this.#conversation.requests.get(envelope.id(b, Field.id));
+        const request = this.#ledger.requests.get(envelope.id(b, Field.id));
         if (request !== undefined) repeatable.push({ b, start, end, request });
       } else if (envelope.kind === 'notification' && !startsWith(b, envelope.from(Field.method), OWN))
         repeatable.push({ b, start, end, request: undefined });
@@ -160,7 +159,7 @@ export class ClientFrames {
   }
 
   #isTooLarge(start: number, end: number): boolean {
-    return end - start > this.#conversation.maxMessageBytes;
+    return end - start > this.#ledger.maxMessageBytes;
   }
 
   /** The daemon would end the session for it, with all that is under way. */
@@ -170,52 +169,52 @@ export class ClientFrames {
     if (envelope.kind !== 'response' || !hasId)
       return this.#say(hasId ? envelope.raw(b, Field.id) : 'null', start, end);
     // A server waits for this one.
-    const line = errorAnswer(envelope.raw(b, Field.id), tooLarge(end - start, this.#conversation.maxMessageBytes));
+    const line = errorAnswer(envelope.raw(b, Field.id), tooLarge(end - start, this.#ledger.maxMessageBytes));
     this.frame(line, 0, line.length - 1);
   }
 
   /** What has waited for a daemon that turns out not to take it. */
   #giveBack({ start, end, request }: WaitingFrame): void {
     if (request === undefined) return this.#say('null', start, end);
-    this.#conversation.requests.close(request);
+    this.#ledger.requests.close(request);
     const isUnknown = request.isMaybeDone && request.kind === MethodKind.other;
     if (isUnknown) this.#tell(errorAnswer(request.idText, OUTCOME_UNKNOWN));
     else this.#say(request.idText, start, end);
   }
 
   #say(idText: string, start: number, end: number): void {
-    this.#tell(errorAnswer(idText, tooLarge(end - start, this.#conversation.maxMessageBytes)));
+    this.#tell(errorAnswer(idText, tooLarge(end - start, this.#ledger.maxMessageBytes)));
   }
 
   #pass(frame: WaitingFrame): void {
     if (this.isLive) this.send(frame);
-    else this.#conversation.waiting.push(frame);
+    else this.#ledger.waiting.push(frame);
   }
 
   #isFirstHello(b: Buffer): boolean {
-    const { welcome, hello } = this.#conversation;
+    const { welcome, hello } = this.#ledger;
     if (welcome !== undefined || hello !== undefined) return false;
     const { from, to } = this.#envelope.span(Field.method);
     return methodKind(b, from, to) === MethodKind.initialize;
   }
 
   #introduce(b: Buffer, start: number, end: number): void {
-    const conversation = this.#conversation;
-    const { requests } = conversation;
+    const ledger = this.#ledger;
+    const { requests } = ledger;
     const line = introductionLine(b, { start, end }, { read: this.#envelope, meta: this.#meta });
     if (line === undefined) return this.#pass({ b, start, end, request: requests.add(this.#envelope, b, start, end) });
     const frame = { b: line, start: 0, end: line.length - 1 };
     this.#envelope.scan(line, 0, frame.end, DEEPEST);
     const request: OpenRequest | undefined = requests.add(this.#envelope, line, 0, frame.end);
-    conversation.introduction = request === undefined ? undefined : new Introduction(line);
-    conversation.hello = request;
+    ledger.introduction = request === undefined ? undefined : new Introduction(line);
+    ledger.hello = request;
     this.#pass({ ...frame, request });
   }
 
   #answer(b: Buffer, start: number, end: number): void {
     const envelope = this.#envelope;
     const id = envelope.id(b, Field.id);
-    const fate = id === undefined ? 'pass' : this.#conversation.questions.answered(id);
+    const fate = id === undefined ? 'pass' : this.#ledger.questions.answered(id);
     if (fate === 'drop') return;
     if (fate === 'pass') return this.#pass({ b, start, end, request: undefined });
     const respelled = replaced(b, { start, end }, { ...envelope.span(Field.id), text: fate.idText });
@@ -227,7 +226,7 @@ export class ClientFrames {
     if (!startsWith(b, envelope.from(Field.method), CANCELLED)) return;
     const id = envelope.id(b, Field.requestId);
     // Its answer may still come, and then passes; but no daemon is asked again.
-    if (id !== undefined) this.#conversation.requests.cancelled(id);
+    if (id !== undefined) this.#ledger.requests.cancelled(id);
   }
 
   #isInitialized(b: Buffer, start: number, end: number): boolean {
@@ -237,7 +236,7 @@ export class ClientFrames {
 
   /** A batch is taken apart; what the daemon refuses as one stays one, and the daemon says what it thinks of it. */
   #unreadable(b: Buffer, start: number, end: number): void {
-    const batch = this.#envelope.fault === 'batch' && this.#conversation.mayBatch ? cutBatch(b, start) : undefined;
+    const batch = this.#envelope.fault === 'batch' && this.#ledger.mayBatch ? cutBatch(b, start) : undefined;
     if (batch === undefined || batch.isTooLong || batch.messages.length === 0)
       return this.#passUnread({ b, start, end });
     for (const place of batch.messages) {

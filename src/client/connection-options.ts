@@ -1,13 +1,37 @@
-// What a connection that outlives sockets and daemons is given: whom it serves, and how it gets to a daemon.
+// The two sides of a lasting client: the client that it serves, and its way to a daemon. Types only.
 
 import type { Duplex } from 'node:stream';
-import type { ComebackOptions } from './reconnect-policy.ts';
-import type { ServedClient } from './served-client.ts';
+import type { BridgeError } from '../util/bridge-error.ts';
+import type { ReconnectPolicyOptions } from './reconnect-policy.ts';
 
-export interface ConnectionOptions extends ComebackOptions {
+export interface ConnectionOptions extends ReconnectPolicyOptions {
   readonly client: ServedClient;
   /** Opens a connection to the daemon, which is started if there is none and `mayStart`. */
   readonly dial: (mayStart: boolean) => Promise<Duplex>;
   /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself. */
   readonly meta: Readonly<Record<string, unknown>>;
+}
+
+export type ConnectionEvent =
+  | { readonly kind: 'lost'; readonly reason: string }
+  | { readonly kind: 'reconnecting'; readonly attempt: number; readonly delayMs: number }
+  /** `kept`: nothing was lost. `new`: another daemon was told everything again. */
+  | { readonly kind: 'resumed'; readonly session: 'kept' | 'new' };
+
+export interface ServedClient {
+  /** A whole frame for it: b[start, end), with a newline behind. */
+  frame(b: Buffer, start: number, end: number): void;
+  /** Whole frames, each with its newline. */
+  frames(b: Buffer, start: number, end: number): void;
+  /** The same of a long frame, in pieces that have it and its newline. */
+  longFrame(pieces: readonly Buffer[], bytes: number): void;
+  /** Whether it refers no more to the bytes of frames that it was handed: then they may be written over. */
+  isDone(): boolean;
+  /** What has come is all for now. False: no more until `taken` is called. */
+  flush(): boolean;
+  /** Whether it should send no more for the moment. */
+  full(isFull: boolean): void;
+  event(event: ConnectionEvent): void;
+  /** It is over: as the client wanted it, or for this reason. Called once, last. */
+  closed(error: BridgeError | undefined): void;
 }

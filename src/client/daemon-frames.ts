@@ -41,13 +41,13 @@ export class DaemonFrames {
   greetingId: string | undefined;
   /** What the daemon said instead of answering it. */
   lastWord = '';
-  readonly #conversation: ClientLedger;
+  readonly #ledger: ClientLedger;
   readonly #ports: DaemonFramesPorts;
   readonly #head = new FrameHead();
   readonly #envelope = new Envelope();
 
-  constructor(conversation: ClientLedger, ports: DaemonFramesPorts) {
-    this.#conversation = conversation;
+  constructor(ledger: ClientLedger, ports: DaemonFramesPorts) {
+    this.#ledger = ledger;
     this.#ports = ports;
   }
 
@@ -56,7 +56,7 @@ export class DaemonFrames {
     const isShort = end - start <= MOST_TEXT && b.indexOf(NEWLINE_BYTE, start) - start <= MOST_LINE;
     if (!isShort || this.#isShakingHands)
       return eachFrame(b, start, end, (piece, from, to) => this.frame(piece, from, to));
-    const { requests, stream } = this.#conversation;
+    const { requests, stream } = this.#ledger;
     const text = b.latin1Slice(start, end);
     const head = this.#head;
     let runAt = 0;
@@ -69,7 +69,7 @@ export class DaemonFrames {
       this.#ports.deliverAll(b, start + runAt, start + at);
     };
     while (at < text.length) {
-      if (head.isAnswerLine(text, at) && !this.#conversation.isOwn(head.idText)) {
+      if (head.isAnswerLine(text, at) && !this.#ledger.isOwn(head.idText)) {
         requests.answeredAs(head.idText, !head.isError);
         at = head.next;
         count++;
@@ -86,27 +86,27 @@ export class DaemonFrames {
 
   frame(b: Buffer, start: number, end: number): void {
     if (this.#isShakingHands || !this.#head.isAnswer([b.subarray(start, end + 1)])) return this.#whole(b, start, end);
-    this.#conversation.stream.received(end - start + 1);
+    this.#ledger.stream.received(end - start + 1);
     if (this.#isForClient()) this.#ports.deliver(b, start, end);
   }
 
   /** The same of a long frame, in pieces that have it and its newline. */
   longFrame(pieces: readonly Buffer[], bytes: number): void {
     if (this.#isShakingHands || !this.#head.isAnswer(pieces)) return this.#whole(joined(pieces, bytes), 0, bytes - 1);
-    this.#conversation.stream.received(bytes);
+    this.#ledger.stream.received(bytes);
     if (this.#isForClient()) this.#ports.deliverLong(pieces, bytes);
   }
 
   /** An answer to `initialize` may come next, which has to be read. */
   get #isShakingHands(): boolean {
-    return this.isGreeting || this.greetingId !== undefined || this.#conversation.hello !== undefined;
+    return this.isGreeting || this.greetingId !== undefined || this.#ledger.hello !== undefined;
   }
 
   /** An answer has come, of which the daemon has read all, and this side the ends: each answers what has its id. */
   #isForClient(): boolean {
     const { idText, isError } = this.#head;
-    if (this.#conversation.isOwn(idText)) return !this.#conversation.takeOwn(idOf(idText));
-    this.#conversation.requests.answeredAs(idText, !isError);
+    if (this.#ledger.isOwn(idText)) return !this.#ledger.takeOwn(idOf(idText));
+    this.#ledger.requests.answeredAs(idText, !isError);
     return true;
   }
 
@@ -115,7 +115,7 @@ export class DaemonFrames {
     const isRead = envelope.scan(b, start, end, DEEPEST);
     if (isRead && envelope.kind === 'response' && this.#isWelcome(b, start, end)) return;
     if (this.isGreeting) return this.#hearOut(b, start, end);
-    this.#conversation.stream.received(end - start + 1);
+    this.#ledger.stream.received(end - start + 1);
     if (!isRead) return this.#ports.deliver(b, start, end);
     switch (envelope.kind) {
       case 'response':
@@ -129,13 +129,13 @@ export class DaemonFrames {
 
   /** Whether this answers an `initialize`: it is not counted, because counting begins behind it. */
   #isWelcome(b: Buffer, start: number, end: number): boolean {
-    const { hello } = this.#conversation;
+    const { hello } = this.#ledger;
     if (hello === undefined && this.greetingId === undefined) return false;
     const id = this.#envelope.id(b, Field.id);
     if (id === undefined) return false;
     if (id === this.greetingId) {
       this.greetingId = undefined;
-      this.#conversation.takeOwn(id);
+      this.#ledger.takeOwn(id);
       this.#ports.answered(readWelcome(b, start, end));
       return true;
     }
@@ -153,17 +153,17 @@ export class DaemonFrames {
 
   /** The client's own `initialize` was answered. */
   #welcomed(b: Buffer, start: number, end: number): void {
-    const conversation = this.#conversation;
+    const ledger = this.#ledger;
     const answer = readWelcome(b, start, end);
-    if (conversation.hello !== undefined) conversation.requests.close(conversation.hello);
-    conversation.hello = undefined;
+    if (ledger.hello !== undefined) ledger.requests.close(ledger.hello);
+    ledger.hello = undefined;
     if ('token' in answer) {
-      conversation.welcome = answer;
-      conversation.stream.agree(answer.token);
+      ledger.welcome = answer;
+      ledger.stream.agree(answer.token);
       const shown = this.#withoutResumption(b, start, end);
       this.#ports.deliver(shown, 0, shown.length - 1);
     } else {
-      conversation.introduction = undefined;
+      ledger.introduction = undefined;
       this.#ports.deliver(b, start, end);
     }
     this.#ports.answered(answer);
@@ -178,16 +178,16 @@ export class DaemonFrames {
   #answer(b: Buffer, start: number, end: number): void {
     const id = this.#envelope.id(b, Field.id);
     if (id !== undefined) {
-      if (this.#conversation.takeOwn(id)) return;
-      this.#conversation.requests.answered(id, this.#envelope.has(Field.result));
-    } else if (this.#envelope.has(Field.error)) this.#conversation.requests.settle(); // one of them was refused
+      if (this.#ledger.takeOwn(id)) return;
+      this.#ledger.requests.answered(id, this.#envelope.has(Field.result));
+    } else if (this.#envelope.has(Field.error)) this.#ledger.requests.settle(); // one of them was refused
     this.#ports.deliver(b, start, end);
   }
 
   #question(b: Buffer, start: number, end: number): void {
     const envelope = this.#envelope;
     const id = envelope.id(b, Field.id);
-    const text = id === undefined ? undefined : this.#conversation.questions.asked(id, envelope.raw(b, Field.id));
+    const text = id === undefined ? undefined : this.#ledger.questions.asked(id, envelope.raw(b, Field.id));
     this.#deliver(b, { start, end }, Field.id, text);
   }
 
@@ -198,7 +198,7 @@ export class DaemonFrames {
     if (startsWith(b, method, BRIDGE)) return this.#heedDaemon(b, start, end);
     if (!startsWith(b, method, CANCELLED)) return false;
     const id = envelope.id(b, Field.requestId);
-    const text = id === undefined ? undefined : this.#conversation.questions.takenBack(id);
+    const text = id === undefined ? undefined : this.#ledger.questions.takenBack(id);
     this.#deliver(b, { start, end }, Field.requestId, text);
     return true;
   }
@@ -207,11 +207,11 @@ export class DaemonFrames {
     const method = this.#envelope.from(Field.method);
     const isLeaving = startsWith(b, method, LEAVING);
     if (!isLeaving && !startsWith(b, method, RECEIVED)) return false;
-    if (this.#conversation.stream.token === undefined) return false;
+    if (this.#ledger.stream.token === undefined) return false;
     const { bytes, received, reason, unsent } = membersOf(membersOf(JSON.parse(b.toString('utf8', start, end))).params);
     if (isLeaving && typeof received === 'number')
       this.#ports.leaving({ received, reason: textOf(reason), unsent: idsIn(unsent) });
-    if (!isLeaving && typeof bytes === 'number') this.#conversation.stream.acknowledged(bytes);
+    if (!isLeaving && typeof bytes === 'number') this.#ledger.stream.acknowledged(bytes);
     return true;
   }
 

@@ -2,7 +2,7 @@
 
 import type { Duplex } from 'node:stream';
 import { FrameInput } from '../wire/frame-input.ts';
-import { PatientSocket } from './patient-socket.ts';
+import { PatientSocket } from './bridge-socket.ts';
 
 export interface DaemonLinkHandler {
   /** Whole frames, each with its newline. */

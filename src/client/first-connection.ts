@@ -7,7 +7,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { FrameInput } from '../wire/frame-input.ts';
 import { openOrStart, type StartSettings } from './open-or-start.ts';
-import { reconnect } from './reconnect-loop.ts';
+import { reconnectLoop } from './reconnect-policy.ts';
 
 export interface FirstConnection {
   /** Looks again at each attempt. */
@@ -38,7 +38,7 @@ export async function openFirst(options: FirstConnection): Promise<Socket> {
     if (!isAbsent(error)) throw error;
   }
   try {
-    return await reconnect({
+    return await reconnectLoop({
       attempt: (number) => (number === 1 ? first : open()),
       isFinal: (error) => !isAbsent(error),
       now: () => clock.now(),

@@ -10,5 +10,5 @@ export {
 } from './bridge-transport.ts';
 export { type BridgeRequest, type MessageOptions, messageTo, senderOf } from './client-messages.ts';
 export { type ConnectableClient, type ConnectOptions, connectToBridge } from './connect-to-bridge.ts';
-export type { ReconnectOptions } from './reconnect-options.ts';
+export type { ReconnectOptions } from './library-options.ts';
 export { type BridgeServerOptions, BridgeServerTransport } from './server-transport.ts';

@@ -1,6 +1,7 @@
-// What the options of the library may be: looked at as soon as they are said, because most of them would only show when
-// it connects, or never.
+// Checks the options of the library at once, where the program gives them: most faults would show only when it connects or
+// reconnects, or never.
 
+import { RECONNECT_BOUNDS, type ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 
 const isText = (value: unknown): boolean => typeof value === 'string';
@@ -39,4 +40,54 @@ function typeName(value: unknown): string {
 
 export function unfit(message: string, hint?: string): BridgeError {
   return new BridgeError('USAGE', message, hint === undefined ? {} : { hint });
+}
+
+export interface ReconnectOptions {
+  readonly enabled?: boolean | undefined;
+  /** In a row, without success. */
+  readonly maxAttempts?: number | undefined;
+  readonly initialDelayMs?: number | undefined;
+  readonly maxDelayMs?: number | undefined;
+}
+
+const RECONNECT_OPTIONS: OptionKinds<ReconnectOptions> = {
+  enabled: 'anything',
+  maxAttempts: 'anything',
+  initialDelayMs: 'anything',
+  maxDelayMs: 'anything',
+};
+
+/** Throws what is wrong with them. */
+export function checkReconnect(wanted: ReconnectOptions | undefined): void {
+  if (wanted === undefined) return;
+  if (typeof wanted !== 'object' || wanted === null)
+    throw unfit('reconnect must be an object', 'As in: { reconnect: { maxAttempts: 5 } }');
+  checkOptions(wanted, RECONNECT_OPTIONS, 'reconnect');
+  const { enabled, initialDelayMs, maxDelayMs } = wanted;
+  if (enabled !== undefined && typeof enabled !== 'boolean')
+    throw unfit(`reconnect.enabled must be true or false, and is ${String(enabled)}`);
+  for (const key of ['maxAttempts', 'initialDelayMs', 'maxDelayMs'] as const) {
+    const value = wanted[key];
+    const { least, most } = RECONNECT_BOUNDS[key];
+    if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) continue;
+    throw unfit(
+      `reconnect.${key} must be a whole number from ${least} to ${most}, and is ${String(value)}`,
+      key === 'maxAttempts' ? 'Not to come back at all is said by: { reconnect: { enabled: false } }' : undefined,
+    );
+  }
+  if (initialDelayMs !== undefined && maxDelayMs !== undefined && initialDelayMs > maxDelayMs)
+    throw unfit(
+      `reconnect.initialDelayMs (${initialDelayMs}) must not be more than reconnect.maxDelayMs (${maxDelayMs})`,
+    );
+}
+
+/** What is not said is as configured; of the two delays the one that is said counts before the other. */
+export function reconnectSettings(wanted: ReconnectOptions = {}, configured: ReconnectSettings): ReconnectSettings {
+  const initialDelayMs = wanted.initialDelayMs ?? configured.initialDelayMs;
+  return {
+    isEnabled: wanted.enabled ?? configured.isEnabled,
+    maxAttempts: wanted.maxAttempts ?? configured.maxAttempts,
+    initialDelayMs,
+    maxDelayMs: wanted.maxDelayMs ?? Math.max(configured.maxDelayMs, wanted.initialDelayMs ?? 0),
+  };
 }

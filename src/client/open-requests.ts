@@ -1,7 +1,8 @@
-// What the client has asked and nobody has answered, with its bytes: whoever the daemon is by then, each of them gets
-// exactly one answer. Also what the client has set, which a new daemon has to be told.
+// The requests of the client that have no answer yet, with their bytes: each gets exactly one answer, from whichever daemon
+// runs by then. Also the settings of the client, which a new daemon has to be told, and the kinds of methods.
 
 import { isUtf8 } from 'node:buffer';
+import { ByteTable } from '../wire/byte-table.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { idOf } from '../wire/frame-head.ts';
 import { joined } from '../wire/frame-pieces.ts';
@@ -9,7 +10,6 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { copyOf } from '../wire/own-frame.ts';
 import type { RequestId } from '../wire/request-id.ts';
-import { MethodKind, methodKind } from './method-kind.ts';
 
 export interface OpenRequest {
   readonly id: RequestId;
@@ -259,4 +259,38 @@ export class OpenRequests {
   get subscribed(): Iterable<string> {
     return this.#subscriptions.keys();
   }
+}
+
+export const MethodKind = {
+  other: 0,
+  /** Changes nothing, so it may be done twice. */
+  safe: 1,
+  initialize: 2,
+  subscribe: 3,
+  unsubscribe: 4,
+  setLevel: 5,
+} as const;
+export type MethodKind = (typeof MethodKind)[keyof typeof MethodKind];
+
+const KINDS = new ByteTable<MethodKind>([
+  ['initialize', MethodKind.initialize],
+  ['resources/subscribe', MethodKind.subscribe],
+  ['resources/unsubscribe', MethodKind.unsubscribe],
+  ['logging/setLevel', MethodKind.setLevel],
+  ...[
+    'ping',
+    'tools/list',
+    'prompts/list',
+    'prompts/get',
+    'resources/list',
+    'resources/templates/list',
+    'resources/read',
+    'completion/complete',
+    'server/discover',
+  ].map((name) => [name, MethodKind.safe] as const),
+]);
+
+/** b[from, to) is the method's name with its quotes. */
+export function methodKind(b: Buffer, from: number, to: number): MethodKind {
+  return KINDS.find(b, from + 1, to - 1) ?? MethodKind.other;
 }

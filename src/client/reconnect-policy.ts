@@ -1,13 +1,13 @@
-// How a client, or a server that dials in, comes back to its bridge: as often as its settings allow and never too fast, and who starts the next
-// daemon. Whoever has ended one is not to find another one there at once.
+// How a client or an inbound server reconnects to its bridge: at once, then after delays that grow (util/backoff.ts), as
+// often as its settings allow. Also decides who starts the next daemon: a daemon that somebody has stopped is not started
+// again before a client needs one.
 
-import { AttemptPace, type ReconnectSettings } from '../util/backoff.ts';
-import { BridgeError } from '../util/bridge-error.ts';
+import { AttemptPace, fullJitter, type ReconnectSettings } from '../util/backoff.ts';
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { RequestId } from '../wire/request-id.ts';
-import { reconnect } from './reconnect-loop.ts';
 
-export interface ComebackOptions {
+export interface ReconnectPolicyOptions {
   readonly reconnect: ReconnectSettings;
   /** Where the daemon is, for messages. */
   readonly path: () => string;
@@ -16,7 +16,7 @@ export interface ComebackOptions {
   readonly random: () => number;
 }
 
-export interface ComebackPorts {
+export interface ReconnectPolicyPorts {
   /** Resolves when the session goes on. A daemon is started if there is none and `mayStart`. */
   readonly attempt: (mayStart: boolean) => Promise<void>;
   /** The next attempt comes after so long. */
@@ -44,8 +44,8 @@ const MOST_REFUSALS = 5;
 const RESTART_MS = 5000;
 
 export class ReconnectPolicy {
-  readonly #options: ComebackOptions;
-  readonly #ports: ComebackPorts;
+  readonly #options: ReconnectPolicyOptions;
+  readonly #ports: ReconnectPolicyPorts;
   readonly #pace = new AttemptPace();
   /** Made when it is needed: in Node its first use takes as long as all else here. */
   #over: AbortController | undefined;
@@ -57,7 +57,7 @@ export class ReconnectPolicy {
   #farewell: Farewell | undefined;
   #reason = '';
 
-  constructor(options: ComebackOptions, ports: ComebackPorts) {
+  constructor(options: ReconnectPolicyOptions, ports: ReconnectPolicyPorts) {
     this.#options = options;
     this.#ports = ports;
   }
@@ -92,7 +92,7 @@ export class ReconnectPolicy {
     this.#need = 'none';
     this.#refusals = 0;
     const round = (): Promise<void> =>
-      reconnect({
+      reconnectLoop({
         attempt: (number, elapsedMs) => this.#attempt(this.#mayStart(number, elapsedMs)),
         waits: this.#ports.waits,
         isFinal: (error) => this.#isAsked() || this.#isRefused() || this.#ports.isFinal?.(error) === true,
@@ -167,4 +167,70 @@ export class ReconnectPolicy {
       { hint: 'Connect anew, or set reconnect.enabled to true.' },
     );
   }
+}
+
+export interface ReconnectLoopOptions<Reached = void> {
+  /** Resolves when it goes on. Attempts are counted from 1; `elapsedMs`: since it was lost. */
+  attempt(number: number, elapsedMs: number): Promise<Reached>;
+  /** The next attempt comes after so long. */
+  readonly waits?: ((attempt: number, delayMs: number) => void) | undefined;
+  /** Whether no further attempt can do better; then this is the error at the end. */
+  readonly isFinal?: ((error: unknown) => boolean) | undefined;
+  readonly settings: ReconnectSettings;
+  /** Of all reconnections of one client together. */
+  readonly pace: AttemptPace;
+  now(): number;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  random(): number;
+  readonly signal: AbortSignal;
+  /** Where the daemon is looked for. */
+  readonly path: () => string;
+}
+
+export async function reconnectLoop<Reached = void>(options: ReconnectLoopOptions<Reached>): Promise<Reached> {
+  const { settings, pace, now, sleep, signal } = options;
+  const isFinal = (error: unknown): boolean => options.isFinal?.(error) === true;
+  const beganMs = now();
+  const attempt = async (number: number, delayMs: number): Promise<Reached> => {
+    const wholeDelayMs = delayMs + pace.waitMs(now() + delayMs);
+    options.waits?.(number, wholeDelayMs);
+    if (wholeDelayMs > 0) await sleep(wholeDelayMs, signal);
+    signal.throwIfAborted();
+    pace.count(now());
+    return options.attempt(number, now() - beganMs);
+  };
+  let last: unknown;
+  try {
+    return await attempt(1, 0);
+  } catch (error) {
+    if (isFinal(error)) throw error;
+    last = error;
+  }
+  try {
+    if (settings.maxAttempts === 1) throw last;
+    const { default: pRetry } = await import('p-retry');
+    // It counts and ends; the delays are ours, because its own are never shorter than their bound's half.
+    return await pRetry((retry) => attempt(retry + 1, fullJitter(settings, retry, options.random())), {
+      retries: settings.maxAttempts - 2,
+      minTimeout: 0,
+      factor: 1,
+      shouldRetry: ({ error }) => !isFinal(error),
+      signal,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isFinal(error)) throw error;
+    throw unreachable(options, (now() - beganMs) / 1000, error);
+  }
+}
+
+type Tried = Pick<ReconnectLoopOptions, 'path' | 'settings'>;
+
+function unreachable({ path, settings }: Tried, seconds: number, last: unknown): BridgeError {
+  const attempts = settings.maxAttempts === 1 ? 'one attempt' : `${settings.maxAttempts} attempts`;
+  return new BridgeError(
+    'DAEMON_UNREACHABLE',
+    `The bridge at ${path()} could not be reached again, by ${attempts} in ${seconds.toFixed(1)} s: ${messageOf(last)}`,
+    { hint: 'See: mcp-bridge doctor', cause: last },
+  );
 }

@@ -1,14 +1,16 @@
-// Makes a daemon that knows nothing of a client take the place of one that did, once it has answered the client's
-// `initialize`: it is told what the client had set and what is unanswered, and the client what may have changed.
+// Puts a new daemon in the place of one that is gone, once it has answered the client's `initialize`: the daemon gets the
+// client's settings and its open requests again, and the client hears what may have changed. Also takes back what no
+// daemon has read.
 
 import type { ClientFrames } from './client-frames.ts';
-import type { ClientLedger } from './client-ledger.ts';
-import { MethodKind } from './method-kind.ts';
-import type { OpenRequest } from './open-requests.ts';
+import type { ClientLedger, WaitingFrame } from './client-ledger.ts';
+import type { DaemonLink } from './daemon-link.ts';
+import { MethodKind, type OpenRequest } from './open-requests.ts';
 import { errorAnswer, notification, OUTCOME_UNKNOWN, request } from './own-messages.ts';
+import type { Farewell } from './reconnect-policy.ts';
 import type { NewSession } from './session-resumption.ts';
 
-export interface RenewalPorts {
+export interface ReplayPorts {
   /** Sends one frame to the daemon. */
   readonly say: (line: Buffer) => void;
   /** Hands one frame to the client. */
@@ -27,15 +29,15 @@ function markMaybeDone({ requests }: ClientLedger): void {
   }
 }
 
-export function renew(
-  conversation: ClientLedger,
+export function replayToNewDaemon(
+  ledger: ClientLedger,
   frames: ClientFrames,
-  { say, tell, isGreeted, canRepeat }: RenewalPorts & NewSession,
+  { say, tell, isGreeted, canRepeat }: ReplayPorts & NewSession,
 ): void {
-  const { requests } = conversation;
-  markMaybeDone(conversation);
-  if (conversation.isInitialized) say(notification('notifications/initialized'));
-  for (const [method, params] of requests.settings()) say(request(conversation.ownId(), method, params));
+  const { requests } = ledger;
+  markMaybeDone(ledger);
+  if (ledger.isInitialized) say(notification('notifications/initialized'));
+  for (const [method, params] of requests.settings()) say(request(ledger.ownId(), method, params));
   const begun = requests.all().filter((one) => one.isMaybeDone);
   const repeated: OpenRequest[] = [];
   for (const one of begun) {
@@ -54,21 +56,21 @@ export function renew(
     const { b, start, end } = one;
     frames.send({ b, start, end, request: one });
   }
-  sendWaiting(conversation, frames);
-  if (isGreeted && conversation.isInitialized) tellChanges(conversation, tell);
+  sendWaiting(ledger, frames);
+  if (isGreeted && ledger.isInitialized) tellChanges(ledger, tell);
 }
 
 /** Sends what waited for a daemon. */
-export function sendWaiting(conversation: ClientLedger, frames: ClientFrames): void {
-  for (const frame of conversation.waiting.splice(0)) {
+export function sendWaiting(ledger: ClientLedger, frames: ClientFrames): void {
+  for (const frame of ledger.waiting.splice(0)) {
     const { request } = frame;
     // One that was cancelled meanwhile is nobody's; one that an earlier daemon had was sent already.
-    const isWanted = request === undefined || conversation.requests.isOpen(request);
+    const isWanted = request === undefined || ledger.requests.isOpen(request);
     if (isWanted && request?.position === undefined) frames.send(frame);
   }
 }
 
-function tellChanges({ questions, requests, welcome }: ClientLedger, tell: RenewalPorts['tell']): void {
+function tellChanges({ questions, requests, welcome }: ClientLedger, tell: ReplayPorts['tell']): void {
   const reason = '"reason":"The bridge was restarted"';
   for (const id of questions.abandon()) tell(notification('notifications/cancelled', `{"requestId":${id},${reason}}`));
   for (const list of welcome?.changingLists ?? []) tell(notification(`notifications/${list}/list_changed`));
@@ -77,11 +79,11 @@ function tellChanges({ questions, requests, welcome }: ClientLedger, tell: Renew
 
 /** Answers everything that is unanswered with an error, because no daemon can be reached. */
 export function failAll(
-  conversation: ClientLedger,
+  ledger: ClientLedger,
   error: { readonly code: string; readonly message: string; readonly hint: string | undefined },
-  tell: RenewalPorts['tell'],
+  tell: ReplayPorts['tell'],
 ): void {
-  for (const one of conversation.requests.takeAll()) {
+  for (const one of ledger.requests.takeAll()) {
     const wasBegun = one.isMaybeDone || one.position !== undefined;
     const isUnknown = wasBegun && one.kind === MethodKind.other;
     const said = isUnknown
@@ -89,6 +91,75 @@ export function failAll(
       : error;
     tell(errorAnswer(one.idText, said));
   }
-  conversation.waiting = [];
-  conversation.hello = undefined;
+  ledger.waiting = [];
+  ledger.hello = undefined;
+}
+
+interface Unread {
+  readonly from: number;
+  /** Undefined if so much is not kept. */
+  readonly pieces: readonly Buffer[] | undefined;
+}
+
+/** What was sent and reached nobody: the next daemon gets it as if it had never been sent. */
+export class UnreadFrames {
+  readonly #ledger: ClientLedger;
+  readonly #fromClient: ClientFrames;
+  /** What the last connection did not take: only another session is sent it as new. */
+  #neverLeft: Unread | undefined;
+
+  constructor(ledger: ClientLedger, fromClient: ClientFrames) {
+    this.#ledger = ledger;
+    this.#fromClient = fromClient;
+  }
+
+  /** A connection has dropped, whose daemon may have said farewell. */
+  dropped({ refusedBytes }: Pick<DaemonLink, 'refusedBytes'>, farewell: Farewell | undefined): void {
+    if (farewell !== undefined) return this.#left(farewell);
+    const { stream } = this.#ledger;
+    this.#neverLeft = undefined;
+    if (stream.token === undefined || refusedBytes === 0) return;
+    const from = Math.max(0, stream.sentBytes - refusedBytes);
+    this.#neverLeft = { from, pieces: stream.sentFrom(from) };
+  }
+
+  /** A daemon has gone in order, and has looked at so many bytes: the session has ended. */
+  #left({ received, unsent }: Farewell): void {
+    const { stream, requests, waiting } = this.#ledger;
+    this.#takeBack({ from: received, pieces: stream.sentFrom(received) });
+    stream.token = undefined;
+    // They stand before what it has not looked at.
+    const known = unsent.flatMap((id) => requests.get(id) ?? []);
+    const taken = known.filter(({ position }) => position !== undefined);
+    for (const request of taken) takeBack(request);
+    waiting.unshift(...taken.map(asWaiting));
+  }
+
+  /** The session does not go on. */
+  sessionEnded(): void {
+    if (this.#neverLeft !== undefined) this.#takeBack(this.#neverLeft);
+  }
+
+  #takeBack({ from, pieces }: Unread): void {
+    this.#neverLeft = undefined;
+    const { requests, waiting } = this.#ledger;
+    const unseen = requests.all().filter(({ position }) => position !== undefined && position > from);
+    for (const request of unseen) takeBack(request);
+    const again = pieces === undefined ? [] : this.#fromClient.repeatable(pieces);
+    const found = new Set(again.map(({ request }) => request));
+    // All, if so much is not kept; else only those that share their id with another one.
+    const missed = unseen.filter((request) => !found.has(request));
+    waiting.unshift(...again, ...missed.map(asWaiting));
+  }
+}
+
+/** No daemon has had it, as if it had not been sent. */
+function takeBack(request: OpenRequest): void {
+  request.position = undefined;
+  request.sendings--;
+}
+
+function asWaiting(request: OpenRequest): WaitingFrame {
+  const { b, start, end } = request;
+  return { b, start, end, request };
 }

@@ -1,10 +1,9 @@
-// A client's connection to the bridge that outlives sockets and daemons (docs/adr/0019). A socket that drops is made
-// again, and the session goes on where it was; with a daemon that does not know it, the client's handshake is done again.
-// Each request gets exactly one answer. Payloads pass as the bytes they are.
+// The lasting client: a connection to the bridge that outlives sockets and daemons (docs/adr/0019). It reconnects when a
+// socket drops, and resumes the session; a new daemon gets the client's handshake again. Each request gets exactly one
+// answer. Payloads pass as the bytes they are.
 
 import type { Duplex } from 'node:stream';
 import { BridgeError } from '../util/bridge-error.ts';
-import { ClientFlow } from './client-flow.ts';
 import { ClientFrames } from './client-frames.ts';
 import { ClientLedger } from './client-ledger.ts';
 import type { ConnectionOptions } from './connection-options.ts';
@@ -13,29 +12,28 @@ import { DaemonLink } from './daemon-link.ts';
 import type { Refusal, Welcome } from './introduction.ts';
 import { errorAnswer, notification } from './own-messages.ts';
 import { ReconnectPolicy } from './reconnect-policy.ts';
-import { failAll, renew, sendWaiting } from './replay-to-new-daemon.ts';
-import { type NewSession, Rehandshake } from './session-resumption.ts';
-import { UnreadFrames } from './unread-frames.ts';
+import { failAll, replayToNewDaemon, sendWaiting, UnreadFrames } from './replay-to-new-daemon.ts';
+import { type NewSession, SessionResumption } from './session-resumption.ts';
 
 const ENDED = { code: 'REQUEST_REFUSED', message: 'The client has ended its side, and answers nothing more' };
 
 export class ResumingConnection {
   readonly #options: ConnectionOptions;
-  readonly #conversation = new ClientLedger();
+  readonly #ledger = new ClientLedger();
   readonly #fromClient: ClientFrames;
   readonly #fromDaemon: DaemonFrames;
   readonly #unread: UnreadFrames;
-  readonly #comeback: ReconnectPolicy;
+  readonly #policy: ReconnectPolicy;
   readonly #flow: ClientFlow;
   /** `asleep`: there is no daemon, and nobody needs one. `leaving`: the daemon was told that nothing more comes. */
   #state: 'live' | 'away' | 'asleep' | 'leaving' | 'closed' = 'asleep';
   #link: DaemonLink | undefined;
-  #greeting: Rehandshake | undefined;
+  #resumption: SessionResumption | undefined;
   #hasEnded = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#fromClient = new ClientFrames(this.#conversation, {
+    this.#fromClient = new ClientFrames(this.#ledger, {
       meta: options.meta,
       send: (piece) => this.#send(piece),
       sendLong: (pieces) => this.#sendLong(pieces),
@@ -44,18 +42,18 @@ export class ResumingConnection {
         options.client.flush();
       },
     });
-    this.#unread = new UnreadFrames(this.#conversation, this.#fromClient);
-    this.#fromDaemon = new DaemonFrames(this.#conversation, {
+    this.#unread = new UnreadFrames(this.#ledger, this.#fromClient);
+    this.#fromDaemon = new DaemonFrames(this.#ledger, {
       deliver: (b, start, end) => this.#deliver(b, start, end),
       deliverAll: (b, start, end) => options.client.frames(b, start, end),
       deliverLong: (pieces, bytes) => options.client.longFrame(pieces, bytes),
       answered: (answer) => this.#answered(answer),
       leaving: (farewell) => {
-        this.#comeback.farewell = farewell;
+        this.#policy.farewell = farewell;
       },
     });
-    this.#flow = new ClientFlow(this.#conversation, (isFull) => options.client.full(isFull));
-    this.#comeback = new ReconnectPolicy(options, {
+    this.#flow = new ClientFlow(this.#ledger, (isFull) => options.client.full(isFull));
+    this.#policy = new ReconnectPolicy(options, {
       attempt: (mayStart) => this.#attempt(mayStart),
       waits: (attempt, delayMs) => options.client.event({ kind: 'reconnecting', attempt, delayMs }),
       isNeeded: () => this.#isNeeded(),
@@ -64,7 +62,7 @@ export class ResumingConnection {
 
   /** The bridge's id for the client; '' before the answer to `initialize`. */
   get clientId(): string {
-    return this.#conversation.clientId;
+    return this.#ledger.clientId;
   }
 
   /** Begins on this connection to the daemon. */
@@ -92,7 +90,7 @@ export class ResumingConnection {
 
   /** Whether nobody refers any more to what has come from the client in this memory. */
   mayReuse(memory: ArrayBufferLike): boolean {
-    const { stream, requests, waiting } = this.#conversation;
+    const { stream, requests, waiting } = this.#ledger;
     if (this.#state !== 'live' || this.#link?.hasSentAll !== true) return false;
     return waiting.length === 0 && !stream.isIn(memory) && requests.leave(memory);
   }
@@ -100,9 +98,9 @@ export class ResumingConnection {
   /** What has come from the client is all for now. */
   flush(): void {
     this.#fromClient.flush();
-    if (this.#state !== 'live' && this.#conversation.waiting.length > 0) {
+    if (this.#state !== 'live' && this.#ledger.waiting.length > 0) {
       if (this.#state === 'asleep') void this.#comeBack();
-      else this.#comeback.ask();
+      else this.#policy.ask();
     }
     this.#flow.check(this.#state === 'live');
   }
@@ -116,7 +114,7 @@ export class ResumingConnection {
   end(): void {
     if (this.#hasEnded || this.#state === 'closed') return;
     this.#hasEnded = true;
-    this.#conversation.requests.settle();
+    this.#ledger.requests.settle();
     this.#refuseQuestions();
     this.flush();
     this.#leaveIfDone();
@@ -159,7 +157,7 @@ export class ResumingConnection {
 
   #chunkEnded(link: DaemonLink): void {
     if (!this.#options.client.flush()) link.pause();
-    const received = this.#state === 'live' ? this.#conversation.stream.toSay() : undefined;
+    const received = this.#state === 'live' ? this.#ledger.stream.toSay() : undefined;
     if (received !== undefined) this.#say(notification('bridge/received', `{"bytes":${received}}`));
     this.#fromClient.flush();
     this.#leaveIfDone();
@@ -173,7 +171,7 @@ export class ResumingConnection {
 
   /** Nobody is there to answer them. */
   #refuseQuestions(): void {
-    for (const idText of this.#conversation.questions.takeAll()) this.#say(errorAnswer(idText, ENDED));
+    for (const idText of this.#ledger.questions.takeAll()) this.#say(errorAnswer(idText, ENDED));
   }
 
   #tell(line: Buffer): void {
@@ -186,12 +184,12 @@ export class ResumingConnection {
   }
 
   #send(piece: Buffer): void {
-    this.#conversation.stream.sent(piece);
+    this.#ledger.stream.sent(piece);
     if (this.#link?.write(piece) === false) this.#flow.isBlocked = true;
   }
 
   #sendLong(pieces: readonly Buffer[]): void {
-    for (const piece of pieces) this.#conversation.stream.sent(piece);
+    for (const piece of pieces) this.#ledger.stream.sent(piece);
     if (this.#link?.writeAll(pieces) === false) this.#flow.isBlocked = true;
   }
 
@@ -199,15 +197,15 @@ export class ResumingConnection {
 
   #dropped(link: DaemonLink, error: Error | undefined): void {
     this.#link = undefined;
-    if (this.#greeting !== undefined) return this.#greeting.dropped(error);
+    if (this.#resumption !== undefined) return this.#resumption.dropped(error);
     if (this.#state === 'leaving') return this.#finish(undefined);
     if (this.#state !== 'live') return;
     this.#state = 'away';
     this.#fromClient.isLive = false;
-    this.#conversation.requests.settle();
-    this.#unread.dropped(link, this.#comeback.farewell);
-    const reason = this.#comeback.lost(error);
-    if (this.#conversation.introduction === undefined && !this.#isNeeded()) {
+    this.#ledger.requests.settle();
+    this.#unread.dropped(link, this.#policy.farewell);
+    const reason = this.#policy.lost(error);
+    if (this.#ledger.introduction === undefined && !this.#isNeeded()) {
       this.#state = 'asleep'; // it has asked nothing yet
       return;
     }
@@ -216,18 +214,18 @@ export class ResumingConnection {
   }
 
   #isNeeded(): boolean {
-    return this.#conversation.requests.size > 0 || this.#conversation.waiting.length > 0;
+    return this.#ledger.requests.size > 0 || this.#ledger.waiting.length > 0;
   }
 
   async #comeBack(): Promise<void> {
     this.#state = 'away';
     try {
-      await this.#comeback.run();
+      await this.#policy.run();
     } catch (error) {
       if (this.#isClosed()) return;
       if (!(error instanceof BridgeError)) throw error;
       const isMissed = this.#isNeeded() || this.#hasEnded || error.code === 'CONNECTION_LOST';
-      if (this.#comeback.wasStopped && !isMissed) this.#state = 'asleep';
+      if (this.#policy.wasStopped && !isMissed) this.#state = 'asleep';
       else this.#finish(error);
     }
   }
@@ -236,48 +234,48 @@ export class ResumingConnection {
     const { dial, clock } = this.#options;
     const stream = await dial(mayStart);
     if (this.#isClosed()) return void stream.destroy();
-    this.#greeting = new Rehandshake({
+    this.#resumption = new SessionResumption({
       link: this.#attach(stream),
-      conversation: this.#conversation,
+      ledger: this.#ledger,
       fromDaemon: this.#fromDaemon,
       clock,
       kept: (pieces) => this.#goOn(pieces),
       renewed: (session) => this.#beginAnew(session),
     });
     try {
-      await this.#greeting.begin();
+      await this.#resumption.begin();
     } catch (error) {
-      this.#greeting = undefined;
+      this.#resumption = undefined;
       this.#link = undefined;
       throw error;
     }
   }
 
   #answered(answer: Welcome | Refusal): void {
-    if ('token' in answer) this.#conversation.agree(answer);
-    this.#greeting?.answered(answer); // else it is that to the client's own handshake
+    if ('token' in answer) this.#ledger.agree(answer);
+    this.#resumption?.answered(answer); // else it is that to the client's own handshake
   }
 
   #goOn(pieces: readonly Buffer[]): void {
     this.#goLive();
     for (const piece of pieces) if (this.#link?.write(piece) === false) this.#flow.isBlocked = true;
-    sendWaiting(this.#conversation, this.#fromClient);
+    sendWaiting(this.#ledger, this.#fromClient);
     this.#cameBack('kept');
   }
 
   #beginAnew(session: NewSession): void {
-    this.#conversation.forgetOwn();
+    this.#ledger.forgetOwn();
     this.#unread.sessionEnded();
     this.#goLive();
     const ports = { say: (line: Buffer) => this.#say(line), tell: (line: Buffer) => this.#tell(line) };
-    renew(this.#conversation, this.#fromClient, { ...ports, ...session });
+    replayToNewDaemon(this.#ledger, this.#fromClient, { ...ports, ...session });
     this.#cameBack('new');
   }
 
   #cameBack(session: 'kept' | 'new'): void {
-    const greeting = this.#greeting;
-    this.#greeting = undefined;
-    greeting?.succeeded();
+    const resumption = this.#resumption;
+    this.#resumption = undefined;
+    resumption?.succeeded();
     this.flush();
     this.#options.client.flush();
     this.#options.client.event({ kind: 'resumed', session });
@@ -287,7 +285,7 @@ export class ResumingConnection {
   #goLive(): void {
     this.#state = 'live';
     this.#fromClient.isLive = true;
-    this.#comeback.farewell = undefined;
+    this.#policy.farewell = undefined;
   }
 
   // --- the end ---
@@ -307,24 +305,55 @@ export class ResumingConnection {
 
   /** Or the end of the connection would not be that of the session. */
   #takeLeave(): void {
-    if (this.#state === 'live' && this.#conversation.stream.token !== undefined)
-      this.#say(notification('bridge/leave'));
+    if (this.#state === 'live' && this.#ledger.stream.token !== undefined) this.#say(notification('bridge/leave'));
     this.#fromClient.flush();
   }
 
   #finish(error: BridgeError | undefined): void {
     this.#state = 'closed';
     this.#fromClient.isLive = false;
-    this.#greeting?.end();
-    this.#greeting = undefined;
-    this.#comeback.end();
+    this.#resumption?.end();
+    this.#resumption = undefined;
+    this.#policy.end();
     const link = this.#link;
     this.#link = undefined;
     link?.leave();
     this.#unread.sessionEnded();
-    this.#conversation.requests.settle();
-    if (error !== undefined) failAll(this.#conversation, error, (line) => this.#tell(line));
+    this.#ledger.requests.settle();
+    if (error !== undefined) failAll(this.#ledger, error, (line) => this.#tell(line));
     this.#options.client.flush();
     this.#options.client.closed(error);
+  }
+}
+
+/** While there is no daemon. */
+const MOST_WAITING = 256;
+const MOST_WAITING_BYTES = 1024 * 1024;
+
+/** Tells the client to send no more while the daemon does not take it, or while there is none and enough waits. */
+class ClientFlow {
+  readonly #ledger: ClientLedger;
+  readonly #tell: (isFull: boolean) => void;
+  /** The connection takes no more. */
+  isBlocked = false;
+  #isFull = false;
+
+  constructor(ledger: ClientLedger, tell: (isFull: boolean) => void) {
+    this.#ledger = ledger;
+    this.#tell = tell;
+  }
+
+  /** Tells the client if it is another way than it was. */
+  check(isLive: boolean): void {
+    const isFull = this.isBlocked || (!isLive && this.#waitsEnough());
+    if (isFull === this.#isFull) return;
+    this.#isFull = isFull;
+    this.#tell(isFull);
+  }
+
+  #waitsEnough(): boolean {
+    const { waiting } = this.#ledger;
+    if (waiting.length >= MOST_WAITING) return true;
+    return waiting.reduce((bytes, { start, end }) => bytes + end - start, 0) >= MOST_WAITING_BYTES;
   }
 }

@@ -1,22 +1,32 @@
-// A server's stay with the bridge: it registers under its name, is served over one connection after the other, and comes
-// back when the daemon has gone. Who serves it (an attached process, the SDK's transport) is handed each connection.
+// A server's registration with the bridge: connects, registers the server under its name, and reconnects when the daemon has
+// gone. The server itself (a served process, the SDK's transport) gets each connection in turn.
 
 import type { Socket } from 'node:net';
-import { type DialInState, isServerName, SERVER_NAME_RULE } from '../protocol/inbound-server.ts';
+import {
+  DIAL_IN_STATES,
+  type DialInState,
+  isServerName,
+  LEAVING,
+  SERVER_NAME_RULE,
+  SERVER_STATE,
+} from '../protocol/inbound-server.ts';
 import type { ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
+import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { sleep } from '../util/sleep.ts';
+import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
+import { notBridge, openBridgeSocket } from './bridge-socket.ts';
+import { valueIn } from './bytes.ts';
 import { openFirst } from './first-connection.ts';
 import { openOrStart, type StartSettings } from './open-or-start.ts';
 import { ReconnectPolicy } from './reconnect-policy.ts';
-import { type DialInHello, DialledLink } from './registered-link.ts';
 
 export type { DialInState, LeavingReason };
 
-export interface DialInOptions {
-  readonly hello: DialInHello;
+export interface ServerRegistrationOptions {
+  readonly hello: ServerIntroduction;
   /** Where the daemon is looked for. */
   readonly where: () => string;
   /** How one is started where none runs; undefined if none may be. */
@@ -29,18 +39,18 @@ export interface DialInOptions {
 }
 
 /** Serves over a connection; resolves when that is closed. */
-export type Serve = (link: DialledLink) => Promise<void>;
+export type Serve = (link: RegisteredLink) => Promise<void>;
 
-export class DialIn {
-  readonly #options: DialInOptions;
-  readonly #comeback: ReconnectPolicy;
+export class ServerRegistration {
+  readonly #options: ServerRegistrationOptions;
+  readonly #policy: ReconnectPolicy;
   #isLeft = false;
   readonly #leaving = new AbortController();
   /** To the daemon, which knows of no server yet. */
   #reached: Socket | undefined;
-  #link: DialledLink | undefined;
+  #link: RegisteredLink | undefined;
 
-  constructor(options: DialInOptions) {
+  constructor(options: ServerRegistrationOptions) {
     const { name, renaming: hint } = options.hello;
     if (!isServerName(name))
       throw new BridgeError('USAGE', `${JSON.stringify(name)} is no server's name, which is ${SERVER_NAME_RULE}`, {
@@ -48,7 +58,7 @@ export class DialIn {
       });
     this.#options = options;
     const { reconnect, where: path } = options;
-    this.#comeback = new ReconnectPolicy(
+    this.#policy = new ReconnectPolicy(
       { reconnect, path, clock: systemClock, sleep, random: Math.random },
       {
         attempt: (mayStart) => this.#attempt(mayStart),
@@ -75,7 +85,7 @@ export class DialIn {
     this.#reached = undefined;
     const open = reached?.writable === true ? () => Promise.resolve(reached) : () => openOrStart(where(), start);
     try {
-      this.#taken(await DialledLink.open(where(), hello, open));
+      this.#taken(await RegisteredLink.open(where(), hello, open));
     } catch (error) {
       if (!this.isLeft) throw error;
     }
@@ -103,13 +113,13 @@ export class DialIn {
   leave(): void {
     this.#isLeft = true;
     this.#leaving.abort(new BridgeError('USAGE', 'The server was taken back while it connected'));
-    this.#comeback.end();
+    this.#policy.end();
     this.#reached?.destroy();
     this.#link?.socket.end();
   }
 
   async #comeBack(farewell: LeavingReason | undefined): Promise<void> {
-    const comeback = this.#comeback;
+    const comeback = this.#policy;
     comeback.farewell = farewell && { received: 0, reason: farewell, unsent: [] };
     comeback.lost(undefined);
     try {
@@ -121,11 +131,11 @@ export class DialIn {
 
   async #attempt(mayStart: boolean): Promise<void> {
     const { where, hello, start } = this.#options;
-    this.#taken(await DialledLink.open(where(), hello, (path) => openOrStart(path, mayStart ? start : undefined)));
+    this.#taken(await RegisteredLink.open(where(), hello, (path) => openOrStart(path, mayStart ? start : undefined)));
   }
 
   /** It may have been left while it came. */
-  #taken(link: DialledLink): void {
+  #taken(link: RegisteredLink): void {
     if (this.isLeft) link.socket.destroy();
     else this.#link = link;
   }
@@ -135,4 +145,167 @@ export class DialIn {
 function whoseName(error: unknown): unknown {
   const { cause } = error instanceof BridgeError ? error : {};
   return cause instanceof BridgeError && cause.code === 'SERVER_EXISTS' ? cause : error;
+}
+
+export interface ServerIntroduction {
+  readonly name: string;
+  /** The program that is behind it, for people. */
+  readonly program: string;
+  readonly version: string;
+  /** A sentence on where another name is written. */
+  readonly renaming: string;
+}
+
+export interface RegisteredLinkHandler {
+  frame(frame: Frame): void;
+  /** Once, last. */
+  closed(): void;
+}
+
+/** As much as `limits.maxMessageBytes` may allow, but no more than fits into a text. */
+const MAX_FRAME_BYTES = 512 * 1024 * 1024 - 1024;
+const HELLO_ID = 'mcp-bridge/dial-in';
+const ANSWER_MS = 10_000;
+
+/** One connection of a registered server. */
+export class RegisteredLink {
+  readonly socket: Socket;
+  /** Told when somebody has decided about the server meanwhile. */
+  stateChanged: (state: DialInState) => void = () => undefined;
+  #state: DialInState;
+  #farewell: LeavingReason | undefined;
+  readonly #splitter: FrameSplitter;
+  readonly #early: Frame[];
+
+  private constructor(socket: Socket, splitter: FrameSplitter, early: Frame[], state: DialInState) {
+    this.socket = socket;
+    this.#state = state;
+    this.#splitter = splitter;
+    this.#early = early;
+  }
+
+  /** Rejects with why the bridge does not take it. `open` is how to get to the daemon, if not by its socket alone. */
+  static async open(path: string, hello: ServerIntroduction, open = openBridgeSocket): Promise<RegisteredLink> {
+    const socket = await open(path);
+    socket.on('error', () => socket.destroy());
+    const early: Frame[] = [];
+    let answered: (answer: Frame) => void = () => undefined;
+    const answer = new Promise<Frame>((resolve) => {
+      answered = resolve;
+    });
+    let hasAnswered = false;
+    const splitter = new FrameSplitter(MAX_FRAME_BYTES, {
+      frame: (b, start, end) => {
+        if (hasAnswered) early.push({ b, start, end });
+        else answered({ b, start, end });
+        hasAnswered = true;
+      },
+      overflowed: () => socket.destroy(),
+      badFrame: () => socket.destroy(),
+    });
+    socket.on('data', (chunk: Buffer) => splitter.push(chunk));
+    socket.write(`${JSON.stringify(initialize(hello))}\n`);
+    const { b, start, end } = await answerOrEnd(answer, socket, path);
+    const { result, error } = membersOf(valueIn(b, start, end));
+    if (error === undefined && !isRecord(result)) {
+      socket.destroy();
+      throw notBridge(path);
+    }
+    if (error === undefined) return new RegisteredLink(socket, splitter, early, stateIn(result));
+    socket.destroy();
+    throw refusal(error, hello);
+  }
+
+  /** Whether others may see the server. */
+  get state(): DialInState {
+    return this.#state;
+  }
+
+  /** Why the daemon has gone, if it did so in order. */
+  get farewell(): LeavingReason | undefined {
+    return this.#farewell;
+  }
+
+  /** Whether a notification is the bridge's own word to this side; then it is none for the server. */
+  takes(method: string, params: () => unknown): boolean {
+    if (method === LEAVING) {
+      this.#farewell = REASONS.find((reason) => reason === membersOf(params()).reason);
+      return true;
+    }
+    if (method !== SERVER_STATE) return false;
+    const state = DIAL_IN_STATES.find((known) => known === membersOf(params()).state);
+    if (state === undefined) return true; // of a later bridge
+    this.#state = state;
+    this.stateChanged(state);
+    return true;
+  }
+
+  /** Hands on what has come and what comes. */
+  listen(handler: RegisteredLinkHandler): void {
+    const { socket } = this;
+    this.#splitter.handTo({
+      frame: (b, start, end) => handler.frame({ b, start, end }),
+      overflowed: () => socket.destroy(),
+      badFrame: () => socket.destroy(),
+    });
+    if (socket.closed) return void setImmediate(() => handler.closed());
+    socket.once('close', () => handler.closed());
+    for (const frame of this.#early.splice(0)) handler.frame(frame);
+  }
+}
+
+function initialize({ name, program, version }: ServerIntroduction): object {
+  return {
+    jsonrpc: '2.0',
+    id: HELLO_ID,
+    method: 'initialize',
+    params: {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: program, version },
+      _meta: { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': name },
+    },
+  };
+}
+
+function answerOrEnd(answer: Promise<Frame>, socket: Socket, path: string): Promise<Frame> {
+  return new Promise((resolve, reject) => {
+    const unresponsive = (how: string): BridgeError =>
+      new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${path} ${how}`, { hint: 'See: mcp-bridge status' });
+    const timer = setTimeout(() => {
+      reject(unresponsive('has not answered'));
+      socket.destroy();
+    }, ANSWER_MS);
+    const closed = (): void => reject(unresponsive('has closed the connection'));
+    socket.once('close', closed);
+    void answer.then((frame) => {
+      socket.off('close', closed);
+      clearTimeout(timer);
+      resolve(frame);
+    });
+    socket.once('close', () => clearTimeout(timer));
+  });
+}
+
+const REASONS: readonly LeavingReason[] = ['stop', 'restart', 'idle'];
+
+function stateIn(result: unknown): DialInState {
+  const state = membersOf(membersOf(result)._meta)['mcp-bridge/serverState'];
+  return DIAL_IN_STATES.find((known) => known === state) ?? 'waiting';
+}
+
+const INTERNAL_ERROR = -32603;
+
+/** `REQUEST_REFUSED` is for good; what is said otherwise may be over in a moment. */
+function refusal(error: unknown, { renaming }: ServerIntroduction): BridgeError {
+  const { code: number, message, data } = membersOf(error);
+  const { code, hint } = membersOf(data);
+  const isForNow = code === 'SERVER_EXISTS' || code === 'SHUTTING_DOWN';
+  // Whom it has no room for it tells so before it has heard anything of him.
+  const unsaid = number === INTERNAL_ERROR && code === undefined ? 'DAEMON_UNRESPONSIVE' : 'REQUEST_REFUSED';
+  const remedy = code === 'SERVER_EXISTS' ? `${renaming} Those that there are: mcp-bridge servers` : hint;
+  return new BridgeError(isForNow ? code : unsaid, textOf(message) || 'The bridge refuses it', {
+    ...(typeof remedy === 'string' && { hint: remedy }),
+    cause: error,
+  });
 }

@@ -8,11 +8,16 @@ import { isRecord, membersOf } from '../util/json-value.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { JsonRpcMessage } from './bridge-transport.ts';
 import { valueIn } from './bytes.ts';
-import { checkOptions, type OptionKinds, unfit } from './library-options.ts';
+import {
+  checkOptions,
+  checkReconnect,
+  type OptionKinds,
+  type ReconnectOptions,
+  reconnectSettings,
+  unfit,
+} from './library-options.ts';
 import { callListener, handMessage } from './listener-call.ts';
-import { checkReconnect, type ReconnectOptions, reconnectSettings } from './reconnect-options.ts';
-import type { DialledLink } from './registered-link.ts';
-import type { DialIn } from './server-registration.ts';
+import type { RegisteredLink, ServerRegistration } from './server-registration.ts';
 import { marked, unmarked } from './turn-ids.ts';
 
 export interface BridgeServerOptions {
@@ -54,8 +59,8 @@ export class BridgeServerTransport {
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: JsonRpcMessage) => void) | undefined;
   readonly #options: BridgeServerOptions;
-  #dialIn: DialIn | undefined;
-  #link: DialledLink | undefined;
+  #dialIn: ServerRegistration | undefined;
+  #link: RegisteredLink | undefined;
   #turn = 0;
   #hasStarted = false;
   #isClosed = false;
@@ -88,12 +93,12 @@ export class BridgeServerTransport {
       });
   }
 
-  async #makeDialIn(): Promise<DialIn> {
+  async #makeDialIn(): Promise<ServerRegistration> {
     const { name, version = '', socketPath, configFile, autostart, reconnect, onState } = this.#options;
-    const [{ locateBridge }, { librarySettings, ownPlace }, { DialIn }] = await loadCore();
+    const [{ locateBridge }, { librarySettings, ownPlace }, { ServerRegistration }] = await loadCore();
     const place = ownPlace(process.env);
     const located = await locateBridge({ socketFlag: socketPath, configFile, cwd: process.cwd(), ...place });
-    return new DialIn({
+    return new ServerRegistration({
       hello: { name, version, program: name, renaming: RENAMING },
       where: located.where,
       start: librarySettings(located, autostart, place),
@@ -118,7 +123,7 @@ export class BridgeServerTransport {
     return Promise.resolve();
   }
 
-  #serve(link: DialledLink): Promise<void> {
+  #serve(link: RegisteredLink): Promise<void> {
     this.#link = link;
     this.#turn++;
     return new Promise((closed) => link.listen({ frame: (frame) => this.#received(link, frame), closed }));
@@ -138,7 +143,7 @@ export class BridgeServerTransport {
 
   // --- messages ---
 
-  #received(link: DialledLink, { b, start, end }: Frame): void {
+  #received(link: RegisteredLink, { b, start, end }: Frame): void {
     const message = valueIn(b, start, end);
     if (!isRecord(message)) return;
     const { id, method, params } = message;

@@ -11,9 +11,9 @@ import type { Refusal, Welcome } from './introduction.ts';
 import { notification } from './own-messages.ts';
 import { LASTING_REFUSALS } from './reconnect-policy.ts';
 
-export interface GreetingOptions {
+export interface SessionResumptionOptions {
   readonly link: DaemonLink;
-  readonly conversation: ClientLedger;
+  readonly ledger: ClientLedger;
   readonly fromDaemon: DaemonFrames;
   readonly clock: Clock;
   /** The session goes on; these pieces of what was sent in it have not come. */
@@ -32,14 +32,14 @@ export interface NewSession {
 /** How long a daemon may take to answer. */
 const MOST_MS = 30_000;
 
-export class Rehandshake {
-  readonly #options: GreetingOptions;
+export class SessionResumption {
+  readonly #options: SessionResumptionOptions;
   readonly #timer: Timer;
   readonly #end: Deferred<void> = deferred();
   /** What was said last: the session's token, or the client's `initialize` again, or that for the first time. */
   #wish: 'resume' | 'again' | 'first' = 'first';
 
-  constructor(options: GreetingOptions) {
+  constructor(options: SessionResumptionOptions) {
     this.#options = options;
     this.#timer = options.clock.after(MOST_MS, () => options.link.destroy());
   }
@@ -57,7 +57,7 @@ export class Rehandshake {
   answered(answer: Welcome | Refusal): void {
     if (!('token' in answer)) return this.#refused(answer);
     if (this.#wish === 'resume' && answer.isResumed) return this.#resumed(answer);
-    const { stream } = this.#options.conversation;
+    const { stream } = this.#options.ledger;
     stream.begin();
     stream.agree(answer.token);
     this.#options.renewed({ isGreeted: this.#wish !== 'first', canRepeat: answer.token !== undefined });
@@ -83,8 +83,8 @@ export class Rehandshake {
   }
 
   #greet(): void {
-    const { link, conversation, fromDaemon, renewed } = this.#options;
-    const { introduction, hello, welcome, stream } = conversation;
+    const { link, ledger, fromDaemon, renewed } = this.#options;
+    const { introduction, hello, welcome, stream } = ledger;
     if (introduction === undefined || (hello !== undefined && hello.position === undefined)) {
       // The client has not said `initialize` to any daemon: there is nothing to go on with.
       return renewed({ isGreeted: false, canRepeat: false });
@@ -96,15 +96,15 @@ export class Rehandshake {
     }
     const { token, receivedBytes } = stream;
     this.#wish = token === undefined ? 'again' : 'resume';
-    const id = conversation.ownId();
+    const id = ledger.ownId();
     fromDaemon.greetingId = id;
     const resume = token === undefined ? true : { token, received: receivedBytes };
-    link.write(introduction.again(id, conversation.clientId, resume));
+    link.write(introduction.again(id, ledger.clientId, resume));
   }
 
   #resumed({ token, received }: Welcome): void {
-    const { link, conversation, kept } = this.#options;
-    const { stream } = conversation;
+    const { link, ledger, kept } = this.#options;
+    const { stream } = ledger;
     const pieces = stream.sentFrom(received);
     stream.token = pieces === undefined ? undefined : token;
     if (pieces !== undefined) return kept(pieces);
@@ -115,7 +115,7 @@ export class Rehandshake {
 
   #refused({ code, message, hint }: Refusal): void {
     if (this.#wish === 'resume') {
-      this.#options.conversation.stream.token = undefined;
+      this.#options.ledger.stream.token = undefined;
       return this.#greet();
     }
     // The client was told.

@@ -6,10 +6,9 @@ import type { Readable, Writable } from 'node:stream';
 import type { BridgeError } from '../util/bridge-error.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { FrameInput, type SocketReader } from '../wire/frame-input.ts';
-import type { ConnectionOptions } from './connection-options.ts';
+import type { ConnectionOptions, ServedClient } from './connection-options.ts';
 import { FrameRun } from './frame-run.ts';
 import { ResumingConnection } from './resuming-connection.ts';
-import type { ServedClient } from './served-client.ts';
 
 export type { SocketReader };
 

@@ -1,4 +1,6 @@
-// What a client may call itself, and be called by others: the same to whoever chooses an id and to the daemon.
+// The ids that a client may have: one rule for those who choose an id and for the daemon.
+
+import { BridgeError } from '../util/bridge-error.ts';
 
 const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
 
@@ -7,4 +9,15 @@ export const CLIENT_ID_RULE = '1 to 128 printable ASCII characters, without spac
 
 export function isClientId(value: unknown): value is string {
   return typeof value === 'string' && CLIENT_ID.test(value);
+}
+
+/**
+ * Refuses an id where it was chosen. `source` names the option, variable or file; the message never has the id itself,
+ * because it may come from the environment.
+ */
+export function checkClientId(clientId: unknown, source: string): void {
+  if (isClientId(clientId)) return;
+  throw new BridgeError('USAGE', `${source} must be ${CLIENT_ID_RULE}`, {
+    hint: 'Without one the daemon makes one up.',
+  });
 }

@@ -1,7 +1,7 @@
 // A client's connection that lasts, with a daemon of which each byte is moved by hand, on a clock that is turned by hand.
 
+import type { ConnectionEvent } from '../../src/client/connection-options.ts';
 import { ResumingConnection } from '../../src/client/resuming-connection.ts';
-import type { ConnectionEvent } from '../../src/client/served-client.ts';
 import type { BridgeError } from '../../src/util/bridge-error.ts';
 import { eachFrame } from '../../src/wire/frame-pieces.ts';
 import { FakeClock } from './fake-clock.ts';

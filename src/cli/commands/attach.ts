@@ -1,9 +1,8 @@
 // `mcp-bridge attach`: runs a stdio server and offers it to the bridge, until either ends. A daemon that is started again
 // gets it again. Its exit code is the server's, as if that had been run by itself.
 
-import { attachProcess } from '../../client/attached-process.ts';
-import { AttachedServer } from '../../client/served-process.ts';
-import { DialIn, type DialInState, type LeavingReason } from '../../client/server-registration.ts';
+import { attachProcess, ServedProcess } from '../../client/served-process.ts';
+import { type DialInState, type LeavingReason, ServerRegistration } from '../../client/server-registration.ts';
 import { DONE, lineFor } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { locateToUse, type WhereValues } from '../locate.ts';
@@ -27,7 +26,7 @@ export async function attach(
   if (command === undefined || program === '')
     throw wrongUsage('attach', 'Name what to run: mcp-bridge attach NAME -- COMMAND…');
   const located = await locateToUse(values, host);
-  const dialIn = new DialIn({
+  const dialIn = new ServerRegistration({
     hello: { name: values.name, program, version: '', renaming: RENAMING },
     where: located.where,
     start: startSettings(located, values, host),
@@ -45,7 +44,7 @@ export async function attach(
   });
   try {
     await child.started; // or there is nothing to be offered
-    const server = new AttachedServer(child.stdin, child.stdout);
+    const server = new ServedProcess(child.stdin, child.stdout);
     await dialIn.register();
     const { how, code } = await Promise.race([child.ended, child.hasEnded() ? NEVER : untilLost(dialIn, server)]);
     if (code !== DONE && !isTold) host.stderr.write(lineFor(new Error(`${program} ${how}`)));
@@ -57,7 +56,7 @@ export async function attach(
 }
 
 /** Rejects when it cannot be offered any more, and does not resolve: that it was left is heard of elsewhere. */
-async function untilLost(dialIn: DialIn, server: AttachedServer): Promise<never> {
+async function untilLost(dialIn: ServerRegistration, server: ServedProcess): Promise<never> {
   await dialIn.stay((link) => server.serve(link));
   return NEVER;
 }

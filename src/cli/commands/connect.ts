@@ -1,13 +1,13 @@
 // `mcp-bridge connect`: a stdio MCP server for any client's config, which is the bridge.
 
 import type { Socket } from 'node:net';
-import { checkClientId } from '../../client/client-id.ts';
 import { notedBuild } from '../../client/daemon-build.ts';
 import { newDaemonInput } from '../../client/daemon-link.ts';
 import { openFirst } from '../../client/first-connection.ts';
 import { type Located, locateBridge } from '../../client/locate.ts';
 import { openOrStart as openAgain } from '../../client/open-or-start.ts';
 import { answerUnavailable, type OpenInput, relay, type SocketReader } from '../../client/stdio-relay.ts';
+import { checkClientId } from '../../protocol/client-id.ts';
 import { BridgeError, messageOf, systemCode } from '../../util/bridge-error.ts';
 import { systemClock } from '../../util/clock.ts';
 import { printable } from '../../util/printable.ts';

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DialledLink } from '../../../src/client/registered-link.ts';
-import { AttachedServer } from '../../../src/client/served-process.ts';
+import { ServedProcess } from '../../../src/client/served-process.ts';
+import { RegisteredLink } from '../../../src/client/server-registration.ts';
 import { marked, unmarked } from '../../../src/client/turn-ids.ts';
 import { type Message, RawClient } from '../../support/raw-client.ts';
 
@@ -32,8 +32,8 @@ afterEach(() => {
 const HELLO = { name: 'ide', program: 'p', version: '1', renaming: 'Choose another name.' };
 
 /** A connection that the bridge has taken, and its end of it. */
-async function connected(): Promise<{ link: DialledLink; bridge: RawClient }> {
-  const opening = DialledLink.open(join(dir, 's'), HELLO);
+async function connected(): Promise<{ link: RegisteredLink; bridge: RawClient }> {
+  const opening = RegisteredLink.open(join(dir, 's'), HELLO);
   const [socket] = (await once(listener, 'connection')) as [Socket];
   const bridge = new RawClient(socket, socket);
   const { id, params } = await bridge.next();
@@ -44,7 +44,7 @@ async function connected(): Promise<{ link: DialledLink; bridge: RawClient }> {
 
 function aServer() {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-  return { attached: new AttachedServer(stdin, stdout), server: new RawClient(stdin, stdout) };
+  return { attached: new ServedProcess(stdin, stdout), server: new RawClient(stdin, stdout) };
 }
 
 const request = (id: unknown, method: string, params: object = {}): object => ({ jsonrpc: '2.0', id, method, params });
@@ -146,7 +146,7 @@ describe('a server that is attached', () => {
 });
 
 test('a bridge that refuses says why', async () => {
-  const opening = DialledLink.open(join(dir, 's'), HELLO);
+  const opening = RegisteredLink.open(join(dir, 's'), HELLO);
   const [socket] = (await once(listener, 'connection')) as [Socket];
   const error = { code: -32603, message: 'taken', data: { code: 'SERVER_EXISTS', hint: 'another' } };
   socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`);
@@ -155,7 +155,7 @@ test('a bridge that refuses says why', async () => {
 });
 
 test('a bridge that hangs up before it has answered is no bridge', async () => {
-  const opening = DialledLink.open(join(dir, 's'), HELLO);
+  const opening = RegisteredLink.open(join(dir, 's'), HELLO);
   const [socket] = (await once(listener, 'connection')) as [Socket];
   socket.destroy();
   await expect(opening).rejects.toMatchObject({ code: 'DAEMON_UNRESPONSIVE' });

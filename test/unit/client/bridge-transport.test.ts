@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { BridgeTransport } from '../../../src/client/bridge-transport.ts';
 import { connectToBridge } from '../../../src/client/connect-to-bridge.ts';
-import { reconnectSettings } from '../../../src/client/reconnect-options.ts';
+import { reconnectSettings } from '../../../src/client/library-options.ts';
 import { DEFAULT_RECONNECT } from '../../../src/util/backoff.ts';
 
 const whole = (key: string, least: number, most: number, is: unknown): string =>

@@ -2,8 +2,9 @@
 
 import fc from 'fast-check';
 import 'p-retry'; // loaded with the first failure: not in the middle of a test
+import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { type Reconnection, reconnect } from '../../../src/client/reconnect-loop.ts';
+import { type ReconnectLoopOptions, reconnectLoop } from '../../../src/client/reconnect-policy.ts';
 import { AttemptPace } from '../../../src/util/backoff.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -15,7 +16,7 @@ interface Trial {
   readonly maxAttempts?: number;
   readonly random?: () => number;
   readonly pace?: AttemptPace;
-  readonly isFinal?: Reconnection['isFinal'];
+  readonly isFinal?: ReconnectLoopOptions['isFinal'];
 }
 
 /** Fails so often; the hands of the clock are turned to whatever is waited for. */
@@ -24,7 +25,7 @@ function trial({ failures = 1e9, maxAttempts = 20, random = () => 1, pace = new 
   const over = new AbortController();
   const attemptsMs: number[] = [];
   const waits: number[] = [];
-  const result = reconnect<string>({
+  const result = reconnectLoop<string>({
     attempt: (number) => {
       attemptsMs.push(clock.now());
       return number > failures ? Promise.resolve(`by ${number}`) : Promise.reject(ABSENT);
@@ -34,8 +35,12 @@ function trial({ failures = 1e9, maxAttempts = 20, random = () => 1, pace = new 
     settings: { isEnabled: true, maxAttempts, initialDelayMs: 100, maxDelayMs: 5000 },
     sleep: (ms, signal) => {
       const slept = new Promise<void>((resolve, reject) => {
-        clock.after(ms, resolve);
-        signal.addEventListener('abort', () => reject(signal.reason as Error));
+        const aborted = (): void => reject(signal.reason as Error);
+        signal.addEventListener('abort', aborted);
+        clock.after(ms, () => {
+          signal.removeEventListener('abort', aborted);
+          resolve();
+        });
       });
       setImmediate(() => clock.advance(ms));
       return slept;
@@ -49,8 +54,9 @@ function trial({ failures = 1e9, maxAttempts = 20, random = () => 1, pace = new 
 
 describe('coming back', () => {
   test('is tried at once, and then after bounds that double, up to the longest', async () => {
-    const { result, waits } = trial({ failures: 9 });
+    const { result, waits, over } = trial({ failures: 9 });
     expect(await result).toBe('by 10');
+    expect(getEventListeners(over.signal, 'abort')).toHaveLength(0);
     expect(waits).toEqual([0, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
   });
 
