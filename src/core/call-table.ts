@@ -179,7 +179,7 @@ export class CallTable {
 
   /** The server has refused it: someone else may be asked. */
   retryElsewhere(call: Call): void {
-    if (call.serverRequestId !== 0) call.session.sentCount--;
+    if (call.serverRequestId !== 0) call.session.countUnsent();
     call.serverRequestId = 0;
     call.wasAskedBack = false;
     otherServersFor(call).askNext();
@@ -313,7 +313,7 @@ export class CallTable {
     call.isSecondTry = true;
     endRequest(call, 'lost'); // a shared setting is decided again when the call's turn comes
     call.serverRequestId = 0;
-    call.session.sentCount--;
+    call.session.countUnsent();
     this.#unsent(call.session);
     this.#wait(call, frame);
   }
@@ -340,7 +340,7 @@ export class CallTable {
 
   /** True unless the client has enough under way, does not take its answers, or is going. */
   #mayAsk(session: Session): boolean {
-    return session.isOpen && session.sentCount < this.#limits.maxInFlightPerClient && !session.backlog.isFull;
+    return session.isOpen && session.maySend && !session.backlog.isFull;
   }
 
   #hasRoom(outbox: Outbox): boolean {
@@ -366,7 +366,7 @@ export class CallTable {
     this.#events.callSent.tell(call, this.#server);
     this.#sent.add(serverRequestId, call);
     this.#concurrent.sent(call);
-    call.session.sentCount++;
+    call.session.countSent();
     this.sentInAll++;
     if (call.plan.role === 'call') this.toolCallsSent++;
     this.lane.enter(call);

@@ -13,6 +13,7 @@ import type { LeavingReason } from '../wire/resume-notices.ts';
 import type { Call } from './call.ts';
 import type { Events } from './events.ts';
 import { Faults } from './faults.ts';
+import type { LivenessFinding } from './liveness.ts';
 import { Pause } from './pressure.ts';
 import { Resumption } from './resumption.ts';
 import { Router, type RouterContext } from './router.ts';
@@ -189,7 +190,7 @@ export class ConnectionManager {
   #leave(session: Session, patienceMs: number): void {
     if (!session.isOpen) return;
     this.#retire(session);
-    session.patienceMs = patienceMs;
+    session.liveness.waitFor(patienceMs);
     session.link.end();
   }
 
@@ -204,9 +205,8 @@ export class ConnectionManager {
   }
 
   #onEnded(session: Session): void {
-    session.hasEnded = true;
-    // The client would have answered before it ended its side.
-    for (const question of [...session.questions.values()]) question.abandon();
+    session.noteClientEnded();
+    session.abandonQuestions(); // the client would have answered before it ended its side
     if (session.state === 'connecting') this.#leave(session, this.#limits.stallTimeoutMs);
     else session.endWhenAnswered();
   }
@@ -222,14 +222,13 @@ export class ConnectionManager {
   /** Ends all that is under way for a session; nothing more is done for it. */
   #retire(session: Session): void {
     if (session.state === 'closing') return;
-    session.transition('closing');
+    session.beginClosing();
     this.#openCount--;
     // Each step is contained, so that a fault in one does not skip the others.
     const step = (task: () => void): void => this.contain(session, task);
     step(() => {
       if (this.#resumption.forget(session)) this.#openCount++; // parked sessions are not counted
     });
-    session.held = undefined;
     step(() => session.backlog.release());
     const calls = [...session.calls.values()];
     // Withdraws all calls first: the end of one may cause others to be sent, or to be answered by the bridge.
@@ -257,7 +256,7 @@ export class ConnectionManager {
 
   /** Drops a new session whose connection an older session takes over. */
   #dissolve(session: Session): void {
-    session.transition('closing');
+    session.beginClosing();
     this.#openCount--;
     this.#sessions.delete(session);
   }
@@ -277,8 +276,7 @@ export class ConnectionManager {
   clientSettingsChanged(): void {
     const { clientSettings } = this.#options;
     if (clientSettings === undefined) return;
-    for (const session of this.#sessions)
-      if (session.view !== undefined) session.settings = clientSettings.of(session.identity);
+    for (const session of this.#sessions) if (session.view !== undefined) session.applySettings(clientSettings);
   }
 
   /** Applies a changed set of servers. */
@@ -307,7 +305,7 @@ export class ConnectionManager {
   #openCalls(): number {
     let open = 0;
     for (const session of this.#sessions)
-      if (!this.isParked(session)) open += session.calls.size + (session.held === undefined ? 0 : 1);
+      if (!this.isParked(session)) open += session.calls.size + (session.isHolding ? 1 : 0);
     return open;
   }
 
@@ -423,8 +421,8 @@ class ClientWatch {
     session.roots.tick(nowMs);
     session.view?.tick(nowMs);
     if (resumption.isParked(session)) return;
-    if (session.isOpen) this.#act(session, lookAt(session, nowMs, limits, liveness));
-    else if (mayClose(session, nowMs)) session.link.destroy();
+    if (session.isOpen) this.#act(session, session.liveness.look(nowMs, limits, liveness));
+    else if (session.liveness.mayClose(nowMs)) session.link.destroy();
   }
 
   #act(session: Session, finding: LivenessFinding): void {
@@ -453,53 +451,8 @@ class ClientWatch {
 
   #ping(session: Session): void {
     const id = `mcp-bridge/ping-${++this.#pings}`;
-    session.unansweredPings.add(id);
+    session.liveness.pinged(id);
     session.output.ask(id, 'ping');
     this.#ports.resumption.pinged(session);
   }
-}
-
-/** The action for a client; the first that applies. */
-export type LivenessFinding = 'handshake-timeout' | 'stalled' | 'unresponsive' | 'probe' | 'ping' | undefined;
-
-/** Decides what to do about a client: has it sent `initialize`, does it read, does it answer? */
-export function lookAt(session: Session, nowMs: number, limits: Limits, settings: LivenessSettings): LivenessFinding {
-  if (!session.hasTriedInitialize && nowMs - session.connectedMs >= limits.handshakeTimeoutMs)
-    return 'handshake-timeout';
-  if (isStalled(session, nowMs, limits.stallTimeoutMs)) return 'stalled';
-  // A client that is not read cannot be heard. Only a write tells if it is still there.
-  if (session.hasEnded || !session.pauses.isEmpty) return 'probe';
-  if (session.hasSpoken) {
-    session.hasSpoken = false;
-    session.lastHeardMs = nowMs;
-    // A client that speaks is alive, even if it does not know pings.
-    session.unansweredPings.clear();
-  }
-  return isPingDue(session, nowMs, settings) ? pingOrGiveUp(session, settings) : undefined;
-}
-
-/** True if nothing more will be read by a closing client. */
-function mayClose(session: Session, nowMs: number): boolean {
-  return session.link.outbox.queuedBytes === 0 || isStalled(session, nowMs, session.patienceMs);
-}
-
-function isStalled(session: Session, nowMs: number, patienceMs: number): boolean {
-  const { queuedBytes, takenBytes } = session.link.outbox;
-  if (queuedBytes === 0 || takenBytes !== session.takenBytes) {
-    session.takenBytes = takenBytes;
-    session.stalledSinceMs = undefined;
-    return false;
-  }
-  session.stalledSinceMs ??= nowMs;
-  return nowMs - session.stalledSinceMs >= patienceMs;
-}
-
-function isPingDue(session: Session, nowMs: number, { pingPeriodMs }: LivenessSettings): boolean {
-  if (pingPeriodMs === 0 || session.state !== 'ready') return false;
-  return nowMs - session.lastHeardMs >= pingPeriodMs * (session.unansweredPings.size + 1);
-}
-
-function pingOrGiveUp(session: Session, settings: LivenessSettings): LivenessFinding {
-  if (session.unansweredPings.size < settings.maxMissedPings) return 'ping';
-  return session.hasAnsweredPing || settings.cutOffSilentClients ? 'unresponsive' : undefined;
 }

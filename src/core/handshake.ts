@@ -27,11 +27,10 @@ import { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Link } from '../wire/link.ts';
 import { Splice } from '../wire/splice.ts';
-import { type ClientSettingsSource, PLAIN_SETTINGS } from './client-settings.ts';
+import type { ClientSettingsSource } from './client-settings.ts';
 import type { Events } from './events.ts';
 import { JoinedView } from './joined-view.ts';
 import type { Messaging } from './messaging.ts';
-import { Pause } from './pressure.ts';
 import { ServerView } from './server-view.ts';
 import type { Session } from './session.ts';
 import { chooseView, type InitializeAnswer, type ServerDirectory, type View } from './view.ts';
@@ -128,10 +127,7 @@ export class Handshake {
       return this.#resume(session, initialize, initialize.resume, { idText, first });
     const canResume = initialize.resume === 'can' && initialize.role === 'client' && !this.#isLettingIn;
     if (canResume) this.#ports.resumption.count(session, first);
-    session.hasTriedInitialize = true;
-    session.transition('initializing');
-    session.held = [];
-    session.initializeId = idText;
+    session.beginInitialize(idText);
     this.#welcome(session, { ...initialize, resume: canResume ? 'can' : undefined }, idText)
       .catch((error: unknown) => this.#fail(session, idText, error))
       .finally(() => this.#release(session));
@@ -176,9 +172,10 @@ export class Handshake {
     const preparing = this.#context.servers.prepare(initialize.cwd);
     if (preparing !== undefined) await preparing;
     if (!session.isOpen) return;
-    session.settings = this.#context.clientSettings?.of(session.identity) ?? PLAIN_SETTINGS;
-    session.view = this.#open(session, initialize);
-    const initializeAnswer = await session.view.initializeAnswer();
+    session.applySettings(this.#context.clientSettings);
+    const view = this.#open(session, initialize);
+    session.see(view);
+    const initializeAnswer = await view.initializeAnswer();
     if (!session.isOpen) return;
     session.identify(initialize, this.#ports.nameClient(session, initialize.clientId));
     this.#context.messaging.joined(session, initialize.accepted, initialize.clientId);
@@ -231,7 +228,7 @@ export class Handshake {
 
   #answer(session: Session, initialize: ClientInitialize, idText: string, initializeAnswer: InitializeAnswer): void {
     const also = initialize.resume === 'can' ? this.#resumeMeta(session) : {};
-    if (initialize.resume === 'can') session.initializeAnswer = initializeAnswer;
+    if (initialize.resume === 'can') session.keepInitializeAnswer(initializeAnswer);
     const { protocolVersion } = initialize;
     this.#answerWith(session, initializeAnswer, { idText, protocolVersion, clientId: session.clientId, also });
   }
@@ -266,10 +263,7 @@ export class Handshake {
 
   #fail(session: Session, idText: string, error: unknown): void {
     if (!session.isOpen) return;
-    session.view?.leave();
-    session.view = undefined;
-    session.transition('connecting');
-    session.mayBatch = false;
+    session.failInitialize();
     if (error instanceof BridgeError) return session.output.fail(idText, rpcErrorOf(error));
     this.#context.logger.error('initialize failed', { error: messageOf(error) });
     session.output.fail(idText, rpcError(INTERNAL_ERROR, 'The bridge failed to initialize this connection'));
@@ -277,21 +271,14 @@ export class Handshake {
 
   /** Lets in what came behind `initialize`. */
   #release(session: Session): void {
-    const held = session.takeHeld();
-    if (!session.isOpen) return;
-    session.pauses.remove(Pause.held); // first, because these frames may have it paused again
-    const { hasEnded } = session;
-    session.hasEnded = false; // the end came behind them
     this.#isLettingIn = true;
-    for (const frame of held) this.#ports.letIn(session, frame);
+    session.letInHeld((frame) => this.#ports.letIn(session, frame));
     this.#isLettingIn = false;
-    session.hasEnded = hasEnded;
-    if (hasEnded) session.endWhenAnswered();
   }
 
   /** Answers an `initialize` that is still waiting, and all requests behind it, with one error. */
   abandon(session: Session, error: string): void {
-    if (session.held === undefined) return;
+    if (!session.isHolding) return;
     session.output.fail(session.initializeId, error);
     this.#refuseHeld(session, error);
   }

@@ -423,7 +423,7 @@ class PendingQuestions {
       abandon: () => this.#abandoned(pending),
     };
     this.#pending.add(pending);
-    session.questions.set(pending.id, pending);
+    session.addQuestion(pending.id, pending);
     return pending;
   }
 
@@ -536,7 +536,7 @@ class PendingQuestions {
   #forget(pending: PendingQuestion, end: QuestionEnd): void {
     this.#instance.events.questionEnded.tell(pending.session, this.#instance.server, end);
     this.#pending.delete(pending);
-    pending.session.questions.delete(pending.id);
+    pending.session.forgetQuestion(pending.id);
   }
 }
 

@@ -81,7 +81,8 @@ export class Resumption implements ResumptionPorts {
       heard: () => contain(session, () => this.#parked.confirm(session)),
       grown: () => contain(session, () => this.#parked.grown(session)),
     };
-    session.link = new ResumableLink(link, first, { handler, mostKept: this.#options.limits.maxResumeBytesPerClient });
+    const mostKept = this.#options.limits.maxResumeBytesPerClient;
+    session.becomeResumable(new ResumableLink(link, first, { handler, mostKept }));
   }
 
   admit(session: Session): string {
@@ -111,8 +112,7 @@ export class Resumption implements ResumptionPorts {
     const carrier = fresh.link instanceof ResumableLink ? fresh.link.giveCarrier() : fresh.link;
     this.#options.dissolved(fresh);
     if (wasParked) this.#options.unparked(session);
-    session.hasSpoken = true;
-    session.stalledSinceMs = undefined;
+    session.liveness.comesBack();
     link.goOn(carrier, request.first, request.received);
   }
 
@@ -157,9 +157,8 @@ export class Resumption implements ResumptionPorts {
   /** The client announces requests that may have been carried out already and are about to be sent again. */
   #onAgain(session: Session, ids: unknown): void {
     if (!Array.isArray(ids)) return this.#options.events.incident.tell('badFrames', session);
-    session.repeated ??= new Set();
-    for (const id of ids as unknown[]) if (isRequestId(id)) session.repeated.add(id);
-    if (session.repeated.size > MOST_REPEATED) this.#options.cutOff(session, 'it announced too many repeated requests');
+    if (session.announceRepeated((ids as unknown[]).filter(isRequestId)) > MOST_REPEATED)
+      this.#options.cutOff(session, 'it announced too many repeated requests');
   }
 
   /**
@@ -170,9 +169,9 @@ export class Resumption implements ResumptionPorts {
     const { link } = session;
     if (!(link instanceof ResumableLink) || !link.isResumable) return;
     link.stopCounting();
-    session.isLeaving = true;
+    session.beginLeaving();
     // A client without a connection does not come back to this daemon.
-    if (!link.isCarried) for (const question of [...session.questions.values()]) question.abandon();
+    if (!link.isCarried) session.abandonQuestions();
     if (session.questions.size > 0) session.pauses.remove(Pause.leaving);
     else session.pauses.add(Pause.leaving);
   }
@@ -338,7 +337,7 @@ class ParkedSessions {
     this.#noticeBytes -= resumable.noticeBytes;
     resumable.parkedBytes = 0;
     resumable.noticeBytes = 0;
-    resumable.session.noticeBytes = 0;
+    resumable.session.forgetNotices();
     resumable.parkedUntilMs = undefined;
   }
 

@@ -64,13 +64,13 @@ export class ClientRoots {
   }
 
   #ask(): void {
-    const { output, questions, isOpen } = this.#session;
+    const { output, isOpen } = this.#session;
     if (!isOpen || this.#waiting.length === 0) return;
     const id = `mcp-bridge/roots-${++asked}`;
     this.#askedId = id;
     this.#deadlineMs = 0;
     this.#isStale = false;
-    questions.set(id, {
+    this.#session.addQuestion(id, {
       answer: (answer, envelope) => this.#answered(id, answer, envelope),
       progress: () => undefined,
       abandon: () => this.abandon(),
@@ -79,7 +79,7 @@ export class ClientRoots {
   }
 
   #answered(id: string, answer: Frame, envelope: Envelope): void {
-    this.#session.questions.delete(id);
+    this.#session.forgetQuestion(id);
     this.#askedId = undefined;
     if (this.#isStale) return this.#ask();
     this.learnFrom(answer, envelope);
@@ -121,7 +121,7 @@ export class ClientRoots {
   }
 
   #forgetQuestion(): void {
-    if (this.#askedId !== undefined) this.#session.questions.delete(this.#askedId);
+    if (this.#askedId !== undefined) this.#session.forgetQuestion(this.#askedId);
     this.#askedId = undefined;
   }
 }

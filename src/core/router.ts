@@ -63,7 +63,7 @@ export class Router {
   }
 
   frame(session: Session, bytes: Buffer, start: number, end: number): void {
-    session.hasSpoken = true;
+    session.liveness.speaks();
     if (!session.isOpen) return;
     const isSound = envelope.scan(bytes, start, end, this.#context.limits.maxDepth);
     if (!isSound) return this.#onUnsound(session, { b: bytes, start, end });
@@ -79,7 +79,7 @@ export class Router {
   }
 
   notUtf8(session: Session): void {
-    session.hasSpoken = true;
+    session.liveness.speaks();
     if (!session.isOpen || session.isLeaving) return;
     this.#refuse(session, 'null', { code: PARSE_ERROR, message: 'Parse error: not valid UTF-8' });
   }
@@ -95,7 +95,7 @@ export class Router {
   #onUnsound(session: Session, frame: Frame): void {
     if (envelope.fault === 'batch') {
       // Whether its client may send one is known when that is.
-      if (session.held !== undefined) return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);
+      if (session.isHolding) return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);
       if (session.mayBatch) return this.#onBatch(session, frame);
     }
     if (!session.isLeaving) this.#refuseFrame(session, frame.b);
@@ -127,11 +127,8 @@ export class Router {
     const id = envelope.id(bytes, Field.id);
     const question = id === undefined ? undefined : session.questions.get(id);
     if (question !== undefined) return question.answer({ b: bytes, start, end }, envelope);
-    if (id !== undefined && session.unansweredPings.delete(id)) {
-      session.unansweredPings.clear();
-      session.hasAnsweredPing = true;
-      this.#resumption.answeredPing(session);
-    } else this.#context.events.incident.tell('strayResponses', session);
+    if (id !== undefined && session.liveness.answersPing(id)) this.#resumption.answeredPing(session);
+    else this.#context.events.incident.tell('strayResponses', session);
   }
 
   #onNotification(session: Session, bytes: Buffer, start: number, end: number): void {
@@ -140,8 +137,7 @@ export class Router {
     // A server that heeds no ids would run a tool for it, past everything that decides about calls.
     if (wantsAnswer(method)) return this.#context.events.incident.tell('badFrames', session);
     if (session.state === 'connecting') return;
-    if (session.held !== undefined)
-      return session.hold({ b: bytes, start, end }, this.#context.limits.maxWaitingBytesPerClient);
+    if (session.isHolding) return session.hold({ b: bytes, start, end }, this.#context.limits.maxWaitingBytesPerClient);
     switch (method.role) {
       case 'initialized':
         return session.becomeReady();
@@ -189,7 +185,7 @@ export class Router {
     const { events } = this.#context;
     if (method.role !== 'call' || !events.toolWanted.isHeard) return this.#takeRequest(session, method, frame);
     // A held request comes again; and no tool is called by those who control the daemon.
-    if (session.held !== undefined || session.role === 'control') return this.#takeRequest(session, method, frame);
+    if (session.isHolding || session.role === 'control') return this.#takeRequest(session, method, frame);
     events.toolWanted.tell(session, frame, envelope);
     try {
       this.#takeRequest(session, method, frame);
@@ -216,7 +212,7 @@ export class Router {
       if (this.#connections.isDraining) return session.output.fail(envelope.raw(b, Field.id), SHUTTING_DOWN);
       return session.view.submit({ id, role: method.role, frame }, envelope);
     }
-    if (session.held !== undefined) return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);
+    if (session.isHolding) return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);
     this.#onRareRequest(session, method, { id, idText: envelope.raw(b, Field.id), b, start, end });
   }
 
@@ -259,7 +255,7 @@ export class Router {
     }
     if (method.role === 'initialize') return this.#onInitialize(session, request);
     if (session.state === 'connecting') {
-      const message = session.hasTriedInitialize
+      const message = session.liveness.hasTriedInitialize
         ? 'initialize has failed, so there is nothing to ask; its error says why'
         : 'The first request is initialize';
       return session.output.fail(request.idText, rpcError(INVALID_REQUEST, message));

@@ -16,9 +16,10 @@ import type { RequestId } from '../wire/request-id.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { Call, CallOwner } from './call.ts';
 import { ClientOutput } from './client-output.ts';
-import { type ClientIdentity, type ClientSettings, PLAIN_SETTINGS } from './client-settings.ts';
+import { type ClientSettings, type ClientSettingsSource, PLAIN_SETTINGS } from './client-settings.ts';
 import type { Events } from './events.ts';
 import type { Instance } from './instance.ts';
+import { ClientLiveness } from './liveness.ts';
 import { ClientBacklog, Pause, Pauses } from './pressure.ts';
 import { ClientRoots } from './roots.ts';
 import type { InitializeAnswer, View } from './view.ts';
@@ -56,44 +57,173 @@ export interface SessionContext {
   readonly principal: Principal;
 }
 
-export class Session {
-  /** The connection; a ResumableLink from the handshake on if the session can be resumed. */
-  link: Carrier | ResumableLink;
-  readonly events: Events;
-  readonly #leave: (session: Session) => void;
-  readonly connectedAt: Date;
-  #state: SessionState = 'connecting';
-  #principal: Principal;
-  clientId = '';
-  name = '';
-  version = '';
-  role: ClientRole = 'client';
-  /** True if it may send several messages in one array. */
-  mayBatch = false;
-  /** The view that the client sees; undefined before it has said which. */
-  view: View | undefined;
-  /** The name it gives itself, and the settings that the config has for it. */
-  identity: ClientIdentity = { name: '', program: undefined };
-  settings: ClientSettings = PLAIN_SETTINGS;
-  /** The directory that it works in, if it has said so. */
-  cwd: string | undefined;
+/** The unanswered requests of a client. Only the session changes them. */
+type OpenCalls = Pick<ShortLivedMap<RequestId, Call>, 'get' | 'has' | 'values' | 'size'>;
 
-  /** By our id towards it, which is the progress token too. */
-  readonly questions = new Map<RequestId, ClientQuestion>();
-  /** The capabilities of the client that servers may be offered. */
-  capabilities: ClientCapabilities = {};
+const NO_CAPABILITIES: ClientCapabilities = {};
+
+export class Session {
+  readonly events: Events;
+  readonly connectedAt: Date;
+  /** The only writer to the client. */
+  readonly output: ClientOutput;
+  /** Why nothing is read from it; then nothing can be heard of it either. */
+  readonly pauses: Pauses;
+  /** The bytes for the client that it has not taken yet. */
+  readonly backlog: ClientBacklog;
   readonly roots = new ClientRoots(this);
-  /** Its tasks, by their ids, and where they are worked on. */
-  readonly tasks = new Map<string, Instance>();
-  /** Instances that it may not use any more, and where a call of its waits to be made once more. */
-  readonly #waitsAlsoAt = new Set<Instance>();
+  readonly liveness: ClientLiveness;
+  readonly #leave: (session: Session) => void;
+  readonly #mostInFlight: number;
+
+  /** The connection; a ResumableLink from the handshake on if the session can be resumed. */
+  #link: Carrier | ResumableLink;
+  #principal: Principal;
+  #state: SessionState = 'connecting';
+  #clientId = '';
+  /** The client in its own words. */
+  #says: ClientInitialize | undefined;
+  #mayBatch = false;
+  #settings: ClientSettings = PLAIN_SETTINGS;
+  #view: View | undefined;
+  #initializeAnswer: InitializeAnswer | undefined;
+  #muxSessionId = '';
   #whenReady: (() => void)[] = [];
 
+  /** The `initialize` that is being answered, and the frames that came behind it. */
+  #initializing: { readonly idText: string; readonly held: Frame[]; heldBytes: number } | undefined;
+  #hasEnded = false;
+  #isLeaving = false;
+
+  readonly #questions = new Map<RequestId, ClientQuestion>();
+  readonly #tasks = new Map<string, Instance>();
+  readonly #calls = new ShortLivedMap<RequestId, Call>();
+  #sentCount = 0;
+  /** Bytes of the calls that wait for their turn. */
+  #waitingBytes = 0;
+  /** Instances that it may not use any more, and where a call of its waits to be made once more. */
+  readonly #waitsAlsoAt = new Set<Instance>();
+  /** Ids of requests that may have been carried out already, before the bridge was started again; they come again. */
+  #repeated: Set<RequestId> | undefined;
+  #noticeBytes = 0;
+
+  constructor(link: Carrier, { events, limits, leave, now, principal }: SessionContext) {
+    this.#link = link;
+    this.#principal = principal;
+    this.events = events;
+    this.#leave = leave;
+    this.output = new ClientOutput(this, events);
+    this.pauses = new Pauses(this, events);
+    this.backlog = new ClientBacklog(this, limits.maxQueuedBytesPerClient);
+    this.liveness = new ClientLiveness(this, now.ms);
+    this.#mostInFlight = limits.maxInFlightPerClient;
+    this.connectedAt = now.date;
+  }
+
+  // --- its connection ---
+
+  get link(): Carrier | ResumableLink {
+    return this.#link;
+  }
+
+  /** From here on it may outlive its connection. */
+  becomeResumable(link: ResumableLink): void {
+    this.#link = link;
+  }
+
+  /** True while it has no connection. */
+  get isAway(): boolean {
+    return 'isCarried' in this.#link && !this.#link.isCarried;
+  }
+
+  /** Bytes that wait for it while it is away and that it has not asked for. */
+  get noticeBytes(): number {
+    return this.#noticeBytes;
+  }
+
+  /** Counts bytes that the client was sent and has not asked for. */
+  noticed(bytes: number): void {
+    if (this.isAway) this.#noticeBytes += bytes;
+  }
+
+  /** The client has come back, or nobody waits for it any more. */
+  forgetNotices(): void {
+    this.#noticeBytes = 0;
+  }
+
+  /** The client has taken what was queued for it. */
+  drained(): void {
+    if (!this.backlog.isOver) this.pauses.remove(Pause.unread);
+    this.backlog.drained();
+  }
+
+  // --- the client ---
+
+  /** Who is behind the connection. */
+  get principal(): Principal {
+    return this.#principal;
+  }
+
+  /** The id by which the daemon knows the client; '' before its `initialize` is answered. */
+  get clientId(): string {
+    return this.#clientId;
+  }
+
+  get name(): string {
+    return this.#isKnown ? (this.#says?.name ?? '') : '';
+  }
+
+  get version(): string {
+    return this.#isKnown ? (this.#says?.version ?? '') : '';
+  }
+
+  get role(): ClientRole {
+    return this.#isKnown ? (this.#says?.role ?? 'client') : 'client';
+  }
+
+  get #isKnown(): boolean {
+    return this.#clientId !== '';
+  }
+
+  /** True if it may send several messages in one array. */
+  get mayBatch(): boolean {
+    return this.#mayBatch;
+  }
+
+  /** The directory that it works in, if it has said so. */
+  get cwd(): string | undefined {
+    return this.#says?.cwd;
+  }
+
+  /** The capabilities of the client that servers may be offered. */
+  get capabilities(): ClientCapabilities {
+    return this.#says?.capabilities ?? NO_CAPABILITIES;
+  }
+
   /** All that it says of itself, for servers that are its own. */
-  clientInfo: object | undefined;
-  /** The answer to its `initialize`, for when it comes back. */
-  initializeAnswer: InitializeAnswer | undefined;
-  #muxSessionId = '';
+  get clientInfo(): object | undefined {
+    return this.#says?.clientInfo;
+  }
+
+  /** The config's settings for the client. */
+  get settings(): ClientSettings {
+    return this.#settings;
+  }
+
+  /** Applies the config's settings for the client. */
+  applySettings(source: ClientSettingsSource | undefined): void {
+    const { name = '', program } = this.#says ?? {};
+    this.#settings = source?.of({ name, program }) ?? PLAIN_SETTINGS;
+  }
+
+  /** The view that the client sees; undefined before it has said which. */
+  get view(): View | undefined {
+    return this.#view;
+  }
+
+  see(view: View): void {
+    this.#view = view;
+  }
 
   /** The id by which a session-aware server tells clients apart; nobody can guess it. */
   get muxSessionId(): string {
@@ -101,144 +231,246 @@ export class Session {
     return this.#muxSessionId;
   }
 
-  /** Its unanswered requests, sent and waiting. */
-  readonly calls = new ShortLivedMap<RequestId, Call>();
-  /** Ids of requests that may have been carried out already, before the bridge was started again; they come again. */
-  repeated: Set<RequestId> | undefined;
-  /** The number of its calls that were sent. */
-  sentCount = 0;
-  /** Bytes of those that wait for their turn. */
-  waitingBytes = 0;
-  /** While `initialize` is being answered, its id and what came behind it. */
-  initializeId = '';
-  held: Frame[] | undefined;
-  /** It will ask nothing more, but waits for its answers. */
-  hasEnded = false;
-  heldBytes = 0;
-  /** The daemon goes, and it can ask the next one: nothing is taken from it any more but answers. */
-  isLeaving = false;
-  /** The only writer to the client. */
-  readonly output: ClientOutput;
-  /** Why nothing is read from it; then nothing can be heard of it either. */
-  readonly pauses: Pauses;
-  /** The bytes for the client that it has not taken yet. */
-  readonly backlog: ClientBacklog;
-  readonly #mostInFlight: number;
-
-  /** For the look once a second, see ClientWatch. */
-  hasSpoken = false;
-  hasTriedInitialize = false;
-  readonly connectedMs: number;
-  lastHeardMs: number;
-  stalledSinceMs: number | undefined;
-  takenBytes = 0;
-  /** Once it is closing: how long it may take nothing of what is still queued for it. */
-  patienceMs = 0;
-  /** Bytes that wait for it while it is away and that it has not asked for. */
-  noticeBytes = 0;
-  readonly unansweredPings = new Set<RequestId>();
-  hasAnsweredPing = false;
-
-  constructor(link: Carrier, { events, limits, leave, now, principal }: SessionContext) {
-    this.link = link;
-    this.#principal = principal;
-    this.events = events;
-    this.#leave = leave;
-    this.output = new ClientOutput(this, events);
-    this.pauses = new Pauses(this, events);
-    this.backlog = new ClientBacklog(this, limits.maxQueuedBytesPerClient);
-    this.#mostInFlight = limits.maxInFlightPerClient;
-    this.connectedAt = now.date;
-    this.connectedMs = now.ms;
-    this.lastHeardMs = now.ms;
-  }
-
-  /** Who is behind the connection. */
-  get principal(): Principal {
-    return this.#principal;
-  }
+  // --- its life ---
 
   get state(): SessionState {
     return this.#state;
   }
 
+  get isOpen(): boolean {
+    return this.#state !== 'closing';
+  }
+
+  get isServed(): boolean {
+    return this.#state === 'ready' || (this.#state === 'initializing' && !this.isHolding);
+  }
+
   /** The one place where a session's state changes. */
-  transition(to: SessionState): void {
+  #transition(to: SessionState): void {
     invariant(MAY_FOLLOW[this.#state].includes(to), `a session that is ${this.#state} does not become ${to}`);
     this.#state = to;
   }
 
-  /** From here on it may be bound to servers. */
-  introduce({ capabilities, cwd, pid, name, program, clientInfo }: ClientInitialize): void {
-    this.capabilities = capabilities;
-    this.clientInfo = clientInfo;
-    this.cwd = cwd;
-    this.#principal = { ...this.#principal, pid };
-    this.identity = { name, program };
+  /** `initialize` has come, and is being answered. */
+  beginInitialize(idText: string): void {
+    this.#transition('initializing');
+    this.liveness.triesInitialize();
+    this.#initializing = { idText, held: [], heldBytes: 0 };
   }
 
+  /** Takes over what the client says of itself: from here on it may be bound to servers. */
+  introduce(initialize: ClientInitialize): void {
+    this.#says = initialize;
+    this.#principal = { ...this.#principal, pid: initialize.pid };
+  }
+
+  /** The client goes by this id, and its `initialize` is about to be answered. */
   identify(initialize: ClientInitialize, clientId: string): void {
-    invariant(this.state === 'initializing', 'a client says who it is while it initialises');
-    this.clientId = clientId;
-    this.name = initialize.name;
-    this.version = initialize.version;
-    this.role = initialize.role;
-    this.mayBatch = initialize.protocolVersion === BATCH_VERSION;
+    invariant(this.#state === 'initializing', 'a client says who it is while it initialises');
+    this.#says = initialize;
+    this.#clientId = clientId;
+    this.#mayBatch = initialize.protocolVersion === BATCH_VERSION;
+  }
+
+  /** The answer to its `initialize`, for when it comes back. */
+  get initializeAnswer(): InitializeAnswer | undefined {
+    return this.#initializeAnswer;
+  }
+
+  keepInitializeAnswer(answer: InitializeAnswer): void {
+    this.#initializeAnswer = answer;
+  }
+
+  /** `initialize` has failed: the client may try again. */
+  failInitialize(): void {
+    this.#view?.leave();
+    this.#view = undefined;
+    this.#mayBatch = false;
+    this.#transition('connecting');
+  }
+
+  /** Has said that it is ready, or behaves as if. */
+  becomeReady(): void {
+    if (this.#state !== 'initializing') return;
+    this.#transition('ready');
+    for (const task of this.#whenReady.splice(0)) task();
+  }
+
+  /** Calls back when it may be asked something, be it at once. */
+  whenReady(task: () => void): void {
+    if (this.#state === 'ready') task();
+    else this.#whenReady.push(task);
+  }
+
+  /** Nothing more is done for it. What came behind an unanswered `initialize` is dropped. */
+  beginClosing(): void {
+    this.#transition('closing');
+    this.#initializing = undefined;
+  }
+
+  /** True once the client will ask nothing more; it waits for its answers. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** The client has ended its side. */
+  noteClientEnded(): void {
+    this.#hasEnded = true;
+  }
+
+  /** A client that has stopped asking is let go once everything is answered. */
+  endWhenAnswered(): void {
+    if (this.isOpen && this.#calls.size === 0 && !this.isHolding) this.#leave(this);
+  }
+
+  /** True if the daemon goes and the client can ask the next one: only answers are taken from it any more. */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  beginLeaving(): void {
+    this.#isLeaving = true;
+  }
+
+  // --- what comes behind an unanswered `initialize` ---
+
+  /** True while `initialize` is being answered: what comes behind it waits. */
+  get isHolding(): boolean {
+    return this.#initializing !== undefined;
+  }
+
+  /** The id of the `initialize` that is being answered. */
+  get initializeId(): string {
+    return this.#initializing?.idText ?? 'null';
+  }
+
+  /** Keeps what came behind `initialize`; who sends too much of it is not read until that is answered. */
+  hold(frame: Frame, most: number): void {
+    const initializing = this.#initializing;
+    if (initializing === undefined) return;
+    initializing.held.push(ownFrame(frame));
+    initializing.heldBytes += frame.end - frame.start;
+    if (initializing.heldBytes > most || initializing.held.length >= MOST_HELD) this.pauses.addOver(Pause.held);
+  }
+
+  takeHeld(): readonly Frame[] {
+    const held = this.#initializing?.held ?? [];
+    this.#initializing = undefined;
+    return held;
+  }
+
+  /** Lets in what was held. If the client has ended its side meanwhile, that came behind it. */
+  letInHeld(letIn: (frame: Frame) => void): void {
+    const held = this.takeHeld();
+    if (!this.isOpen) return;
+    this.pauses.remove(Pause.held); // first, because these frames may have it paused again
+    const hasEnded = this.#hasEnded;
+    this.#hasEnded = false;
+    for (const frame of held) letIn(frame);
+    this.#hasEnded = hasEnded;
+    if (hasEnded) this.endWhenAnswered();
+  }
+
+  // --- what it is asked ---
+
+  /** The questions that it has not answered, by our id towards it, which is the progress token too. */
+  get questions(): ReadonlyMap<RequestId, ClientQuestion> {
+    return this.#questions;
+  }
+
+  addQuestion(id: RequestId, question: ClientQuestion): void {
+    this.#questions.set(id, question);
+  }
+
+  forgetQuestion(id: RequestId): void {
+    this.#questions.delete(id);
+  }
+
+  /** Ends all questions: the client answers none of them any more. */
+  abandonQuestions(): void {
+    for (const question of [...this.#questions.values()]) question.abandon();
   }
 
   canBeAsked(role: keyof ClientCapabilities): boolean {
     return this.capabilities[role] !== undefined;
   }
 
-  /** Has said that it is ready, or behaves as if. */
-  becomeReady(): void {
-    if (this.#state !== 'initializing') return;
-    this.transition('ready');
-    for (const task of this.#whenReady.splice(0)) task();
+  // --- its tasks and calls ---
+
+  /** Its tasks, by their ids, and where they are worked on. */
+  get tasks(): ReadonlyMap<string, Instance> {
+    return this.#tasks;
   }
 
-  /** Calls back when it may be asked something, be it at once. */
-  whenReady(task: () => void): void {
-    if (this.state === 'ready') task();
-    else this.#whenReady.push(task);
+  addTask(taskId: string, instance: Instance): void {
+    this.#tasks.set(taskId, instance);
   }
 
-  get isOpen(): boolean {
-    return this.state !== 'closing';
+  /** Forgets a task, unless another instance uses its id by now. */
+  forgetTask(taskId: string, instance: Instance): void {
+    if (this.#tasks.get(taskId) === instance) this.#tasks.delete(taskId);
   }
 
-  /** True while it has no connection. */
-  get isAway(): boolean {
-    return 'isCarried' in this.link && !this.link.isCarried;
+  /** Its unanswered requests, sent and waiting. */
+  get calls(): OpenCalls {
+    return this.#calls;
   }
 
-  get isServed(): boolean {
-    return this.state === 'ready' || (this.state === 'initializing' && this.held === undefined);
+  /** True while it may have one more call under way. */
+  get maySend(): boolean {
+    return this.#sentCount < this.#mostInFlight;
+  }
+
+  /** The number of its calls that were sent and are not answered. */
+  get sentCount(): number {
+    return this.#sentCount;
+  }
+
+  /** Bytes of its calls that wait for their turn. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /** A call of its is sent. */
+  countSent(): void {
+    this.#sentCount++;
+  }
+
+  /** A call that was sent waits once more. */
+  countUnsent(): void {
+    this.#sentCount--;
   }
 
   /** Takes a new request in; false when its id is still in use. */
   open(call: Call): boolean {
-    if (this.calls.has(call.id)) return false;
-    this.calls.add(call.id, call);
+    if (this.#calls.has(call.id)) return false;
+    this.#calls.add(call.id, call);
     return true;
+  }
+
+  /** Notes requests that may have been carried out already and are about to come again; returns how many there are. */
+  announceRepeated(ids: Iterable<RequestId>): number {
+    this.#repeated ??= new Set();
+    for (const id of ids) this.#repeated.add(id);
+    return this.#repeated.size;
   }
 
   /** True, once, if a request under this id may have been carried out already by an earlier daemon. */
   takeRepeated(id: RequestId): boolean {
-    return this.repeated?.delete(id) ?? false;
+    return this.#repeated?.delete(id) ?? false;
   }
 
   /** The call was answered or given up. */
   close(call: Call): void {
-    const wasOpen = this.calls.delete(call.id);
+    const wasOpen = this.#calls.delete(call.id);
     invariant(wasOpen, 'a call is closed once');
-    if (this.#waitsAlsoAt.size > 0 && this.calls.size === 0) this.#waitsAlsoAt.clear();
+    if (this.#waitsAlsoAt.size > 0 && this.#calls.size === 0) this.#waitsAlsoAt.clear();
     this.events.callEnded.tell(call);
-    const mayHaveWaited = this.sentCount >= this.#mostInFlight || call.serverRequestId === 0;
-    if (call.serverRequestId !== 0) this.sentCount--;
+    const mayHaveWaited = !this.maySend || call.serverRequestId === 0;
+    if (call.serverRequestId !== 0) this.#sentCount--;
     if (!this.isOpen) return; // nothing more is sent for it
-    if (mayHaveWaited && this.waitingBytes > 0) this.#pumpOthers(call.owner);
-    if (this.hasEnded) this.endWhenAnswered();
+    if (mayHaveWaited && this.#waitingBytes > 0) this.#pumpOthers(call.owner);
+    if (this.#hasEnded) this.endWhenAnswered();
   }
 
   /** Lets other instances send: the limit of calls under way is for all servers of a client together. */
@@ -248,9 +480,9 @@ export class Session {
 
   /** All that may have something of its waiting: those that it uses, and those that have a task or an old call of its. */
   instances(): Iterable<Instance> {
-    const used = this.view?.instances() ?? [];
-    if (this.tasks.size === 0 && this.#waitsAlsoAt.size === 0) return used;
-    return new Set([...used, ...this.tasks.values(), ...this.#waitsAlsoAt]);
+    const used = this.#view?.instances() ?? [];
+    if (this.#tasks.size === 0 && this.#waitsAlsoAt.size === 0) return used;
+    return new Set([...used, ...this.#tasks.values(), ...this.#waitsAlsoAt]);
   }
 
   /** A call of its is to be made once more there. */
@@ -258,39 +490,9 @@ export class Session {
     this.#waitsAlsoAt.add(instance);
   }
 
-  /** A client that has stopped asking is let go once everything is answered. */
-  endWhenAnswered(): void {
-    if (this.isOpen && this.calls.size === 0 && this.held === undefined) this.#leave(this);
-  }
-
-  /** Counts bytes that the client was sent and has not asked for. */
-  noticed(bytes: number): void {
-    if (this.isAway) this.noticeBytes += bytes;
-  }
-
   addWaiting(bytes: number, most: number): void {
-    this.waitingBytes += bytes;
-    if (this.waitingBytes > most) this.pauses.addOver(Pause.waiting);
-    else if (this.waitingBytes * 2 <= most) this.pauses.remove(Pause.waiting);
-  }
-
-  /** Keeps what came behind `initialize`; who sends too much of it is not read until that is answered. */
-  hold(frame: Frame, most: number): void {
-    this.held?.push(ownFrame(frame));
-    this.heldBytes += frame.end - frame.start;
-    if (this.heldBytes > most || (this.held?.length ?? 0) >= MOST_HELD) this.pauses.addOver(Pause.held);
-  }
-
-  takeHeld(): Frame[] {
-    const held = this.held ?? [];
-    this.held = undefined;
-    this.heldBytes = 0;
-    return held;
-  }
-
-  /** The client has taken what was queued for it. */
-  drained(): void {
-    if (!this.backlog.isOver) this.pauses.remove(Pause.unread);
-    this.backlog.drained();
+    this.#waitingBytes += bytes;
+    if (this.#waitingBytes > most) this.pauses.addOver(Pause.waiting);
+    else if (this.#waitingBytes * 2 <= most) this.pauses.remove(Pause.waiting);
   }
 }

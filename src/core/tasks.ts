@@ -74,7 +74,7 @@ export class Tasks {
     const task = { session, serverRequestId, tokenText };
     this.#byId.set(id, task);
     if (tokenText !== '') this.#byToken.set(serverRequestId, task);
-    session.tasks.set(id, this.#instance);
+    session.addTask(id, this.#instance);
     this.#forgetOldest();
     this.#due = this.#early.flatMap((early) => (early.taskId === id ? [{ session, notice: early.notice }] : []));
     this.#early = this.#early.filter((early) => early.taskId !== id);
@@ -170,7 +170,7 @@ export class Tasks {
     this.#byId.delete(taskId);
     if (task === undefined) return;
     this.#byToken.delete(task.serverRequestId);
-    if (task.session.tasks.get(taskId) === this.#instance) task.session.tasks.delete(taskId);
+    task.session.forgetTask(taskId, this.#instance);
   }
 }
 

@@ -39,7 +39,7 @@ export class Delivery implements ClientQuestion, CallOwner {
     this.#call = call;
     this.#from.asking++;
     this.#to.asked++;
-    this.#to.session.questions.set(this.id, this);
+    this.#to.session.addQuestion(this.id, this);
   }
 
   // --- from the receiver ---
@@ -133,7 +133,7 @@ export class Delivery implements ClientQuestion, CallOwner {
     this.#call = undefined;
     this.#from.asking--;
     this.#to.asked--;
-    this.#to.session.questions.delete(this.id);
+    this.#to.session.forgetQuestion(this.id);
     return call;
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type LivenessFinding, lookAt } from '../../../src/core/connection-manager.ts';
 import { Events } from '../../../src/core/events.ts';
+import type { LivenessFinding } from '../../../src/core/liveness.ts';
 import { Session } from '../../../src/core/session.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../../../src/model/liveness-settings.ts';
@@ -27,12 +27,11 @@ function sessionAt(
     now: { date: new Date(0), ms },
     principal: { kind: 'local', uid: 1000, pid: undefined },
   });
-  if (state === 'initializing' || state === 'ready') session.transition('initializing');
-  if (state === 'ready' || state === 'closing') session.transition(state);
-  session.hasTriedInitialize = state !== 'connecting';
+  if (state === 'initializing' || state === 'ready') session.beginInitialize('1');
+  if (state === 'ready') session.becomeReady();
   const look = (nowMs: number, settings: Partial<LivenessSettings> = {}): LivenessFinding => {
     turn.end();
-    return lookAt(session, nowMs, limits, { ...DEFAULT_LIVENESS, ...settings });
+    return session.liveness.look(nowMs, limits, { ...DEFAULT_LIVENESS, ...settings });
   };
   return { session, link, look };
 }
@@ -43,7 +42,7 @@ describe('a look at a client', () => {
   test('finds one that did not shake hands in time', () => {
     const { session, look } = sessionAt(700, 'connecting');
     expect([look(5699), look(5700)]).toEqual([undefined, 'handshake-timeout']);
-    session.hasTriedInitialize = true;
+    session.liveness.triesInitialize();
     expect(look(100_000)).toBeUndefined();
   });
 
@@ -70,12 +69,15 @@ describe('a look at a client', () => {
     ]);
     link.unblock();
     expect(look(22_000)).toBeUndefined();
-    expect(session.stalledSinceMs).toBeUndefined();
+    session.liveness.speaks();
+    link.block();
+    say(session);
+    expect([look(22_001), look(32_000), look(32_001)]).toEqual([undefined, undefined, 'stalled']);
   });
 
   test('asks for a probe of one that has ended its side, and for no ping', () => {
     const { session, look } = sessionAt(0);
-    session.hasEnded = true;
+    session.noteClientEnded();
     expect(look(1_000_000)).toBe('probe');
   });
 
@@ -83,22 +85,27 @@ describe('a look at a client', () => {
     const { session, look } = sessionAt(0);
     const settings = { pingPeriodMs: 1000, maxMissedPings: 2 };
     expect([look(999, settings), look(1000, settings)]).toEqual([undefined, 'ping']);
-    session.unansweredPings.add(1);
+    session.liveness.pinged(1);
     expect([look(1999, settings), look(2000, settings)]).toEqual([undefined, 'ping']);
-    session.unansweredPings.add(2);
+    session.liveness.pinged(2);
     expect([look(2999, settings), look(3000, settings)]).toEqual([undefined, undefined]);
-    session.hasAnsweredPing = true;
-    expect(look(3000, settings)).toBe('unresponsive');
-    session.hasAnsweredPing = false;
     expect(look(3000, { ...settings, cutOffSilentClients: true })).toBe('unresponsive');
+  });
+
+  test('gives one up that has answered pings, and answers them no more', () => {
+    const { session, look } = sessionAt(0);
+    const settings = { pingPeriodMs: 1000, maxMissedPings: 2 };
+    session.liveness.pinged(1);
+    expect([session.liveness.answersPing(2), session.liveness.answersPing(1)]).toEqual([false, true]);
+    for (const id of [2, 3]) session.liveness.pinged(id);
+    expect([look(2999, settings), look(3000, settings)]).toEqual([undefined, 'unresponsive']);
   });
 
   test('takes anything that was said for a sign of life', () => {
     const { session, look } = sessionAt(0);
-    session.unansweredPings.add(1).add(2);
-    session.hasSpoken = true;
+    for (const id of [1, 2]) session.liveness.pinged(id);
+    session.liveness.speaks();
     expect(look(100_000)).toBeUndefined();
-    expect(session).toMatchObject({ hasSpoken: false, lastHeardMs: 100_000, unansweredPings: new Set() });
     expect([look(129_999), look(130_000)]).toEqual([undefined, 'ping']);
   });
 

@@ -112,7 +112,7 @@ class World {
   check(): void {
     expect([this.core.openCalls, this.core.counters.internalErrors]).toEqual([0, 0]);
     for (const session of this.core.manager.clients())
-      expect(session).toMatchObject({ sentCount: 0, waitingBytes: 0, held: undefined });
+      expect(session).toMatchObject({ sentCount: 0, waitingBytes: 0, isHolding: false });
     for (const model of this.clients) this.#checkClient(model);
     const staying = this.clients.filter(({ isGone, hasEnded }) => !isGone && !hasEnded);
     expect(this.core.manager.clients().map(({ link }) => link)).toEqual(staying.map(({ client }) => client.link));

@@ -213,7 +213,7 @@ class World {
   check(): void {
     expect(this.core.counters.internalErrors).toBe(0);
     for (const session of this.core.manager.clients())
-      expect(session).toMatchObject({ sentCount: 0, waitingBytes: 0, held: undefined, pauses: { isEmpty: true } });
+      expect(session).toMatchObject({ sentCount: 0, waitingBytes: 0, isHolding: false, pauses: { isEmpty: true } });
     for (const one of this.#asked) {
       const replies = this.#repliesTo(one);
       expect(replies.length).toBeLessThanOrEqual(1);

@@ -1,0 +1,111 @@
+// Whether a client is still there: has it sent `initialize` in time, does it read, does it speak or answer pings? It
+// finds out and decides nothing more; the ConnectionManager acts on it.
+
+import type { Limits } from '../model/limits.ts';
+import type { LivenessSettings } from '../model/liveness-settings.ts';
+import type { RequestId } from '../wire/request-id.ts';
+import type { Session } from './session.ts';
+
+/** The action for a client; the first that applies. */
+export type LivenessFinding = 'handshake-timeout' | 'stalled' | 'unresponsive' | 'probe' | 'ping' | undefined;
+
+/** The signs of life of one client. It is looked at once a second. */
+export class ClientLiveness {
+  readonly #session: Session;
+  readonly #connectedMs: number;
+  #hasTriedInitialize = false;
+  /** It has sent something since the last look. */
+  #hasSpoken = false;
+  #lastHeardMs: number;
+  /** The bytes that it had read at the last look, and since when it has read no more. */
+  #takenBytes = 0;
+  #stalledSinceMs: number | undefined;
+  /** How long it may read nothing of what is queued for it, once the session is closing. */
+  #patienceMs = 0;
+  readonly #unansweredPings = new Set<RequestId>();
+  #hasAnsweredPing = false;
+
+  constructor(session: Session, connectedMs: number) {
+    this.#session = session;
+    this.#connectedMs = connectedMs;
+    this.#lastHeardMs = connectedMs;
+  }
+
+  /** True if an `initialize` came, whatever became of it. */
+  get hasTriedInitialize(): boolean {
+    return this.#hasTriedInitialize;
+  }
+
+  triesInitialize(): void {
+    this.#hasTriedInitialize = true;
+  }
+
+  /** The client has sent something. */
+  speaks(): void {
+    this.#hasSpoken = true;
+  }
+
+  /** The client goes on over another connection. */
+  comesBack(): void {
+    this.#hasSpoken = true;
+    this.#stalledSinceMs = undefined;
+  }
+
+  pinged(id: RequestId): void {
+    this.#unansweredPings.add(id);
+  }
+
+  /** Takes an answer; returns true if it was that to a ping. */
+  answersPing(id: RequestId): boolean {
+    if (!this.#unansweredPings.delete(id)) return false;
+    this.#unansweredPings.clear();
+    this.#hasAnsweredPing = true;
+    return true;
+  }
+
+  /** The session is closing, and waits so long for the client to read the rest. */
+  waitFor(patienceMs: number): void {
+    this.#patienceMs = patienceMs;
+  }
+
+  /** Finds out what is to be done about the client. */
+  look(nowMs: number, limits: Limits, settings: LivenessSettings): LivenessFinding {
+    if (!this.#hasTriedInitialize && nowMs - this.#connectedMs >= limits.handshakeTimeoutMs) return 'handshake-timeout';
+    if (this.#isStalled(nowMs, limits.stallTimeoutMs)) return 'stalled';
+    // A client that is not read cannot be heard. Only a write tells if it is still there.
+    if (this.#session.hasEnded || !this.#session.pauses.isEmpty) return 'probe';
+    if (this.#hasSpoken) {
+      this.#hasSpoken = false;
+      this.#lastHeardMs = nowMs;
+      // A client that speaks is alive, even if it does not know pings.
+      this.#unansweredPings.clear();
+    }
+    return this.#isPingDue(nowMs, settings) ? this.#pingOrGiveUp(settings) : undefined;
+  }
+
+  /** True if a closing client will read nothing more. */
+  mayClose(nowMs: number): boolean {
+    return this.#session.link.outbox.queuedBytes === 0 || this.#isStalled(nowMs, this.#patienceMs);
+  }
+
+  #isStalled(nowMs: number, patienceMs: number): boolean {
+    const { queuedBytes, takenBytes } = this.#session.link.outbox;
+    if (queuedBytes === 0 || takenBytes !== this.#takenBytes) {
+      this.#takenBytes = takenBytes;
+      this.#stalledSinceMs = undefined;
+      return false;
+    }
+    this.#stalledSinceMs ??= nowMs;
+    return nowMs - this.#stalledSinceMs >= patienceMs;
+  }
+
+  #isPingDue(nowMs: number, { pingPeriodMs }: LivenessSettings): boolean {
+    if (pingPeriodMs === 0 || this.#session.state !== 'ready') return false;
+    return nowMs - this.#lastHeardMs >= pingPeriodMs * (this.#unansweredPings.size + 1);
+  }
+
+  #pingOrGiveUp(settings: LivenessSettings): LivenessFinding {
+    if (this.#unansweredPings.size < settings.maxMissedPings) return 'ping';
+    return this.#hasAnsweredPing || settings.cutOffSilentClients ? 'unresponsive' : undefined;
+  }
+}
