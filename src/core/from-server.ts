@@ -181,11 +181,14 @@ export class ServerMessages implements FrameSink {
     const { b } = frame;
     const outbox = this.#instance.outbox;
     if (outbox === undefined) return;
-    if (outbox.blockedBytes > this.#context.limits.maxQueuedBytesPerClient) {
+    const { role } = methodOf(b, envelope);
+    const { maxQueuedBytesPerClient, maxQueuedBytesPerServer } = this.#context.limits;
+    // Answers of clients may wait for the server, and it may go on asking. A refusal is worth less.
+    const most = role === 'other' ? maxQueuedBytesPerServer : maxQueuedBytesPerClient;
+    if (outbox.blockedBytes > most) {
       this.#note('notificationsDropped'); // the server asks, and reads no answers
       return;
     }
-    const { role } = methodOf(b, envelope);
     if (role === 'sampling' || role === 'elicitation' || role === 'roots')
       return this.#instance.questions.ask(role, frame, envelope);
     if (role === 'task' || role === 'task-result') return this.#instance.questions.askForClientTask(frame, envelope);

@@ -38,6 +38,7 @@ import { ReadPacer } from '../wire/read-pacer.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { AuditLog } from './audit-log.ts';
+import { collectionInFlood } from './collection-pace.ts';
 import { ConfiguredClients } from './configured-clients.ts';
 import { DialIns } from './dial-ins.ts';
 import { type FinderPorts, FollowedServers } from './followed-servers.ts';
@@ -87,7 +88,10 @@ export class Daemon implements ControlledDaemon {
   readonly #clock: Clock = containedClock(systemClock, this.#onFault);
   readonly #meters = new CallMeters(this.#clock, this.#events);
   readonly #turn = new FlushTurn(setImmediate, this.#onFault);
-  readonly #pacer = new ReadPacer({ beforeWork: () => this.#turn.flush() });
+  readonly #pacer = new ReadPacer({
+    beforeWork: () => this.#turn.flush(),
+    flooded: collectionInFlood(),
+  });
   readonly #faults: Faults;
   readonly #guard = new OrphanGuard();
   readonly #descriptors = new ClientDescriptors();

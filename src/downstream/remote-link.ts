@@ -83,10 +83,12 @@ export interface RemoteLinkOptions {
 }
 
 /**
- * Bytes under way that do not count as untaken. A server that answers in JSON says nothing of a request before the answer, so
+ * Bytes of requests under way that do not count as untaken. A server that answers in JSON says nothing of a request before the answer, so
  * without this one long call would hold up all others.
  */
 const BYTES_UNDER_WAY = 16 << 20;
+/** The same for notices and answers, which the server takes one by one. */
+const BYTES_BEING_TOLD = 1 << 20;
 /** The cost of a message under way besides its bytes. A server that floods the bridge with questions gets answers of a few bytes. */
 const BYTES_A_MESSAGE = 1024;
 
@@ -106,9 +108,10 @@ const NOT_UTF8 = new RemoteFailure('answered with something that is not UTF-8');
 const NOT_JSON = new RemoteFailure('answered with something that is not JSON');
 const NOT_JSON_RPC = new RemoteFailure('answered with something that is not JSON-RPC');
 
-/** The bytes of a message that count as not taken yet. */
+/** The bytes of a message that count as not taken yet, and the sum that they are part of. */
 interface Charge {
   bytes: number;
+  readonly sum: { bytes: number };
 }
 
 interface Outgoing {
@@ -116,7 +119,8 @@ interface Outgoing {
   readonly method: string;
   readonly requestId: string | undefined;
   readonly charge: Charge;
-  readonly abort: AbortController;
+  /** Ends the exchange; undefined until it begins, as thousands may wait. */
+  abort: AbortController | undefined;
 }
 
 /** A request that has no answer yet. */
@@ -140,8 +144,9 @@ export class RemoteLink implements Link, ByteSink {
   /** Frames cut out of written bytes, until the writer has returned. */
   #cut: Frame[] = [];
   #cutBytes = 0;
-  /** Bytes of messages that the server has not taken and somebody waits for. */
-  #bytesUnderWay = 0;
+  /** Bytes of requests without an answer, and of notices and answers that the server has not taken. */
+  readonly #asked = { bytes: 0 };
+  readonly #told = { bytes: 0 };
   readonly #transport: Promise<RemoteTransport>;
   readonly #splitter: FrameSplitter;
   readonly #options: RemoteLinkOptions;
@@ -229,7 +234,13 @@ export class RemoteLink implements Link, ByteSink {
     const abort = new AbortController();
     const aborted = (): void => abort.abort();
     signal.addEventListener('abort', aborted, { once: true });
-    const ping = { frame: pingFrame(), method: 'ping', requestId: PING_ID, charge: { bytes: 0 }, abort };
+    const ping = {
+      frame: pingFrame(),
+      method: 'ping',
+      requestId: PING_ID,
+      charge: { bytes: 0, sum: this.#asked },
+      abort,
+    };
     try {
       await Promise.race([pong.promise, this.#exchange(ping, () => this.#pong === pong)]);
     } finally {
@@ -249,7 +260,8 @@ export class RemoteLink implements Link, ByteSink {
   }
 
   get writableLength(): number {
-    return Math.max(0, this.#bytesUnderWay + this.#cutBytes - BYTES_UNDER_WAY);
+    const asked = Math.max(0, this.#asked.bytes + this.#cutBytes - BYTES_UNDER_WAY);
+    return asked + Math.max(0, this.#told.bytes - BYTES_BEING_TOLD);
   }
 
   write(bytes: Uint8Array): boolean {
@@ -291,13 +303,15 @@ export class RemoteLink implements Link, ByteSink {
     const isSound = envelope.scan(frame.b, frame.start, frame.end, DEEPEST);
     const method = isSound && envelope.has(Field.method) ? envelope.raw(frame.b, Field.method).slice(1, -1) : '';
     const bytes = frame.end - frame.start + BYTES_A_MESSAGE;
-    const outgoing = { frame, method, charge: { bytes }, abort: new AbortController() };
     if (isSound && envelope.kind === 'request') {
       const requestId = envelope.raw(frame.b, Field.id);
-      return this.#ask({ ...outgoing, requestId, isUnsent: true, leaveDoor: () => undefined });
+      const charge = { bytes, sum: this.#asked };
+      const leaveDoor = (): void => undefined;
+      return this.#ask({ frame, method, charge, abort: undefined, requestId, isUnsent: true, leaveDoor });
     }
     const cancelled = method === CANCELLED ? envelope.raw(frame.b, Field.requestId) : undefined;
-    const notice = { ...outgoing, requestId: undefined };
+    const charge = { bytes, sum: this.#told };
+    const notice: Notice = { frame, method, charge, abort: undefined, requestId: undefined };
     if (cancelled === undefined) this.#tell(notice);
     else this.#cancel(cancelled, notice);
   }
@@ -305,7 +319,7 @@ export class RemoteLink implements Link, ByteSink {
   #ask(request: Awaited): void {
     if (this.#isRetired) return this.#refuse(request);
     this.#awaited.set(request.requestId, request);
-    this.#bytesUnderWay += request.charge.bytes;
+    this.#asked.bytes += request.charge.bytes;
     this.#inOrder.add(request);
     this.#goOn();
   }
@@ -345,10 +359,10 @@ export class RemoteLink implements Link, ByteSink {
     return this.#awaited.get(request.requestId) === request;
   }
 
-  async #exchange(
-    { frame, method, requestId, charge, abort }: Outgoing,
-    isAwaited: () => boolean,
-  ): Promise<RemoteFailure | undefined> {
+  async #exchange(outgoing: Outgoing, isAwaited: () => boolean): Promise<RemoteFailure | undefined> {
+    const { frame, method, requestId, charge } = outgoing;
+    outgoing.abort ??= new AbortController();
+    const { abort } = outgoing;
     const transport = await this.#transport;
     const body = bytesOf(frame);
     const exchange: Exchange = {
@@ -369,7 +383,7 @@ export class RemoteLink implements Link, ByteSink {
 
   /** Sends a notification in its place in the order. */
   #tell(notice: Notice): void {
-    this.#bytesUnderWay += notice.charge.bytes;
+    this.#told.bytes += notice.charge.bytes;
     this.#inOrder.add(notice);
     this.#goOn();
   }
@@ -379,16 +393,16 @@ export class RemoteLink implements Link, ByteSink {
     const awaited = this.#awaited.get(requestId);
     if (awaited !== undefined) {
       this.#settle(awaited);
-      awaited.abort.abort();
+      awaited.abort?.abort();
     }
     if (awaited?.isUnsent === true || this.#cancellations >= MOST_CANCELLATIONS) return;
     this.#cancellations++;
-    this.#bytesUnderWay += notice.charge.bytes;
+    this.#told.bytes += notice.charge.bytes;
     void this.#sendNotice(notice).finally(() => void this.#cancellations--);
   }
 
   async #sendNotice(notice: Notice): Promise<void> {
-    const late = this.#options.clock.after(NOTICE_MS, () => notice.abort.abort());
+    const late = this.#options.clock.after(NOTICE_MS, () => notice.abort?.abort());
     try {
       if (!this.#isRetired) await this.#exchange(notice, () => false);
     } catch (error) {
@@ -402,7 +416,7 @@ export class RemoteLink implements Link, ByteSink {
 
   #release(charge: Charge): void {
     if (charge.bytes === 0) return;
-    this.#bytesUnderWay -= charge.bytes;
+    charge.sum.bytes -= charge.bytes;
     charge.bytes = 0;
     this.#handler?.drained();
   }

@@ -53,6 +53,7 @@ async function readPieces(
       const { done, value } = await reader.read().catch((error: unknown) => Promise.reject(brokenBy(error)));
       if (done) return;
       let rest: Uint8Array = value;
+      paced.came(rest.length);
       const step = (isOver: IsOver): boolean => {
         rest = rest.subarray(take(rest, isOver));
         return rest.length === 0;

@@ -132,7 +132,8 @@ export class WebSocketLink implements Link, ByteSink {
   /** Begins to use a socket that has just opened. */
   attach(socket: WebSocket): void {
     this.#socket = socket;
-    socket.on('message', (data) => this.#received.push(data as Buffer)); // `nodebuffer` is the socket's binaryType
+    // `nodebuffer` is the socket's binaryType
+    socket.on('message', (data) => this.#received.push(data as Buffer, (data as Buffer).length));
     socket.on('close', () => {
       this.#received.flush(); // these came before the end
       this.#closed();

@@ -4,12 +4,17 @@
 
 /** The time of one turn for all servers together. A call takes two or three turns. */
 const BUDGET_MS = 1;
+/** So many turns in a row without time for everything, with less than this in each of them, are a flood of short messages. */
+const FLOOD_TURNS = 64;
+const FLOOD_TURN_BYTES = 512 * 1024;
 /** The lead that a quiet reader may have over the others. */
 const LEAD_MS = 0.5;
 
 export interface ReadPacerOptions {
   /** Called before waiting work goes on: frames for clients are written first. */
   readonly beforeWork?: () => void;
+  /** Called every 64 turns while servers talk without end, in short messages. */
+  readonly flooded?: () => void;
   readonly now?: () => number;
   readonly defer?: (task: () => void) => void;
 }
@@ -20,6 +25,7 @@ export type IsOver = () => boolean;
 export class ReadPacer {
   readonly #now: () => number;
   readonly #beforeWork: () => void;
+  readonly #flooded: () => void;
   readonly #defer: (task: () => void) => void;
   readonly #waiting = new Map<PacedReader, () => void>();
   #spentMs = 0;
@@ -27,13 +33,18 @@ export class ReadPacer {
   /** The time used by the reader that went on last. */
   #floorMs = 0;
   #deadlineMs = 0;
+  /** The turns in a row for which something waited, and the bytes that came in them. */
+  #fullTurns = 0;
+  #bytes = 0;
 
   constructor({
     beforeWork = () => undefined,
+    flooded = () => undefined,
     now = () => performance.now(),
     defer = setImmediate,
   }: ReadPacerOptions = {}) {
     this.#beforeWork = beforeWork;
+    this.#flooded = flooded;
     this.#now = now;
     this.#defer = defer;
   }
@@ -46,6 +57,10 @@ export class ReadPacer {
   /** A share for one stream whose pieces come by themselves. */
   queue<Piece>(source: PacedSource<Piece>): PacedQueue<Piece> {
     return new PacedQueue(this.reader(), source);
+  }
+
+  came(bytes: number): void {
+    this.#bytes += bytes;
   }
 
   /** The time that a reader counts as used. A quiet one counts about as much as the others. */
@@ -91,6 +106,7 @@ export class ReadPacer {
   readonly #beginTurn = (): void => {
     this.#isDue = false;
     this.#spentMs = 0;
+    this.#watchForFlood();
     if (this.#waiting.size > 0) this.#beforeWork();
     while (this.#spentMs < BUDGET_MS) {
       const next = this.#lightest();
@@ -101,6 +117,14 @@ export class ReadPacer {
       goOn?.();
     }
   };
+
+  #watchForFlood(): void {
+    if (this.#waiting.size > 0 && ++this.#fullTurns < FLOOD_TURNS) return;
+    const isFlood = this.#fullTurns === FLOOD_TURNS && this.#bytes < FLOOD_TURNS * FLOOD_TURN_BYTES;
+    this.#fullTurns = 0;
+    this.#bytes = 0;
+    if (isFlood) this.#flooded();
+  }
 
   #lightest(): PacedReader | undefined {
     let lightest: PacedReader | undefined;
@@ -117,6 +141,11 @@ export class PacedReader {
 
   constructor(pacer: ReadPacer) {
     this.#pacer = pacer;
+  }
+
+  /** So many bytes of the stream have come. */
+  came(bytes: number): void {
+    this.#pacer.came(bytes);
   }
 
   /** True while this turn has time for more. */
@@ -192,8 +221,9 @@ export class PacedQueue<Piece> {
     return this.#head === this.#pieces.length;
   }
 
-  push(piece: Piece): void {
+  push(piece: Piece, bytes: number): void {
     const isFirst = this.isEmpty;
+    this.#reader.came(bytes);
     this.#pieces.push(piece);
     if (!isFirst) return this.#source.pause();
     if (this.#reader.mayGoOn()) this.#goOn();

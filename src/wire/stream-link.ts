@@ -90,7 +90,7 @@ export class StreamLink implements Carrier {
   }
 
   #push(splitter: FrameSplitter, chunk: Buffer): void {
-    if (this.#paced !== undefined) return this.#paced.push(chunk);
+    if (this.#paced !== undefined) return this.#paced.push(chunk, chunk.length);
     try {
       splitter.push(chunk);
     } catch (error) {

@@ -1,6 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { growthPercent, KEEP_YOUNG_PART, keepCollectionPace } from '../../../src/daemon/collection-pace.ts';
+import {
+  collectionInFlood,
+  growthPercent,
+  KEEP_YOUNG_PART,
+  keepCollectionPace,
+} from '../../../src/daemon/collection-pace.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const MIB = 1024 * 1024;
@@ -68,3 +73,53 @@ function youngMibOf(flag: string): number {
     console.log(young.physical_space_size / 2 ** 20);`;
   return Number(execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' }));
 }
+
+describe('while a server talks without end', () => {
+  function flooded() {
+    let bytes = 20 * MIB;
+    let collections = 0;
+    const look = collectionInFlood({
+      bytes: () => bytes,
+      collect: () => {
+        collections++;
+        bytes = 21 * MIB;
+      },
+    });
+    const grow = (mib: number): void => {
+      bytes += mib * MIB;
+      look();
+    };
+    return { grow, count: () => collections };
+  }
+
+  it('memory is collected each time that 24 MiB have gathered', () => {
+    const { grow, count } = flooded();
+    for (let i = 0; i < 24; i++) grow(1);
+    expect(count()).toBe(0);
+    grow(1);
+    expect(count()).toBe(1);
+    for (let i = 0; i < 240; i++) grow(1);
+    expect(count()).toBe(11);
+  });
+
+  it('memory that V8 has collected itself does not count', () => {
+    const { grow, count } = flooded();
+    grow(0);
+    for (let i = 0; i < 50; i++) {
+      grow(20);
+      grow(-20);
+    }
+    expect(count()).toBe(0);
+  });
+
+  it("V8's own collector gives memory back", () => {
+    const before = process.memoryUsage().external;
+    const look = collectionInFlood();
+    look();
+    for (let i = 0; i < 400; i++) {
+      Buffer.alloc(MIB);
+      look();
+    }
+    expect(process.memoryUsage().external - before).toBeLessThan(48 * MIB);
+  });
+});

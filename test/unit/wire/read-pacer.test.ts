@@ -12,6 +12,7 @@ function world() {
   const log: string[] = [];
   const pacer = new ReadPacer({
     beforeWork: () => log.push('flush'),
+    flooded: () => log.push('flooded'),
     now: () => nowMs,
     defer: (task) => due.push(task),
   });
@@ -48,7 +49,7 @@ function world() {
 test('what comes while there is time is worked on at once, and its stream is never paused', () => {
   const { stream, log, turn, isIdle } = world();
   const { queue, state } = stream('a', 0.1);
-  for (let n = 0; n < 5; n++) queue.push(`${n}`);
+  for (let n = 0; n < 5; n++) queue.push(`${n}`, 1);
   expect(log).toEqual(['a0', 'a1', 'a2', 'a3', 'a4']);
   expect(state.paused).toBe(false);
   turn();
@@ -58,7 +59,7 @@ test('what comes while there is time is worked on at once, and its stream is nev
 test('beyond the budget a stream is paused, and goes on in the next turns', () => {
   const { stream, log, turn } = world();
   const { queue, state } = stream('a', 0.4);
-  for (let n = 0; n < 7; n++) queue.push(`${n}`);
+  for (let n = 0; n < 7; n++) queue.push(`${n}`, 1);
   expect(log).toEqual(['a0', 'a1', 'a2']);
   expect(state.paused).toBe(true);
   turn();
@@ -72,7 +73,7 @@ test('beyond the budget a stream is paused, and goes on in the next turns', () =
 test('all streams together have one budget, and take turns', () => {
   const { stream, log, turn } = world();
   const streams = ['a', 'b', 'c'].map((name) => stream(name, 1));
-  for (let n = 0; n < 3; n++) for (const { queue } of streams) queue.push(`${n}`);
+  for (let n = 0; n < 3; n++) for (const { queue } of streams) queue.push(`${n}`, 1);
   for (let n = 0; n < 8; n++) turn();
   const work = log.filter((line) => line !== 'flush');
   expect(work).toHaveLength(9);
@@ -89,10 +90,10 @@ test('one that was quiet comes before those that talk without end, in the turn i
   const { stream, log, turn } = world();
   const loud = Array.from({ length: 20 }, (_, n) => stream(`loud${n}:`, 1));
   const quiet = stream('quiet', 0.1);
-  for (let n = 0; n < 50; n++) for (const { queue } of loud) queue.push('x');
+  for (let n = 0; n < 50; n++) for (const { queue } of loud) queue.push('x', 1);
   for (let n = 0; n < 30; n++) turn();
   log.length = 0;
-  quiet.queue.push('!');
+  quiet.queue.push('!', 1);
   turn();
   expect(log.filter((line) => line !== 'flush')[0]).toBe('quiet!');
 });
@@ -101,8 +102,8 @@ test('a stream that ends is worked on to its last piece, and one that is dropped
   const { stream, log, turn } = world();
   const ended = stream('e', 1);
   const dropped = stream('d', 1);
-  for (let n = 0; n < 3; n++) ended.queue.push(`${n}`);
-  for (let n = 0; n < 3; n++) dropped.queue.push(`${n}`);
+  for (let n = 0; n < 3; n++) ended.queue.push(`${n}`, 1);
+  for (let n = 0; n < 3; n++) dropped.queue.push(`${n}`, 1);
   dropped.queue.drop();
   ended.queue.flush();
   for (let n = 0; n < 5; n++) turn();
@@ -120,9 +121,9 @@ test('a piece that fails is told of, and the others have their turns', () => {
     failed: (error) => log.push(String(error)),
   });
   const other = stream('a', 1);
-  other.queue.push('0');
-  other.queue.push('1');
-  failing.push('x');
+  other.queue.push('0', 1);
+  other.queue.push('1', 1);
+  failing.push('x', 1);
   turn();
   turn();
   turn();
@@ -182,4 +183,20 @@ test('frames are the same however often the cutting of a chunk was stopped', () 
       },
     ),
   );
+});
+
+test.each([
+  { what: 'short messages without end', bytes: 1000, turns: 200, floods: 3 },
+  { what: 'short messages for a moment', bytes: 1000, turns: 60, floods: 0 },
+  { what: 'long messages without end', bytes: 2 << 20, turns: 200, floods: 0 },
+])('a flood is told of for $what: $floods times', ({ bytes, turns, floods }) => {
+  const { stream, log, turn } = world();
+  const { queue, state } = stream('a', 2);
+  queue.push('-', bytes);
+  for (let n = 0; n < turns; n++) {
+    queue.push('-', bytes);
+    turn();
+  }
+  expect(log.filter((line) => line === 'flooded')).toHaveLength(floods);
+  while (state.paused) turn();
 });
