@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as passTime } from 'node:timers/promises';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
-import { installGlobally, pack } from '../support/installed-package.ts';
+import { copyPackage } from '../support/installed-package.ts';
 import { RawClient, textOf } from '../support/raw-client.ts';
 import { endFixtures, httpServer, webSocketServer } from '../support/remote-fixture.ts';
 import { cleanUp, FIXTURE, PROGRAM, ROOT, tempDir, untilGone } from '../support/test-daemon.ts';
@@ -27,7 +27,8 @@ test('a daemon goes on without its package: control, discovery, checks, servers 
 }, async () => {
   const dir = tempDir();
   const home = tempDir();
-  const installed = await installGlobally((await pack(dir)).file, join(dir, 'prefix'));
+  const installed = join(dir, 'prefix/mcp-bridge');
+  copyPackage(installed);
   const config = join(home, 'config.json');
   const mcpServers = { one: fixture, http: { url: await httpServer('http') }, ws: { url: await webSocketServer() } };
   write(config, { mcpServers, client: { view: 'discover' } });

@@ -2,7 +2,7 @@
 // node_modules, and are fetched when they are first needed.
 
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -46,6 +46,18 @@ export async function pack(dir: string): Promise<Packed> {
 export async function installGlobally(file: string, prefix: string): Promise<string> {
   await npm(['install', '--global', '--prefix', prefix, file]);
   return join(prefix, 'lib/node_modules/mcp-bridge');
+}
+
+/** Copies what was built, and the packages that it needs: what an installation holds, without npm. */
+export function copyPackage(to: string): void {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
+  const needed = Object.entries(lock.packages).filter(([path, { dev }]) => path !== '' && dev !== true);
+  for (const path of ['package.json', 'dist', ...needed.map(([name]) => name)])
+    if (existsSync(join(ROOT, path))) cpSync(join(ROOT, path), join(to, path), { recursive: true }); // some are for other systems
+}
+
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
 }
 
 /** The directory of the newest Node of this line. */
