@@ -25,6 +25,7 @@ export default defineConfig({
       include: ['src/**/*.ts'],
       exclude: ['src/wire/assembly/**', 'src/**/*.d.ts'],
       reporter: ['text-summary', 'html'],
+      reportOnFailure: true,
       thresholds: { lines: 90 },
     },
   },

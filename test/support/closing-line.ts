@@ -1,12 +1,28 @@
-// A reporter that ends a run with one plain line, for programs that read it.
+// A reporter that ends a run with one plain line, for programs that read it: after the figures of the coverage if it is measured.
 
-import type { Reporter, TestCase, TestModule } from 'vitest/node';
+import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
 
 export default class ClosingLine implements Reporter {
+  #isCoverageShown = false;
+  #line = '';
+
+  onInit({ config }: Vitest): void {
+    this.#isCoverageShown = config.coverage.enabled;
+  }
+
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module): TestCase[] => [...module.children.allTests()]);
     const count = (state: string): number => tests.filter((test) => test.result().state === state).length;
     const broken = modules.filter((module) => module.errors().length > 0).length;
-    process.stdout.write(`\n${count('passed')} passed, ${count('failed') + broken} failed\n`);
+    this.#line = `\n${count('passed')} passed, ${count('failed') + broken} failed\n`;
+    if (!this.#isCoverageShown) this.#close();
+  }
+
+  onFinishedReportCoverage(): void {
+    this.#close();
+  }
+
+  #close(): void {
+    process.stdout.write(this.#line);
   }
 }
