@@ -92,6 +92,8 @@ const BETWEEN_LINES = Buffer.from(' ');
 /** Bytes of short lines between two looks at the clock. */
 const BYTES_BETWEEN_LOOKS = 4096;
 
+/** The length of `event` and `retry`. */
+const LONGEST_NAME = 5;
 /** The longest value of a field other than `data`. */
 const MOST_FIELD_BYTES = 4096;
 
@@ -172,11 +174,11 @@ export class EventStream {
     if (this.#isFirstLine && BYTE_ORDER_MARK.every((byte, i) => b[from + i] === byte)) from += BYTE_ORDER_MARK.length;
     this.#isFirstLine = false;
     if (from === to) return this.#dispatch();
-    const colon = b.subarray(from, to).indexOf(COLON);
-    const nameEnd = colon < 0 ? to : from + colon;
-    let value = colon < 0 ? to : nameEnd + 1;
+    // A server may send lines of two bytes without end: nothing is allocated to find the name.
+    let nameEnd = from;
+    while (nameEnd < to && b[nameEnd] !== COLON) if (++nameEnd - from > LONGEST_NAME) return; // longer than any known field
+    let value = Math.min(to, nameEnd + 1);
     if (value < to && b[value] === SPACE) value++;
-    if (nameEnd - from > 5) return; // longer than any known field
     switch (b.latin1Slice(from, nameEnd)) {
       case 'data':
         if (this.#hasData) this.#data.add(BETWEEN_LINES);

@@ -8,6 +8,8 @@ export class TooLong extends Error {}
 
 const SMALLEST_BLOCK = 1024;
 const LARGEST_BLOCK = 65_536;
+/** So few are copied one by one: a view of them would cost more than the copy, and is garbage for each piece. */
+const FEW_BYTES = 32;
 
 export class GrowingBytes {
   readonly #mostBytes: number;
@@ -34,7 +36,9 @@ export class GrowingBytes {
     while (from < to) {
       const block = this.#lastBlock();
       const count = Math.min(to - from, this.#room);
-      block.set(b.subarray(from, from + count), block.length - this.#room);
+      const at = block.length - this.#room;
+      if (count > FEW_BYTES) block.set(b.subarray(from, from + count), at);
+      else for (let i = 0; i < count; i++) block[at + i] = b[from + i] as number;
       this.#room -= count;
       this.#length += count;
       from += count;
