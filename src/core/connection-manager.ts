@@ -19,6 +19,7 @@ import { Resumption } from './resumption.ts';
 import { Router, type RouterContext } from './router.ts';
 import { Session } from './session.ts';
 import type { ServerDirectory } from './view.ts';
+import { Views } from './views.ts';
 
 /** The period of the look at all clients and servers. */
 const TICK_MS = 1000;
@@ -42,6 +43,8 @@ export class ConnectionManager {
   readonly #resumption: Resumption;
   readonly #sessions = new Set<Session>();
   readonly #ids = new ClientIds();
+  /** The views of all clients. */
+  readonly views: Views;
   readonly #watch: ClientWatch;
   /** The number of sessions that are not closing. */
   #openCount = 0;
@@ -69,6 +72,7 @@ export class ConnectionManager {
       giveUp: (session, why) => this.#giveUp(session, why),
       cutOff: (session, why) => this.cutOff(session, why),
     });
+    this.views = new Views(options);
     this.#router = new Router(options, this, this.#resumption);
     this.#watch = new ClientWatch({
       ...options,
@@ -239,7 +243,7 @@ export class ConnectionManager {
     }
     // Instances that the client does not use any more may still work on its tasks.
     for (const instance of new Set(session.tasks.values())) step(() => instance.tasks.abandon(session));
-    step(() => session.view?.leave());
+    step(() => this.views.leave(session));
     for (const question of [...session.questions.values()]) step(() => question.abandon());
     step(() => session.roots.abandon());
     step(() => this.#options.messaging.left(session));
@@ -281,8 +285,7 @@ export class ConnectionManager {
 
   /** Applies a changed set of servers. */
   serversChanged(): void {
-    for (const session of this.#sessions)
-      this.contain(session, () => session.view?.serversChanged(this.#options.servers));
+    this.views.serversChanged((session, task) => this.contain(session, task));
   }
 
   /** Refuses new clients and calls; resolves when all calls are answered, or after the time limit. */
@@ -419,7 +422,7 @@ class ClientWatch {
     const { limits, liveness, resumption } = this.#ports;
     for (const call of session.calls.values()) call.owner.tickCall(call, nowMs);
     session.roots.tick(nowMs);
-    session.view?.tick(nowMs);
+    session.view?.tick(session, nowMs);
     if (resumption.isParked(session)) return;
     if (session.isOpen) this.#act(session, session.liveness.look(nowMs, limits, liveness));
     else if (session.liveness.mayClose(nowMs)) session.link.destroy();

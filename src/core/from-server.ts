@@ -284,7 +284,7 @@ class ServerNotices {
 
   #onListsChanged(kinds: readonly ListKind[], frame: Frame): void {
     const sessions = this.#transparentSessions();
-    for (const { view } of sessions) view?.listsToldChanged(kinds);
+    for (const session of sessions) session.view?.listsToldChanged(session, kinds);
     this.#broadcast(sessions, frame, true);
     this.#instance.lists.read(kinds);
   }
@@ -337,7 +337,7 @@ class ServerNotices {
 
   /** The resource may have another URI in a joined view. */
   #tellUpdated(session: Session, uri: string, frame: Frame, at: Span): void {
-    const outward = session.view?.outwardUri(this.#instance, uri) ?? '';
+    const outward = session.view?.outwardUri(session, this.#instance, uri) ?? '';
     const named = outward === '' ? frame : changedFrame(frame, at, JSON.stringify(outward));
     this.#broadcast([session], named, false);
   }

@@ -29,11 +29,11 @@ import type { Link } from '../wire/link.ts';
 import { Splice } from '../wire/splice.ts';
 import type { ClientSettingsSource } from './client-settings.ts';
 import type { Events } from './events.ts';
-import { JoinedView } from './joined-view.ts';
+import type { JoinedView, ToolsInstead } from './joined-view.ts';
 import type { Messaging } from './messaging.ts';
-import { ServerView } from './server-view.ts';
 import type { Session } from './session.ts';
-import { chooseView, type InitializeAnswer, type ServerDirectory, type View } from './view.ts';
+import type { InitializeAnswer, ServerDirectory } from './view.ts';
+import type { Views } from './views.ts';
 
 export interface HandshakeContext {
   readonly limits: Limits;
@@ -43,8 +43,8 @@ export interface HandshakeContext {
   readonly servers: ServerDirectory;
   /** The settings of clients in the config. */
   readonly clientSettings?: ClientSettingsSource | undefined;
-  /** The view of a client that looks for tools before it uses them. */
-  readonly discoverView: (session: Session, all: JoinedView) => View;
+  /** Makes the tools of clients that look for tools before they use them. */
+  readonly discoverTools: (view: JoinedView) => ToolsInstead;
   /** Messages between clients. */
   readonly messaging: Messaging;
   /** Takes servers that connect by themselves. */
@@ -69,6 +69,7 @@ export interface DialInDesk {
 }
 
 export interface HandshakePorts {
+  readonly views: Views;
   /** The id that a client goes by from here on. */
   readonly nameClient: (session: Session, wanted: string | undefined) => string;
   /** Takes the link of a session that turns out to be a server. */
@@ -173,23 +174,15 @@ export class Handshake {
     if (preparing !== undefined) await preparing;
     if (!session.isOpen) return;
     session.applySettings(this.#context.clientSettings);
-    const view = this.#open(session, initialize);
-    session.see(view);
-    const initializeAnswer = await view.initializeAnswer();
+    const also = this.#context.messaging.toolsFor(initialize.accepted);
+    const view = this.#ports.views.open(session, initialize.view, also);
+    const initializeAnswer = await view.initializeAnswer(session);
     if (!session.isOpen) return;
     session.identify(initialize, this.#ports.nameClient(session, initialize.clientId));
     this.#context.messaging.joined(session, initialize.accepted, initialize.clientId);
     this.#answer(session, initialize, idText, initializeAnswer);
     if (initialize.resume === 'can') this.#ports.resumption.keep(session);
     this.#context.events.clientReady.tell(session);
-  }
-
-  #open(session: Session, initialize: ClientInitialize): View {
-    const choice = chooseView(initialize.view, session, this.#context.servers);
-    if (choice.kind === 'server') return new ServerView(session, choice.server, this.#context.limits);
-    const all = new JoinedView(session, choice.servers, this.#context);
-    const view = choice.kind === 'all' ? all : this.#context.discoverView(session, all);
-    return this.#context.messaging.viewFor(session, view, initialize.accepted);
   }
 
   #welcomeControl(session: Session, initialize: ClientInitialize, idText: string): void {
@@ -263,6 +256,7 @@ export class Handshake {
 
   #fail(session: Session, idText: string, error: unknown): void {
     if (!session.isOpen) return;
+    this.#ports.views.leave(session);
     session.failInitialize();
     if (error instanceof BridgeError) return session.output.fail(idText, rpcErrorOf(error));
     this.#context.logger.error('initialize failed', { error: messageOf(error) });

@@ -6,21 +6,81 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';
 import { nearest, suggestion } from '../util/nearest.ts';
+import type { Instance } from './instance.ts';
 import { aliasIn, joinedName } from './joined-names.ts';
 import { waitForLists } from './list-wait.ts';
 import { itemsIn, keyOf } from './lists.ts';
-import type { Binding } from './server.ts';
-import type { ListPage } from './server-knowledge.ts';
+import { type Binding, type Server, whenRootsKnown } from './server.ts';
+import type { ListPage, ServerProfile } from './server-knowledge.ts';
+import type { Session } from './session.ts';
 import type { ToolGate } from './tool-gate.ts';
 
-/** One server of a joined view. */
-export interface JoinedBinding {
+/** The place of a server in a joined view. */
+export interface JoinedPlace {
   readonly alias: string;
-  readonly binding: Binding;
+  /** Replaced when the server has a new definition. */
+  server: Server;
+}
+
+/** One server of a joined view as one client sees it. */
+export class JoinedServer {
+  readonly session: Session;
+  readonly place: JoinedPlace;
+
+  constructor(session: Session, place: JoinedPlace) {
+    this.session = session;
+    this.place = place;
+  }
+
+  get alias(): string {
+    return this.place.alias;
+  }
+
+  get server(): Server {
+    return this.place.server;
+  }
+
+  /** The client's name for the server. */
+  get name(): string {
+    return this.session.settings.nameOf(this.server.name);
+  }
+
+  /** The tools that the client may use. */
+  get gate(): ToolGate {
+    return this.server.gateFor(this.session);
+  }
+
+  get profile(): ServerProfile | undefined {
+    return this.server.profileFor(this.session);
+  }
+
+  pagesOf(kind: ListKind): readonly ListPage[] | undefined {
+    return this.server.pagesFor(this.session, kind);
+  }
+
+  lastPagesOf(kind: ListKind): readonly ListPage[] | undefined {
+    return this.server.lastPagesFor(this.session, kind);
+  }
+
+  /** The instance that the client uses, if it uses one. */
+  get instance(): Instance | undefined {
+    return this.server.instanceOf(this.session);
+  }
+
+  /** The client's binding, made on first use. */
+  get binding(): Binding {
+    return this.server.bindingFor(this.session);
+  }
+}
+
+/** The servers of a joined view, by their aliases too. */
+export interface JoinedPlaces {
+  readonly all: readonly JoinedPlace[];
+  readonly byAlias: ReadonlyMap<string, JoinedPlace>;
 }
 
 export interface Target {
-  readonly binding: Binding;
+  readonly joined: JoinedServer;
   /** The server's own name, as JSON with one byte for each character. */
   readonly ownKey: string;
 }
@@ -29,89 +89,93 @@ export interface Target {
 const PAGE_BYTES = 1024 * 1024;
 const OUTWARD = 'mcp-bridge://';
 
-/** The lists of one joined view. */
-export class JoinedLists {
+interface JoinedListsOptions {
+  readonly session: Session;
+  readonly places: () => JoinedPlaces;
   /** Tools of the bridge's own. No joined name may collide with them. */
-  ownTools: readonly JoinedItem[] = [];
-  #bindings: readonly JoinedBinding[] = [];
-  #byAlias: ReadonlyMap<string, JoinedBinding> = new Map();
-  readonly #clock: Clock;
+  readonly ownTools: readonly JoinedItem[];
+  readonly clock: Clock;
+}
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+/** The lists of a joined view as one client sees them. Made for a request. */
+export class JoinedLists {
+  readonly #options: JoinedListsOptions;
+  #madeFor: readonly JoinedPlace[] | undefined;
+  #servers: readonly JoinedServer[] = [];
+
+  constructor(options: JoinedListsOptions) {
+    this.#options = options;
   }
 
-  get bindings(): readonly JoinedBinding[] {
-    return this.#bindings;
+  get session(): Session {
+    return this.#options.session;
   }
 
-  set bindings(bindings: readonly JoinedBinding[]) {
-    this.#bindings = bindings;
-    this.#byAlias = new Map(bindings.map((binding) => [binding.alias, binding]));
+  /** All servers of the view, in their order. */
+  get servers(): readonly JoinedServer[] {
+    const { all } = this.#options.places();
+    if (all !== this.#madeFor) this.#servers = all.map((place) => new JoinedServer(this.#options.session, place));
+    this.#madeFor = all;
+    return this.#servers;
   }
 
-  partOf({ alias, binding }: JoinedBinding, kind: ListKind): JoinedPart | undefined {
-    const pages = binding.pagesOf(kind);
+  #withAlias(alias: string): JoinedServer | undefined {
+    const place = this.#options.places().byAlias.get(alias);
+    return place === undefined ? undefined : new JoinedServer(this.#options.session, place);
+  }
+
+  partOf(joined: JoinedServer, kind: ListKind): JoinedPart | undefined {
+    const pages = joined.pagesOf(kind);
     if (pages === undefined) return undefined;
-    const part = joinedPart(kind, pages, alias);
-    return kind === 'tools' ? permittedPart(part, binding.gate) : part;
+    const part = joinedPart(kind, pages, joined.alias);
+    return kind === 'tools' ? permittedPart(part, joined.gate) : part;
   }
 
   isKnown(kind: ListKind): boolean {
-    return this.bindings.every((joined) => isListed(joined, kind));
+    return this.servers.every((joined) => isListed(joined, kind));
   }
 
   /**
    * Asks all servers with unknown lists, and waits for them as long as is fair to the others. `isEnough` returns true
    * for a server whose known list will do.
    */
-  async whenListed(kind: ListKind, isEnough: (joined: JoinedBinding) => boolean = () => false): Promise<void> {
-    const missing = this.bindings.filter((joined) => !isListed(joined, kind) && !isEnough(joined));
-    const awaited = missing.filter(({ binding }) => !binding.server.isLeftOut); // a late server is waited for once
-    const learning = new Map(missing.map((binding) => [binding, this.learn(binding, kind)]));
+  async whenListed(kind: ListKind, isEnough: (joined: JoinedServer) => boolean = () => false): Promise<void> {
+    const missing = this.servers.filter((joined) => !isListed(joined, kind) && !isEnough(joined));
+    const awaited = missing.filter(({ server }) => !server.isLeftOut); // a late server is waited for once
+    const learning = new Map(missing.map((joined) => [joined, this.learn(joined, kind)]));
     for (const promise of learning.values()) promise.catch(() => undefined); // `status` shows the error
     await waitForLists({
-      servers: this.bindings.length,
+      servers: this.servers.length,
       missing: awaited.map((joined) => ({
         begun: joined.binding.bind().whenBegun(),
         done: learning.get(joined) ?? Promise.resolve(),
       })),
-      clock: this.#clock,
+      clock: this.#options.clock,
     });
-    for (const joined of missing) if (joined.binding.session.isOpen) this.#noteLeftOut(joined, kind);
+    for (const joined of missing) if (joined.session.isOpen) this.#noteLeftOut(joined, kind);
   }
 
   /** Notes a server that was left out, unless its client has gone. */
-  #noteLeftOut(joined: JoinedBinding, kind: ListKind): void {
-    joined.binding.server.isLeftOut = !isListed(joined, kind);
+  #noteLeftOut(joined: JoinedServer, kind: ListKind): void {
+    joined.server.isLeftOut = !isListed(joined, kind);
   }
 
   /** Asks one server for its list; rejects with the reason if it cannot answer. */
-  async learn(joined: JoinedBinding, kind: ListKind): Promise<void> {
-    const { binding } = joined;
-    if (binding.server.known.asksForRoots) await binding.whenRootsKnown();
+  async learn(joined: JoinedServer, kind: ListKind): Promise<void> {
+    if (joined.server.known.asksForRoots) await whenRootsKnown(joined.session);
     if (isListed(joined, kind)) return;
-    const instance = await binding.whenOpen();
+    const instance = await joined.binding.whenOpen();
     await instance.lists.readMissing(kind);
     if (isListed(joined, kind)) return;
-    const { name } = binding.server;
+    const { name } = joined.server;
     throw new BridgeError('SERVER_CRASHED', `Server ${name} ended before it had listed its ${kind}`, { server: name });
   }
 
-  /**
-   * True if the list is an old one and the server can be asked for a new one. No call is refused because of such a
-   * list.
-   */
-  mayBeStale({ binding }: JoinedBinding, kind: ListKind): boolean {
-    return binding.instance?.lists.pagesOf(kind) === undefined && !binding.server.isDown;
-  }
-
   /** Asks the server itself, even if an old list is known. Resolves also if it cannot answer. */
-  async askAgain(joined: JoinedBinding, kind: ListKind): Promise<void> {
-    const { binding } = joined;
+  async askAgain(joined: JoinedServer, kind: ListKind): Promise<void> {
     try {
-      if (binding.server.known.asksForRoots) await binding.whenRootsKnown();
-      const instance = await binding.whenOpen();
+      if (joined.server.known.asksForRoots) await whenRootsKnown(joined.session);
+      const instance = await joined.binding.whenOpen();
       await instance.lists.readMissing(kind);
     } catch (error) {
       if (!isListed(joined, kind)) throw error;
@@ -119,25 +183,25 @@ export class JoinedLists {
   }
 
   /** The server of this name's alias, if its old list does not have the name. */
-  staleOwnerOf(kind: ListKind, name: string): JoinedBinding | undefined {
-    const joined = this.#byAlias.get(aliasIn(name) ?? '');
-    return joined !== undefined && this.mayBeStale(joined, kind) ? joined : undefined;
+  staleOwnerOf(kind: ListKind, name: string): JoinedServer | undefined {
+    const joined = this.#withAlias(aliasIn(name) ?? '');
+    return joined !== undefined && mayBeStale(joined, kind) ? joined : undefined;
   }
 
   /** The server of a tool or prompt; a server that must be asked first; or undefined. */
-  find(kind: ListKind, name: string): Target | JoinedBinding | undefined {
-    const joined = this.#byAlias.get(aliasIn(name) ?? '');
+  find(kind: ListKind, name: string): Target | JoinedServer | undefined {
+    const joined = this.#withAlias(aliasIn(name) ?? '');
     if (joined === undefined) return undefined;
     const part = this.partOf(joined, kind);
     if (part === undefined) return joined;
     const ownKey = part.ownKeys.get(name);
-    return ownKey === undefined ? undefined : { binding: joined.binding, ownKey };
+    return ownKey === undefined ? undefined : { joined, ownKey };
   }
 
   notFound(kind: ListKind, name: string): BridgeError {
     const similar = nearest(name, this.#namesLike(kind, name));
     const thing = kind === 'tools' ? 'tool' : 'prompt';
-    const owner = this.#byAlias.get(aliasIn(name) ?? '');
+    const owner = this.#withAlias(aliasIn(name) ?? '');
     const more = owner === undefined ? '' : refreshHint(owner);
     const hint = `${suggestion(similar) ?? `See ${LISTS[kind].method}.`}${more}`;
     const code = kind === 'tools' ? 'TOOL_NOT_FOUND' : 'PROMPT_NOT_FOUND';
@@ -149,47 +213,47 @@ export class JoinedLists {
 
   /** Names close to a wrong one, those of the likeliest servers first. Of thousands, only the first are compared. */
   *#namesLike(kind: ListKind, name: string): Iterable<string> {
-    const aliases = nearest(aliasIn(name) ?? name, this.#byAlias.keys());
-    const likely = aliases.flatMap((alias) => this.#byAlias.get(alias) ?? []);
-    for (const binding of new Set([...likely, ...this.bindings]))
-      for (const { key } of this.partOf(binding, kind)?.items ?? []) yield key;
+    const aliases = nearest(aliasIn(name) ?? name, this.#options.places().byAlias.keys());
+    const likely = aliases.flatMap((alias) => this.servers.find((joined) => joined.alias === alias) ?? []);
+    for (const joined of new Set([...likely, ...this.servers]))
+      for (const { key } of this.partOf(joined, kind)?.items ?? []) yield key;
   }
 
   noSuchResource(): BridgeError {
     return new BridgeError('RESOURCE_NOT_FOUND', 'No server has this resource', {
-      hint: `${OUTWARD}ALIAS/URI asks one server for it. Aliases: ${this.bindings.map(({ alias }) => alias).join(', ')}.`,
+      hint: `${OUTWARD}ALIAS/URI asks one server for it. Aliases: ${this.servers.map(({ alias }) => alias).join(', ')}.`,
     });
   }
 
   /** The client's URI for a resource. If an earlier server has the same URI, it names the server. */
-  outward({ alias }: JoinedBinding, uri: string): string {
+  outward({ alias }: JoinedServer, uri: string): string {
     return `${OUTWARD}${alias}/${uri}`;
   }
 
   /** The server that such a URI names, and its own URI there. */
-  inward(uri: string): { readonly joined: JoinedBinding; readonly uri: string } | undefined {
+  inward(uri: string): { readonly joined: JoinedServer; readonly uri: string } | undefined {
     if (!uri.startsWith(OUTWARD)) return undefined;
     const slash = uri.indexOf('/', OUTWARD.length);
-    const joined = this.#byAlias.get(uri.slice(OUTWARD.length, slash));
+    const joined = this.#withAlias(uri.slice(OUTWARD.length, slash));
     return slash < 0 || joined === undefined ? undefined : { joined, uri: uri.slice(slash + 1) };
   }
 
   /** The first server that lists the key. */
-  ownerOf(kind: ListKind, key: string): JoinedBinding | undefined {
-    return this.bindings.find((binding) => this.partOf(binding, kind)?.ownKeys.has(key));
+  ownerOf(kind: ListKind, key: string): JoinedServer | undefined {
+    return this.servers.find((joined) => this.partOf(joined, kind)?.ownKeys.has(key));
   }
 
   /** A page of the list and the cursor of the next one; undefined for a cursor that the bridge did not give. */
   page(kind: ListKind, cursor: unknown): { items: JoinedItem[]; nextCursor: string | undefined } | undefined {
-    const from = cursor === undefined ? { binding: 0, item: 0 } : this.#positionOf(cursor);
+    const from = cursor === undefined ? { server: 0, item: 0 } : this.#positionOf(cursor);
     if (from === undefined) return undefined;
-    const items: JoinedItem[] = kind === 'tools' && cursor === undefined ? [...this.ownTools] : [];
+    const items: JoinedItem[] = kind === 'tools' && cursor === undefined ? [...this.#options.ownTools] : [];
     let bytes = 0;
     const owners = LISTS[kind].key === 'name' ? undefined : this.#ownersOf(kind);
-    for (const [n, joined] of this.bindings.entries()) {
-      if (n < from.binding) continue;
+    for (const [n, joined] of this.servers.entries()) {
+      if (n < from.server) continue;
       const part = this.partOf(joined, kind)?.items ?? [];
-      for (let i = n === from.binding ? from.item : 0; i < part.length; i++) {
+      for (let i = n === from.server ? from.item : 0; i < part.length; i++) {
         const item = this.#shown(owners, joined, part[i] as JoinedItem);
         if (item === undefined) continue;
         if (bytes > 0 && bytes + item.bytes.length > PAGE_BYTES)
@@ -202,16 +266,16 @@ export class JoinedLists {
   }
 
   /** The first server that lists each URI. */
-  #ownersOf(kind: ListKind): ReadonlyMap<string, JoinedBinding> {
-    const owners = new Map<string, JoinedBinding>();
-    for (const joined of this.bindings)
+  #ownersOf(kind: ListKind): ReadonlyMap<string, JoinedServer> {
+    const owners = new Map<string, JoinedServer>();
+    for (const joined of this.servers)
       for (const uri of this.partOf(joined, kind)?.ownKeys.keys() ?? []) if (!owners.has(uri)) owners.set(uri, joined);
     return owners;
   }
 
   #shown(
-    owners: ReadonlyMap<string, JoinedBinding> | undefined,
-    joined: JoinedBinding,
+    owners: ReadonlyMap<string, JoinedServer> | undefined,
+    joined: JoinedServer,
     item: JoinedItem,
   ): JoinedItem | undefined {
     if (owners === undefined || owners.get(item.key) === joined) return item;
@@ -219,19 +283,26 @@ export class JoinedLists {
     return renamed(item, this.outward(joined, item.key));
   }
 
-  #positionOf(cursor: unknown): { binding: number; item: number } | undefined {
+  #positionOf(cursor: unknown): { server: number; item: number } | undefined {
     const [, alias, item] = /^([^:]+):(\d{1,9})$/.exec(Buffer.from(textOf(cursor), 'base64url').toString()) ?? [];
-    const binding = this.bindings.findIndex((joined) => joined.alias === alias);
-    return binding < 0 ? undefined : { binding, item: Number(item) };
+    const server = this.servers.findIndex((joined) => joined.alias === alias);
+    return server < 0 ? undefined : { server, item: Number(item) };
   }
+}
+
+/**
+ * True if the list is an old one and the server can be asked for a new one. No call is refused because of such a list.
+ */
+export function mayBeStale({ instance, server }: JoinedServer, kind: ListKind): boolean {
+  return instance?.lists.pagesOf(kind) === undefined && !server.isDown;
 }
 
 /**
  * True if the server's list is known. Does not make its part of the joined list, which clients of `discover` never
  * read.
  */
-function isListed({ binding }: JoinedBinding, kind: ListKind): boolean {
-  return binding.pagesOf(kind) !== undefined;
+function isListed(joined: JoinedServer, kind: ListKind): boolean {
+  return joined.pagesOf(kind) !== undefined;
 }
 
 /**
@@ -248,9 +319,9 @@ function cursorAt(alias: string, item: number): string {
 }
 
 /** The hint for a server that is known from an earlier time and cannot be started. */
-export function refreshHint({ binding }: JoinedBinding): string {
-  if (binding.instance?.isOpen === true) return '';
-  return ` The server does not run, so its list may be old: a person can have it read again with mcp-bridge refresh ${binding.server.name}.`;
+export function refreshHint({ instance, server }: JoinedServer): string {
+  if (instance?.isOpen === true) return '';
+  return ` The server does not run, so its list may be old: a person can have it read again with mcp-bridge refresh ${server.name}.`;
 }
 
 /** One item of a server's list, with its name in the joined view. */

@@ -2,7 +2,6 @@
 // the server that its name begins with; the rest is answered here. Never changes more than the name in a call.
 
 import { aliasesOf } from '../model/aliases.ts';
-import type { Limits } from '../model/limits.ts';
 import { LIST_KINDS, LISTS, type ListKind, methodOf } from '../protocol/era-2025.ts';
 import { capabilitiesOf, instructionsOf } from '../protocol/initialize.ts';
 import {
@@ -22,210 +21,276 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import type { Call, ClientRequest } from './call.ts';
 import { namedPlan, type OtherServers, resourcePlan } from './call-plan.ts';
+import type { ClientSettings } from './client-settings.ts';
 import type { Instance } from './instance.ts';
-import { isOfApp, type JoinedBinding, JoinedLists, type JoinedPart, type Target } from './joined-lists.ts';
-import { Binding, type Server } from './server.ts';
-import type { ServerProfile } from './server-knowledge.ts';
+import {
+  isOfApp,
+  type JoinedItem,
+  JoinedLists,
+  type JoinedPart,
+  type JoinedPlaces,
+  type JoinedServer,
+} from './joined-lists.ts';
+import { followServers, type ListWatcher, type Server } from './server.ts';
+import type { ListPage, ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 import { isLevel } from './shared-settings.ts';
 import { listTasks } from './tasks.ts';
 import {
+  type ClientMarks,
   cursorIn,
   type InitializeAnswer,
   openCall,
-  PendingRequests,
+  type PendingRequests,
   paramsOf,
+  type Seeing,
   type ServerDirectory,
   serversFor,
   type View,
+  ViewClients,
 } from './view.ts';
 
-interface JoinedViewContext {
+/** Tools of the bridge's own in a joined view. */
+export interface OwnTools {
+  /** Their definitions, in the order of lists. */
+  readonly items: readonly JoinedItem[];
+  /** Sees to a call of one of these tools; false if the call is for another tool. */
+  call(session: Session, request: ClientRequest, envelope: Envelope): boolean;
+}
+
+/** Tools that stand in for those of all servers: the view `discover`. They see to calls of unknown tools, too. */
+export interface ToolsInstead extends OwnTools {
+  /** The instructions of a view with these servers, by their names. */
+  instructions(servers: readonly string[]): string;
+  /** There are other servers now. */
+  serversChanged(): void;
+}
+
+export interface JoinedViewContext {
   readonly clock: Clock;
-  readonly limits: Limits;
-  readonly servers: Pick<ServerDirectory, 'origin'>;
+  readonly pending: PendingRequests;
+  readonly servers: ServerDirectory;
+}
+
+interface JoinedViewTools {
+  readonly instead?: ((view: JoinedView) => ToolsInstead) | undefined;
+  /** Further tools of the bridge's own, beside the servers' tools or those that stand in for them. */
+  readonly also?: OwnTools | undefined;
 }
 
 /** The time after which an unused binding is let go. */
 const LOOK_MS = 30_000;
 
-/** The view of one client on all its servers. */
-export class JoinedView implements View {
-  readonly name = 'all';
+/** The target of a name, as long as the server's list is this one. */
+interface NamedTarget {
+  readonly server: Server;
+  readonly pages: readonly ListPage[];
+  readonly ownKey: string;
+}
+
+/** The view of clients on all their servers. */
+export class JoinedView implements View, ListWatcher {
+  readonly name: 'all' | 'discover';
   readonly isTransparent = false;
-  readonly #session: Session;
+  #terms: Seeing;
   readonly #context: JoinedViewContext;
-  readonly lists: JoinedLists;
-  readonly pending: PendingRequests;
-  readonly #resources: JoinedResources;
-  readonly #completions: JoinedCompletions;
+  readonly #instead: ToolsInstead | undefined;
+  readonly #also: OwnTools | undefined;
+  readonly #clients = new ViewClients();
+  #places: JoinedPlaces = { all: [], byAlias: new Map() };
+  #servers: ReadonlySet<Server> = new Set();
   /** The targets of names as clients spell them, with their quotes; filled on first use. */
-  readonly #targets = { tools: new Map<string, Target>(), prompts: new Map<string, Target>() };
-  /** The lists that the client has read and was not notified about since. */
-  readonly #listed = new Set<ListKind>();
-  #lookedMs = 0;
-  /** The log level that the client wants of every server, also of later ones. */
-  #level: string | undefined;
+  readonly #targets = { tools: new Map<string, NamedTarget>(), prompts: new Map<string, NamedTarget>() };
 
-  constructor(session: Session, servers: readonly Server[], context: JoinedViewContext) {
-    this.#session = session;
+  constructor(terms: Seeing, { instead, also }: JoinedViewTools, context: JoinedViewContext) {
+    this.#terms = terms;
     this.#context = context;
-    this.lists = new JoinedLists(context.clock);
-    this.lists.bindings = this.#bindingsTo(servers);
-    this.pending = new PendingRequests(session, context.limits);
-    this.#resources = new JoinedResources(this.lists, this.pending);
-    const parts = { lists: this.lists, resources: this.#resources, pending: this.pending };
-    this.#completions = new JoinedCompletions(session, parts);
+    this.#also = also;
+    this.#instead = instead?.(this);
+    this.name = instead === undefined ? 'all' : 'discover';
+    this.#place(serversFor(terms, context.servers));
   }
 
-  get #bindings(): readonly JoinedBinding[] {
-    return this.lists.bindings;
-  }
-
-  /** The present bindings to these servers, and new ones. */
-  #bindingsTo(servers: readonly Server[]): JoinedBinding[] {
-    const before = new Map(this.#bindings.map((joined) => [joined.binding.server.name, joined]));
-    const nameOf = ({ name }: Server): string => this.#session.settings.nameOf(name);
-    const known = new Map(this.#bindings.map(({ binding, alias }) => [binding.name, alias]));
+  /** Gives each server its place: the one that it has, or a new one. */
+  #place(servers: readonly Server[]): void {
+    const { settings } = this.#terms;
+    const before = new Map(this.#places.all.map((place) => [place.server.name, place]));
+    const nameOf = ({ name }: Server): string => settings.nameOf(name);
+    const known = new Map(this.#places.all.map(({ server, alias }) => [nameOf(server), alias]));
     const aliases = aliasesOf(servers.map(nameOf), known);
-    return servers.map(
-      (server) =>
-        before.get(server.name) ?? {
-          alias: aliases.get(nameOf(server)) ?? server.name,
-          binding: this.#newBinding(server),
-        },
-    );
+    const all = servers.map((server) => {
+      const place = before.get(server.name) ?? { alias: aliases.get(nameOf(server)) ?? server.name, server };
+      place.server = server;
+      return place;
+    });
+    this.#places = { all, byAlias: new Map(all.map((place) => [place.alias, place])) };
+    for (const server of this.#servers) server.views.delete(this);
+    this.#servers = new Set(servers);
+    for (const server of this.#servers) server.views.add(this);
   }
 
-  #newBinding(server: Server): Binding {
-    const binding = new Binding(this.#session, server, (kind) => this.#listChanged(kind));
-    if (this.#level !== undefined) binding.setLevel(this.#level);
-    return binding;
+  get pending(): PendingRequests {
+    return this.#context.pending;
   }
 
-  initializeAnswer(): Promise<InitializeAnswer> {
-    const servers = this.#bindings.map(({ alias, binding }) => ({ alias, profile: binding.profile }));
-    return Promise.resolve({
-      of: 'bridge',
-      capabilities: joinedCapabilities(servers.map(({ profile }) => profile)),
-      instructions:
-        servers.length === 0 ? `There is no server yet. ${this.#context.servers.origin}` : joinedInstructions(servers),
+  /** The lists of the view as this client sees them. */
+  listsFor(session: Session): JoinedLists {
+    return new JoinedLists({
+      session,
+      places: () => this.#places,
+      ownTools: this.#also?.items ?? [],
+      clock: this.#context.clock,
     });
   }
 
-  submit(request: ClientRequest, envelope: Envelope): void {
+  join(session: Session, marks: ClientMarks | undefined): void {
+    this.#clients.join(session, marks);
+  }
+
+  initializeAnswer(session: Session): Promise<InitializeAnswer> {
+    const { all } = this.#places;
+    const servers = all.map(({ alias, server }) => ({ alias, profile: server.profileFor(session) }));
+    const capabilities = joinedCapabilities(servers.map(({ profile }) => profile));
+    return Promise.resolve({
+      of: 'bridge',
+      capabilities: this.#instead === undefined ? capabilities : { ...capabilities, tools: {} },
+      instructions: this.#instructions(servers),
+    });
+  }
+
+  #instructions(servers: readonly { readonly alias: string; readonly profile: ServerProfile | undefined }[]) {
+    if (servers.length === 0) return `There is no server yet. ${this.#context.servers.origin}`;
+    const { settings } = this.#terms;
+    return this.#instead === undefined
+      ? joinedInstructions(servers)
+      : this.#instead.instructions(this.#places.all.map(({ server }) => settings.nameOf(server.name)));
+  }
+
+  submit(session: Session, request: ClientRequest, envelope: Envelope): void {
     switch (request.role) {
       case 'call':
-        return this.#call('tools', request, envelope);
+        if (this.#also?.call(session, request, envelope) === true) return;
+        if (this.#instead?.call(session, request, envelope) === true) return;
+        return this.#call(session, 'tools', request, envelope);
       case 'get-prompt':
-        return this.#call('prompts', request, envelope);
+        return this.#call(session, 'prompts', request, envelope);
       case 'list':
-        return this.#list(request, envelope);
+        return this.#list(session, request, envelope);
       case 'read':
       case 'subscribe':
       case 'unsubscribe':
-        return this.#resources.submit(request, envelope);
-      case 'complete':
-        return this.#completions.submit(request, envelope);
+        return this.#resourcesFor(session).submit(request, envelope);
+      case 'complete': {
+        const parts = { lists: this.listsFor(session), resources: this.#resourcesFor(session), pending: this.pending };
+        return new JoinedCompletions(session, parts).submit(request, envelope);
+      }
       case 'set-level':
-        return this.#setLevel(request, envelope);
+        return this.#setLevel(session, request, envelope);
       case 'task':
       case 'task-result':
-        return this.#ofTask(request, envelope);
+        return this.#ofTask(session, request, envelope);
       case 'list-tasks':
-        return listTasks(this.#session, this.pending, request, envelope);
+        return listTasks(session, this.pending, request, envelope);
       case 'other':
-        return this.#refuse(request, envelope, rpcError(METHOD_NOT_FOUND, 'Method not found'));
+        return refuse(session, request, envelope, rpcError(METHOD_NOT_FOUND, 'Method not found'));
     }
   }
 
-  #refuse({ frame }: ClientRequest, envelope: Envelope, error: string): void {
-    this.#session.output.fail(envelope.raw(frame.b, Field.id), error);
+  #resourcesFor(session: Session): JoinedResources {
+    return new JoinedResources(this.listsFor(session), this.pending);
   }
 
-  #call(kind: 'tools' | 'prompts', request: ClientRequest, envelope: Envelope): void {
+  #call(session: Session, kind: 'tools' | 'prompts', request: ClientRequest, envelope: Envelope): void {
     const { b } = request.frame;
     const text = envelope.has(Field.name) ? envelope.raw(b, Field.name) : '';
     const target = this.#targets[kind].get(text);
-    if (target === undefined) this.#callUnlisted(kind, request, envelope);
-    else this.#callTarget(target, request, envelope);
+    if (target === undefined || target.server.pagesFor(session, kind) !== target.pages)
+      this.#callUnlisted(session, kind, request, envelope);
+    else callTarget(session, target, request, envelope);
   }
 
-  #callTarget(target: Target, request: ClientRequest, envelope: Envelope): void {
-    const instance = target.binding.use();
-    const call = openCall(this.#session, request, envelope, instance);
-    if (call === undefined) return;
-    call.nameText = target.ownKey;
-    instance.submit(call, request.frame, envelope);
-  }
-
-  #callUnlisted(kind: 'tools' | 'prompts', request: ClientRequest, envelope: Envelope): void {
+  #callUnlisted(session: Session, kind: 'tools' | 'prompts', request: ClientRequest, envelope: Envelope): void {
     const name = envelope.decode(request.frame.b, Field.name);
     if (typeof name !== 'string')
-      return this.#refuse(request, envelope, rpcError(INVALID_PARAMS, 'params.name is missing'));
-    const known = this.lists.find(kind, name);
-    const found = known ?? this.lists.staleOwnerOf(kind, name);
+      return refuse(session, request, envelope, rpcError(INVALID_PARAMS, 'params.name is missing'));
+    const lists = this.listsFor(session);
+    const known = lists.find(kind, name);
+    const found = known ?? lists.staleOwnerOf(kind, name);
     if (found === undefined)
-      return this.#refuse(request, envelope, calledErrorOf(withHint(this.lists.notFound(kind, name))));
-    if (!('alias' in found)) {
+      return refuse(session, request, envelope, calledErrorOf(withHint(lists.notFound(kind, name))));
+    if ('ownKey' in found) {
+      const { server } = found.joined;
+      const target = { server, pages: found.joined.pagesOf(kind) ?? [], ownKey: found.ownKey };
       const text = envelope.raw(request.frame.b, Field.name);
       // Names with escapes are not kept: each name has too many spellings.
-      if (!text.includes('\\')) this.#targets[kind].set(text, found);
-      return this.#callTarget(found, request, envelope);
+      if (!text.includes('\\')) this.#targets[kind].set(text, target);
+      return callTarget(session, target, request, envelope);
     }
     const role = kind === 'tools' ? 'call' : 'get-prompt';
-    const call = this.pending.open(request, envelope, namedPlan(role, envelope.has(Field.task), calledErrorOf));
+    const plan = namedPlan(role, envelope.has(Field.task), calledErrorOf);
+    const call = this.pending.open(session, request, envelope, plan);
     if (call === undefined) return;
-    const learning = known === undefined ? this.lists.askAgain(found, kind) : this.lists.learn(found, kind);
+    const learning = known === undefined ? lists.askAgain(found, kind) : lists.learn(found, kind);
     this.pending.later(call, request, learning, (kept) => {
-      const target = this.lists.find(kind, name);
-      if (target === undefined || 'alias' in target) throw withHint(this.lists.notFound(kind, name));
-      this.pending.give(call, kept, target.binding.use(), target.ownKey);
+      const target = lists.find(kind, name);
+      if (target === undefined || !('ownKey' in target)) throw withHint(lists.notFound(kind, name));
+      this.pending.give(call, kept, target.joined.binding.use(), target.ownKey);
     });
   }
 
-  #list(request: ClientRequest, envelope: Envelope): void {
+  #list(session: Session, request: ClientRequest, envelope: Envelope): void {
     const [kind] = methodOf(request.frame.b, envelope).lists;
-    const call = this.pending.open(request, envelope);
+    if (kind === 'tools' && this.#instead !== undefined) return this.#listInstead(session, request, envelope);
+    const call = this.pending.open(session, request, envelope);
     if (call === undefined || kind === undefined) return;
     const cursor = cursorIn(request.frame, envelope);
-    if (this.lists.isKnown(kind)) return this.#answerList(call, kind, cursor);
-    this.#lookedMs = this.#context.clock.now();
-    this.pending.later(call, request, this.lists.whenListed(kind), () => this.#answerList(call, kind, cursor));
+    const lists = this.listsFor(session);
+    if (lists.isKnown(kind)) return this.#answerList(call, lists, kind, cursor);
+    this.#clients.mark(session).lookedMs = this.#context.clock.now();
+    this.pending.later(call, request, lists.whenListed(kind), () => this.#answerList(call, lists, kind, cursor));
   }
 
-  #answerList(call: Call, kind: ListKind, cursor: unknown): void {
-    const page = this.lists.page(kind, cursor);
+  #listInstead(session: Session, { frame }: ClientRequest, envelope: Envelope): void {
+    const items = [...(this.#instead?.items ?? []), ...(this.#also?.items ?? [])];
+    session.output.answerList(envelope.raw(frame.b, Field.id), LISTS.tools.member, { items, nextCursor: undefined });
+  }
+
+  #answerList(call: Call, lists: JoinedLists, kind: ListKind, cursor: unknown): void {
+    const page = lists.page(kind, cursor);
     if (page === undefined) return this.pending.refuse(call, NO_SUCH_CURSOR);
-    this.#listed.add(kind);
-    this.pending.answer(call, () => this.#session.output.answerList(call.idText, LISTS[kind].member, page));
+    this.#clients.mark(call.session).read.add(kind);
+    this.pending.answer(call, () => call.session.output.answerList(call.idText, LISTS[kind].member, page));
   }
 
-  #listChanged(kind: ListKind): void {
+  listChanged(kind: ListKind, concerns: (session: Session) => boolean): void {
     if (kind === 'tools' || kind === 'prompts') this.#targets[kind].clear();
-    if (this.#session.state === 'ready' && this.#listed.delete(kind))
-      this.#session.output.notify(LISTS[kind].changedNotice);
+    this.#clients.listChanged(kind, concerns);
   }
 
-  outwardUri(instance: Instance, uri: string): string {
-    const joined = this.#bindings.find(({ binding }) => binding.instance === instance);
-    return joined === undefined ? '' : this.#resources.outwardUri(joined, uri);
+  outwardUri(session: Session, instance: Instance, uri: string): string {
+    const lists = this.listsFor(session);
+    const joined = lists.servers.find((one) => one.instance === instance);
+    return joined === undefined ? '' : new JoinedResources(lists, this.pending).outwardUri(joined, uri);
   }
 
-  #setLevel(request: ClientRequest, envelope: Envelope): void {
+  #setLevel(session: Session, request: ClientRequest, envelope: Envelope): void {
     const { level } = paramsOf(request.frame, envelope);
     if (typeof level !== 'string' || !isLevel(level))
-      return this.#refuse(request, envelope, rpcError(INVALID_PARAMS, 'params.level is none of the protocol’s'));
-    this.#level = level;
-    for (const { binding } of this.#bindings) binding.setLevel(level);
-    this.#session.output.answer(envelope.raw(request.frame.b, Field.id), '{}');
+      return refuse(session, request, envelope, rpcError(INVALID_PARAMS, 'params.level is none of the protocol’s'));
+    this.#clients.mark(session).level = level;
+    for (const server of this.#servers) server.bindings.get(session)?.tellLevel();
+    session.output.answer(envelope.raw(request.frame.b, Field.id), '{}');
   }
 
-  #ofTask(request: ClientRequest, envelope: Envelope): void {
-    const instance = this.#session.tasks.get(textOf(envelope.decode(request.frame.b, Field.taskId)));
+  levelFor(session: Session): string | undefined {
+    return this.#clients.marksOf(session)?.level;
+  }
+
+  #ofTask(session: Session, request: ClientRequest, envelope: Envelope): void {
+    const instance = session.tasks.get(textOf(envelope.decode(request.frame.b, Field.taskId)));
     if (instance === undefined)
-      return this.#refuse(request, envelope, rpcError(INVALID_PARAMS, 'There is no such task of this client'));
-    const call = openCall(this.#session, request, envelope, instance);
+      return refuse(session, request, envelope, rpcError(INVALID_PARAMS, 'There is no such task of this client'));
+    const call = openCall(session, request, envelope, instance);
     if (call !== undefined) instance.submit(call, request.frame, envelope);
   }
 
@@ -233,41 +298,63 @@ export class JoinedView implements View {
     // The client is notified later, when the lists were read.
   }
 
-  notify({ b, start, end }: Frame): void {
-    for (const instance of this.instances()) instance.notify(this.#session, b, start, end);
+  notify(session: Session, { b, start, end }: Frame): void {
+    for (const server of this.#servers) server.instanceOf(session)?.notify(session, b, start, end);
   }
 
-  rootsChanged(frame: Frame): void {
-    for (const { binding } of this.#bindings) binding.rootsChanged(frame);
+  rootsChanged(session: Session, frame: Frame): void {
+    for (const server of this.#servers) server.bindings.get(session)?.rootsChanged(frame);
   }
 
-  serversChanged(servers: ServerDirectory): void {
-    const now = new Map(serversFor(this.#session, servers).map((server) => [server.name, server]));
-    const before = this.#bindings;
-    this.lists.bindings = this.#bindingsTo([...now.values()]);
-    const isSame = before.length === this.#bindings.length && before.every((joined, i) => joined === this.#bindings[i]);
-    for (const { binding } of before) {
-      const server = now.get(binding.server.name);
-      if (server === undefined) binding.release();
-      else if (server !== binding.server) binding.replaceServer(server);
-    }
-    if (!isSame) for (const kind of LIST_KINDS) this.#listChanged(kind);
+  sees(server: Server): boolean {
+    return this.#servers.has(server);
   }
 
-  instances(): Iterable<Instance> {
-    return this.#bindings.flatMap(({ binding }) => binding.instance ?? []);
+  servers(): readonly Server[] {
+    return this.#places.all.map(({ server }) => server);
+  }
+
+  serversChanged(settings: ClientSettings, each: (session: Session, follow: () => void) => void): void {
+    this.#terms = { cwd: this.#terms.cwd, settings };
+    const before = this.servers();
+    const now = serversFor(this.#terms, this.#context.servers);
+    if (before.length === now.length && before.every((server, i) => server === now[i])) return;
+    this.#place(now);
+    this.#instead?.serversChanged();
+    for (const session of this.#clients.all()) each(session, () => followServers(session, before, now));
+    for (const kind of LIST_KINDS) this.listChanged(kind, () => true);
   }
 
   /** Lets go of bindings that were only looked at. */
-  tick(nowMs: number): void {
-    if (this.#lookedMs === 0 || nowMs - this.#lookedMs < LOOK_MS) return;
-    this.#lookedMs = 0;
-    for (const { binding } of this.#bindings) if (!binding.isUsed) binding.unbind();
+  tick(session: Session, nowMs: number): void {
+    const marks = this.#clients.marksOf(session);
+    if (marks === undefined || marks.lookedMs === 0 || nowMs - marks.lookedMs < LOOK_MS) return;
+    marks.lookedMs = 0;
+    for (const server of this.#servers) {
+      const binding = server.bindings.get(session);
+      if (binding?.isUsed === false) binding.unbind();
+    }
   }
 
-  leave(): void {
-    for (const { binding } of this.#bindings) binding.leave();
+  leave(session: Session): ClientMarks | undefined {
+    return this.#clients.leave(session);
   }
+
+  close(): void {
+    for (const server of this.#servers) server.views.delete(this);
+  }
+}
+
+function refuse(session: Session, { frame }: ClientRequest, envelope: Envelope, error: string): void {
+  session.output.fail(envelope.raw(frame.b, Field.id), error);
+}
+
+function callTarget(session: Session, target: NamedTarget, request: ClientRequest, envelope: Envelope): void {
+  const instance = target.server.bindingFor(session).use();
+  const call = openCall(session, request, envelope, instance);
+  if (call === undefined) return;
+  call.nameText = target.ownKey;
+  instance.submit(call, request.frame, envelope);
 }
 
 /**
@@ -317,7 +404,7 @@ class JoinedCompletions {
   submit(request: ClientRequest, envelope: Envelope): void {
     const ref = refIn(request.frame, envelope);
     if (ref === undefined) return this.#session.output.fail(envelope.raw(request.frame.b, Field.id), NO_SUCH_REF);
-    const call = this.#pending.open(request, envelope);
+    const call = this.#pending.open(this.#session, request, envelope);
     if (call === undefined) return;
     const learning = this.#learn(ref);
     if (learning === undefined) this.#pass(call, request, ref);
@@ -328,7 +415,7 @@ class JoinedCompletions {
   #learn({ kind, key }: CompletionRef): Promise<void> | undefined {
     if (kind === 'resource') return this.#resources.learn();
     const found = this.#lists.find('prompts', key);
-    return found !== undefined && 'alias' in found ? this.#lists.learn(found, 'prompts') : undefined;
+    return found !== undefined && !('ownKey' in found) ? this.#lists.learn(found, 'prompts') : undefined;
   }
 
   #passKept(call: Call, kept: ClientRequest): void {
@@ -341,17 +428,17 @@ class JoinedCompletions {
     const target = this.#targetOf(ref);
     if (target === undefined) return this.#pending.refuse(call, NO_SUCH_REF);
     const frame = changedFrame(request.frame, ref.span, JSON.stringify(target.key));
-    this.#pending.give(call, { ...request, frame }, target.binding.use());
+    this.#pending.give(call, { ...request, frame }, target.joined.binding.use());
   }
 
-  #targetOf({ kind, key }: CompletionRef): { readonly binding: Binding; readonly key: string } | undefined {
+  #targetOf({ kind, key }: CompletionRef): { readonly joined: JoinedServer; readonly key: string } | undefined {
     if (kind === 'resource') {
       const place = this.#resources.likeliestPlace(key);
-      return place === undefined ? undefined : { binding: place.binding, key: place.uri };
+      return place === undefined ? undefined : { joined: place.joined, key: place.uri };
     }
     const found = this.#lists.find('prompts', key);
-    if (found === undefined || 'alias' in found) return undefined;
-    return { binding: found.binding, key: JSON.parse(Buffer.from(found.ownKey, 'latin1').toString()) as string };
+    if (found === undefined || !('ownKey' in found)) return undefined;
+    return { joined: found.joined, key: JSON.parse(Buffer.from(found.ownKey, 'latin1').toString()) as string };
   }
 }
 
@@ -424,7 +511,7 @@ function stepsToSearch(literals: readonly string[], uri: string): number {
 
 /** A server that may have a resource. */
 interface ResourcePlace {
-  readonly binding: Binding;
+  readonly joined: JoinedServer;
   /** The server's own URI of the resource. */
   readonly uri: string;
 }
@@ -447,7 +534,12 @@ class JoinedResources {
     const uri = envelope.decode(request.frame.b, Field.uri);
     const isNamed = typeof uri === 'string' && this.#lists.inward(uri) !== undefined;
     const search = new ResourceSearch(this.#lists, this.#pending);
-    const call = this.#pending.open(request, envelope, resourcePlan(request.role, search, isNamed));
+    const call = this.#pending.open(
+      this.#lists.session,
+      request,
+      envelope,
+      resourcePlan(request.role, search, isNamed),
+    );
     if (call === undefined) return;
     if (typeof uri !== 'string') return this.#pending.refuse(call, rpcError(INVALID_PARAMS, 'params.uri is missing'));
     const { isCertain } = candidatesFor(uri, this.#lists);
@@ -463,8 +555,8 @@ class JoinedResources {
   }
 
   /** The client's URI for a server's resource, or the one it has subscribed to; '' if that is the server's own. */
-  outwardUri(joined: JoinedBinding, uri: string): string {
-    const { instance, session } = joined.binding;
+  outwardUri(joined: JoinedServer, uri: string): string {
+    const { instance, session } = joined;
     if (isOfApp(uri)) return '';
     const owner = this.#lists.ownerOf('resources', uri);
     const isOwn = owner === undefined || owner === joined;
@@ -508,7 +600,7 @@ class ResourceSearch implements OtherServers {
     const envelope = this.#pending.read(request.frame);
     const frame = changedFrame(request.frame, envelope.span(Field.uri), JSON.stringify(place.uri));
     this.#next = places.length === 0 ? undefined : { call, request, places };
-    this.#pending.give(call, { ...request, frame }, place.binding.use());
+    this.#pending.give(call, { ...request, frame }, place.joined.binding.use());
   }
 
   askNext(): void {
@@ -521,13 +613,13 @@ class ResourceSearch implements OtherServers {
 /** The servers that may have the resource, the likeliest first; certain if a server lists it. */
 function candidatesFor(uri: string, lists: JoinedLists): { found: readonly ResourcePlace[]; isCertain: boolean } {
   const named = lists.inward(uri);
-  if (named !== undefined) return { found: [{ binding: named.joined.binding, uri: named.uri }], isCertain: true };
+  if (named !== undefined) return { found: [{ joined: named.joined, uri: named.uri }], isCertain: true };
   const owner = lists.ownerOf('resources', uri) ?? lists.ownerOf('templates', uri);
-  if (owner !== undefined) return { found: [{ binding: owner.binding, uri }], isCertain: true };
-  const having = lists.bindings.filter(({ binding }) => binding.profile?.declares('resources') === true);
+  if (owner !== undefined) return { found: [{ joined: owner, uri }], isCertain: true };
+  const having = lists.servers.filter(({ profile }) => profile?.declares('resources') === true);
   const matching = having.filter((joined) => hasTemplateFor(uri, joined, lists));
   const others = having.filter((joined) => !matching.includes(joined));
-  return { found: [...matching, ...others].map(({ binding }) => ({ binding, uri })), isCertain: false };
+  return { found: [...matching, ...others].map((joined) => ({ joined, uri })), isCertain: false };
 }
 
 /**
@@ -536,14 +628,14 @@ function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Resou
  */
 function subscribedAmong(places: readonly ResourcePlace[]): readonly ResourcePlace[] {
   const found = places.filter(
-    ({ binding, uri }) => binding.instance?.sharedSettings.subscriptions.has(binding.session, uri) === true,
+    ({ joined, uri }) => joined.instance?.sharedSettings.subscriptions.has(joined.session, uri) === true,
   );
   return found.length === 0 ? places : found;
 }
 
 const templates = new WeakMap<JoinedPart, TemplateSet>();
 
-function hasTemplateFor(uri: string, joined: JoinedBinding, lists: JoinedLists): boolean {
+function hasTemplateFor(uri: string, joined: JoinedServer, lists: JoinedLists): boolean {
   const part = lists.partOf(joined, 'templates');
   if (part === undefined) return false;
   const set = templates.get(part) ?? new TemplateSet(part.ownKeys.keys());

@@ -4,12 +4,12 @@ import type { AcceptedMethods } from '../protocol/accepted-methods.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ClientRequest } from './call.ts';
+import type { OwnTools } from './joined-view.ts';
 import type { Session } from './session.ts';
-import type { View } from './view.ts';
 
 export interface Messaging {
-  /** Adds the message tools to the view of a client that may use them. */
-  viewFor(session: Session, view: View, accepted: AcceptedMethods): View;
+  /** The message tools for a client that may use them. */
+  toolsFor(accepted: AcceptedMethods): OwnTools | undefined;
   /** A client has got its id; `wantedId` is the id that it asked for. */
   joined(session: Session, accepted: AcceptedMethods, wantedId: string | undefined): void;
   /** A client has lost its connection and may come back. */

@@ -55,6 +55,7 @@ export class Router {
     this.#resumption = resumption;
     this.#connections = connections;
     this.#handshake = new Handshake(context, {
+      views: connections.views,
       nameClient: (session, wanted) => connections.nameClient(session, wanted),
       release: (session) => connections.release(session),
       letIn: (session, { b, start, end }) => connections.take(session, b, start, end),
@@ -147,7 +148,7 @@ export class Router {
         return this.#onProgress(session, { b: bytes, start, end });
       case 'roots-changed':
         session.roots.changed();
-        return session.view?.rootsChanged({ b: bytes, start, end });
+        return session.view?.rootsChanged(session, { b: bytes, start, end });
       case 'bridge-received':
       case 'bridge-again':
       case 'bridge-leave':
@@ -156,7 +157,7 @@ export class Router {
       case 'between-clients':
         return this.#context.messaging.notice(session, { b: bytes, start, end }, envelope);
       default:
-        session.view?.notify({ b: bytes, start, end });
+        session.view?.notify(session, { b: bytes, start, end });
     }
   }
 
@@ -210,7 +211,7 @@ export class Router {
     if (isCall(method) && session.isServed && session.view !== undefined) {
       session.becomeReady();
       if (this.#connections.isDraining) return session.output.fail(envelope.raw(b, Field.id), SHUTTING_DOWN);
-      return session.view.submit({ id, role: method.role, frame }, envelope);
+      return session.view.submit(session, { id, role: method.role, frame }, envelope);
     }
     if (session.isHolding) return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);
     this.#onRareRequest(session, method, { id, idText: envelope.raw(b, Field.id), b, start, end });

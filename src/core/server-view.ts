@@ -1,163 +1,193 @@
 // The view `server:NAME`: one server with its own names, capabilities and bytes. Lists are answered from what is known
 // while it does not run, so that a client that only looks starts nothing.
 
-import type { Limits } from '../model/limits.ts';
-import { LISTS, type ListKind, methodOf } from '../protocol/era-2025.ts';
+import { LIST_KINDS, LISTS, type ListKind, methodOf } from '../protocol/era-2025.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
+import type { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ClientRequest } from './call.ts';
-import { type CallPlan, type ListReader, planOf } from './call-plan.ts';
+import { type CallPlan, planOf } from './call-plan.ts';
+import type { ClientSettings } from './client-settings.ts';
 import type { Instance } from './instance.ts';
-import { Binding, type Server } from './server.ts';
+import { followServers, type ListWatcher, notOffered, type Server } from './server.ts';
 import type { Session } from './session.ts';
 import { listTasks } from './tasks.ts';
 import { withPermittedTools } from './tool-gate.ts';
-import { cursorIn, type InitializeAnswer, openCall, PendingRequests, type ServerDirectory, type View } from './view.ts';
+import {
+  type ClientMarks,
+  cursorIn,
+  type InitializeAnswer,
+  openCall,
+  type PendingRequests,
+  type Seeing,
+  type ServerDirectory,
+  type View,
+  ViewClients,
+} from './view.ts';
 
-export class ServerView implements View, ListReader {
+interface ServerViewContext {
+  readonly servers: ServerDirectory;
+  readonly pending: PendingRequests;
+}
+
+export class ServerView implements View, ListWatcher {
   readonly name: string;
   readonly isTransparent = true;
-  readonly #session: Session;
-  readonly #binding: Binding;
-  readonly #pending: PendingRequests;
-  /** The lists that the client has read and was not notified about since. */
-  readonly #given = new Set<ListKind>();
+  readonly #cwd: string | undefined;
+  readonly #context: ServerViewContext;
+  readonly #clients = new ViewClients();
+  #server: Server;
+  /** The error of further use; undefined while the server is offered. */
+  #refusal: BridgeError | undefined;
 
-  constructor(session: Session, server: Server, limits: Limits) {
-    this.#pending = new PendingRequests(session, limits);
-    this.name = `server:${session.settings.nameOf(server.name)}`;
-    this.#session = session;
-    this.#binding = new Binding(session, server, (kind) => this.#listChanged(kind));
+  constructor(terms: Seeing, server: Server, context: ServerViewContext) {
+    this.name = `server:${terms.settings.nameOf(server.name)}`;
+    this.#cwd = terms.cwd;
+    this.#server = server;
+    this.#context = context;
+    server.views.add(this);
   }
 
-  async initializeAnswer(): Promise<InitializeAnswer> {
-    const { profile, server } = this.#binding;
-    if (profile !== undefined)
-      return { of: 'server', initializeResult: profile.initializeResult, instanceId: this.#runningId() };
-    try {
-      const { initializeResult, instanceId } = await this.#binding.bind(true).whenOpen(this.#session);
-      if (this.#binding.server === server && this.#binding.refusal === undefined)
-        return { of: 'server', initializeResult, instanceId };
-    } catch (error) {
-      if (this.#binding.server === server) throw this.#binding.refusal ?? error;
+  join(session: Session, marks: ClientMarks | undefined): void {
+    this.#clients.join(session, marks);
+  }
+
+  async initializeAnswer(session: Session): Promise<InitializeAnswer> {
+    const server = this.#server;
+    if (this.#refusal !== undefined) throw this.#refusal;
+    const profile = server.profileFor(session);
+    // Bound from here on: the client sees the server's notifications, too.
+    const binding = server.bindingFor(session);
+    if (profile !== undefined) {
+      const { instanceId } = binding.bind();
+      return { of: 'server', initializeResult: profile.initializeResult, instanceId };
     }
-    return this.initializeAnswer(); // the profile may have changed meanwhile
+    try {
+      const { initializeResult, instanceId } = await binding.bind(true).whenOpen(session);
+      if (this.#server === server && this.#refusal === undefined) return { of: 'server', initializeResult, instanceId };
+    } catch (error) {
+      if (this.#server === server) throw this.#refusal ?? error;
+    }
+    return this.initializeAnswer(session); // the profile may have changed meanwhile
   }
 
-  /** The id of the instance that the client will use, if it runs. */
-  #runningId(): string | undefined {
-    return this.#binding.bind().instanceId;
-  }
-
-  submit(request: ClientRequest, envelope: Envelope): void {
+  submit(session: Session, request: ClientRequest, envelope: Envelope): void {
     const { role } = request;
-    const { refusal } = this.#binding;
     const isOfTask = role === 'task' || role === 'task-result';
-    if (refusal !== undefined && !isOfTask)
-      return this.#session.output.fail(envelope.raw(request.frame.b, Field.id), rpcErrorOf(refusal));
-    if (role === 'list' && this.#answersFromKnown(request, envelope)) return;
+    if (this.#refusal !== undefined && !isOfTask)
+      return session.output.fail(envelope.raw(request.frame.b, Field.id), rpcErrorOf(this.#refusal));
+    if (role === 'list' && this.#answersFromKnown(session, request, envelope)) return;
     // A page of the server's list may have no task of this client, only a cursor of the next page.
-    if (role === 'list-tasks' && (this.#hasTasksElsewhere() || this.#hasDeclaredTasks()))
-      return listTasks(this.#session, this.#pending, request, envelope);
-    const instance = isOfTask ? this.#instanceOfTask(request.frame.b, envelope) : this.#binding.bind();
+    if (role === 'list-tasks' && (this.#hasTasksElsewhere(session) || this.#hasDeclaredTasks(session)))
+      return listTasks(session, this.#context.pending, request, envelope);
+    const instance = isOfTask
+      ? instanceOfTask(session, request.frame.b, envelope)
+      : this.#server.bindingFor(session).bind();
     if (instance === undefined) {
       const refusal = rpcError(INVALID_PARAMS, 'There is no such task of this client');
-      return this.#session.output.fail(envelope.raw(request.frame.b, Field.id), refusal);
+      return session.output.fail(envelope.raw(request.frame.b, Field.id), refusal);
     }
-    const call = openCall(this.#session, request, envelope, instance, this.#planOf(request, envelope));
+    const call = openCall(session, request, envelope, instance, this.#planOf(session, request, envelope));
     if (call !== undefined) instance.submit(call, request.frame, envelope);
   }
 
-  #planOf({ role, frame }: ClientRequest, envelope: Envelope): CallPlan {
+  #planOf(session: Session, { role, frame }: ClientRequest, envelope: Envelope): CallPlan {
     const [kind] = role === 'list' ? methodOf(frame.b, envelope).lists : [];
-    return kind === undefined ? planOf(role, envelope) : { role: 'list', kind, reader: this };
-  }
-
-  given(kind: ListKind): void {
-    this.#given.add(kind);
-  }
-
-  shown(kind: ListKind, answer: Frame, envelope: Envelope): Frame {
-    return kind === 'tools' ? this.#permitted(answer, envelope) : answer;
+    if (kind === undefined) return planOf(role, envelope);
+    const reader = {
+      given: () => void this.#clients.mark(session).read.add(kind),
+      shown: (_: ListKind, answer: Frame, read: Envelope) =>
+        kind === 'tools' ? this.#permitted(session, answer, read) : answer,
+    };
+    return { role: 'list', kind, reader };
   }
 
   /** True if the client has tasks on an instance that it does not use any more. */
-  #hasTasksElsewhere(): boolean {
-    for (const instance of this.#session.tasks.values()) if (instance !== this.#binding.instance) return true;
+  #hasTasksElsewhere(session: Session): boolean {
+    const used = this.#server.instanceOf(session);
+    for (const instance of session.tasks.values()) if (instance !== used) return true;
     return false;
   }
 
-  #hasDeclaredTasks(): boolean {
-    return this.#session.tasks.size > 0 && this.#binding.profile?.declares('tasks') === true;
+  #hasDeclaredTasks(session: Session): boolean {
+    return session.tasks.size > 0 && this.#server.profileFor(session)?.declares('tasks') === true;
   }
 
-  #instanceOfTask(b: Buffer, envelope: Envelope): Instance | undefined {
-    return this.#session.tasks.get(textOf(envelope.decode(b, Field.taskId)));
-  }
-
-  #answersFromKnown({ id, frame }: ClientRequest, envelope: Envelope): boolean {
+  #answersFromKnown(session: Session, { id, frame }: ClientRequest, envelope: Envelope): boolean {
     const [kind] = methodOf(frame.b, envelope).lists;
     if (kind === undefined) return false;
-    const { profile, instance } = this.#binding;
-    if (instance?.isOpen === true || profile === undefined || this.#session.calls.has(id)) return false;
+    const server = this.#server;
+    const profile = server.profileFor(session);
+    if (server.instanceOf(session)?.isOpen === true || profile === undefined || session.calls.has(id)) return false;
     if (!profile.declares(LISTS[kind].capability)) return false;
     const cursor = cursorIn(frame, envelope);
-    const page = this.#binding.pagesOf(kind)?.find((known) => known.cursor === cursor);
+    const page = server.pagesFor(session, kind)?.find((known) => known.cursor === cursor);
     if (page === undefined) return false;
-    const { gate } = this.#binding;
+    const gate = server.gateFor(session);
     const { result } = page;
     const whole = { b: result, start: 0, end: result.length - 1 };
     const seen = kind === 'tools' && !gate.isOpen ? withPermittedTools(whole, 0, gate) : whole;
-    this.#given.add(kind);
-    this.#session.output.answerBytes(envelope.raw(frame.b, Field.id), seen.b);
+    this.#clients.mark(session).read.add(kind);
+    session.output.answerBytes(envelope.raw(frame.b, Field.id), seen.b);
     return true;
   }
 
   /**
    * The server's list without forbidden tools. The list may differ from the one that the bridge knows, so both decide.
    */
-  #permitted(answer: Frame, envelope: Envelope): Frame {
+  #permitted(session: Session, answer: Frame, envelope: Envelope): Frame {
     if (!envelope.has(Field.result)) return answer;
-    const { server, instance, gate } = this.#binding;
+    const server = this.#server;
+    const gate = server.gateFor(session);
     const result = answer.b.subarray(envelope.from(Field.result), envelope.to(Field.result));
-    const isRead =
-      instance?.lists.pagesOf('tools')?.some((page) => page.result.subarray(0, -1).equals(result)) === true;
+    const pages = server.instanceOf(session)?.lists.pagesOf('tools');
+    const isRead = pages?.some((page) => page.result.subarray(0, -1).equals(result)) === true;
     if (!isRead) server.known.toolsPassed({ cursor: undefined, result });
     return gate.isOpen ? answer : withPermittedTools(answer, envelope.from(Field.result), gate);
   }
 
-  /** Notifies the client that a list it has read is out of date. */
-  #listChanged(kind: ListKind): void {
-    if (this.#session.state !== 'ready' || !this.#given.delete(kind)) return;
-    this.#session.output.notify(LISTS[kind].changedNotice);
+  listChanged(kind: ListKind, concerns: (session: Session) => boolean): void {
+    this.#clients.listChanged(kind, concerns);
   }
 
   /** The server itself has announced the change. */
-  listsToldChanged(kinds: readonly ListKind[]): void {
-    for (const kind of kinds) this.#given.delete(kind);
+  listsToldChanged(session: Session, kinds: readonly ListKind[]): void {
+    for (const kind of kinds) this.#clients.marksOf(session)?.read.delete(kind);
   }
 
-  notify({ b, start, end }: Frame): void {
-    this.#binding.instance?.notify(this.#session, b, start, end);
+  notify(session: Session, { b, start, end }: Frame): void {
+    this.#server.instanceOf(session)?.notify(session, b, start, end);
   }
 
-  rootsChanged(frame: Frame): void {
-    this.#binding.rootsChanged(frame);
+  rootsChanged(session: Session, frame: Frame): void {
+    this.#server.bindings.get(session)?.rootsChanged(frame);
   }
 
-  serversChanged(servers: ServerDirectory): void {
-    const { name } = this.#binding.server;
-    const isSeen = this.#session.settings.sees(name);
-    const server = isSeen ? servers.find(name, this.#session.cwd) : undefined;
-    const { refusal } = this.#binding;
-    if (server === undefined) this.#binding.release();
-    else if (server !== this.#binding.server || refusal !== undefined) this.#binding.replaceServer(server);
+  sees(server: Server): boolean {
+    return server === this.#server && this.#refusal === undefined;
   }
 
-  instances(): Iterable<Instance> {
-    return this.#binding.instance === undefined ? [] : [this.#binding.instance];
+  servers(): readonly Server[] {
+    return [this.#server];
+  }
+
+  serversChanged(settings: ClientSettings, each: (session: Session, follow: () => void) => void): void {
+    const before = this.#server;
+    const now = settings.sees(before.name) ? this.#context.servers.find(before.name, this.#cwd) : undefined;
+    if (now === before && this.#refusal === undefined) return;
+    this.#refusal = now === undefined ? notOffered(before.name) : undefined;
+    before.views.delete(this);
+    now?.views.add(this);
+    this.#server = now ?? before;
+    for (const session of this.#clients.all())
+      each(session, () => followServers(session, [before], now === undefined ? [] : [now]));
+    if (now !== undefined) for (const kind of LIST_KINDS) this.listChanged(kind, () => true);
+  }
+
+  levelFor(): undefined {
+    return undefined;
   }
 
   outwardUri(): string {
@@ -168,7 +198,15 @@ export class ServerView implements View, ListReader {
     // The view has one server, and keeps it.
   }
 
-  leave(): void {
-    this.#binding.leave();
+  leave(session: Session): ClientMarks | undefined {
+    return this.#clients.leave(session);
   }
+
+  close(): void {
+    this.#server.views.delete(this);
+  }
+}
+
+function instanceOfTask(session: Session, b: Buffer, envelope: Envelope): Instance | undefined {
+  return session.tasks.get(textOf(envelope.decode(b, Field.taskId)));
 }

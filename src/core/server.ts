@@ -2,7 +2,7 @@
 // or ends an instance itself; a Runner does.
 
 import type { ServerDefinition, Sharing } from '../model/server-definition.ts';
-import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era-2025.ts';
+import { LISTS, type ListKind } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { MoveResult } from './call-table.ts';
@@ -35,6 +35,12 @@ export interface Runner {
   readonly retire: () => void;
 }
 
+/** Hears of lists that have changed: a view. */
+export interface ListWatcher {
+  /** A list of this server has changed for the clients that `concerns` is true of. */
+  listChanged(kind: ListKind, concerns: (session: Session) => boolean): void;
+}
+
 /** A server that the bridge knows by name, with its instances and the bindings of its clients. */
 export class Server {
   readonly name: string;
@@ -46,8 +52,10 @@ export class Server {
   readonly #runners = new Map<Instance, Runner>();
   /** Instances that are never started, where clients wait whose roots are not known yet. */
   readonly #awaitingRoots = new WeakSet<Instance>();
-  /** The binding of each client that sees the server. */
+  /** The binding of each client that has used the server. */
   readonly bindings = new Map<Session, Binding>();
+  /** The views that show the server. */
+  readonly views = new Set<ListWatcher>();
   /** True after a joined list was made without this server, because it had not answered. */
   isLeftOut = false;
 
@@ -80,6 +88,47 @@ export class Server {
     const gate = this.#options.gateOf?.(settings) ?? this.#gate;
     this.#gates.set(settings, gate);
     return gate;
+  }
+
+  /** The client's binding, made on first use. Throws if the client has gone, or does not see the server any more. */
+  bindingFor(session: Session): Binding {
+    const known = this.bindings.get(session);
+    if (known !== undefined) return known;
+    if (!session.isOpen) throw new BridgeError('REQUEST_REFUSED', 'The client has gone');
+    if (session.view?.sees(this) !== true) throw notOffered(this.name);
+    const binding = new Binding(session, this);
+    this.bindings.set(session, binding);
+    return binding;
+  }
+
+  /** The instance that the client uses; undefined if it uses none. */
+  instanceOf(session: Session): Instance | undefined {
+    return this.bindings.get(session)?.instance;
+  }
+
+  /** The server's profile for this client, if it is known. */
+  profileFor(session: Session): ServerProfile | undefined {
+    return this.instanceOf(session)?.profile ?? this.known.profileFor(this.keyFor(session));
+  }
+
+  /** The server's list for this client; undefined while it is not known. */
+  pagesFor(session: Session, kind: ListKind): readonly ListPage[] | undefined {
+    const instance = this.instanceOf(session);
+    const profile = instance?.profile ?? this.known.profileFor(this.keyFor(session));
+    if (profile === undefined) return undefined;
+    if (!profile.declares(LISTS[kind].capability)) return [];
+    return instance?.lists.pagesOf(kind) ?? this.known.pagesFor(profile, kind, this.keyFor(session));
+  }
+
+  /**
+   * The last known list of the server, for people and models that look around, because no process is started for a
+   * look. A server that cannot be started has listed it some time ago, a dedicated one for another client.
+   */
+  lastPagesFor(session: Session, kind: ListKind): readonly ListPage[] | undefined {
+    const pages = this.pagesFor(session, kind);
+    const mayBeAnothers = this.isDown || this.sharing === 'dedicated';
+    const profile = pages === undefined && mayBeAnothers ? this.known.lastProfileFor(this.keyFor(session)) : undefined;
+    return profile === undefined ? pages : this.known.pagesFor(profile, kind, this.keyFor(session));
   }
 
   get instances(): IterableIterator<Instance> {
@@ -252,9 +301,14 @@ export class Server {
     runner?.retire();
   }
 
+  /** True if a client sees the server, or has used it. */
+  get isSeen(): boolean {
+    return this.views.size > 0 || this.bindings.size > 0;
+  }
+
   /** True if nothing is lost by forgetting this server. */
   get isUnused(): boolean {
-    return this.bindings.size === 0 && [...this.instances].every((instance) => instance.isVacant);
+    return !this.isSeen && [...this.instances].every((instance) => instance.isVacant);
   }
 
   /** An instance has stopped without clients: one such instance is enough. */
@@ -317,76 +371,43 @@ export class Server {
   /** Notifies the clients of this instance, and those that see the known list while theirs does not run. */
   #listLearnt(instance: Instance, kind: ListKind): void {
     this.isLeftOut = false;
-    for (const binding of [...this.bindings.values()])
-      if (binding.instance === instance || binding.instance?.isOpen !== true) binding.listChanged(kind);
+    this.listChanged(kind, (session) => {
+      const used = this.instanceOf(session);
+      return used === instance || used?.isOpen !== true;
+    });
+  }
+
+  /** Notifies the clients that have read the list. */
+  listChanged(kind: ListKind, concerns: (session: Session) => boolean = () => true): void {
+    for (const view of [...this.views]) view.listChanged(kind, concerns);
   }
 }
 
+/** The error of further use of a server that is not offered any more. */
+export function notOffered(server: string): BridgeError {
+  return new BridgeError('SERVER_NOT_FOUND', `Server ${server} is not offered any more`, { server });
+}
+
 /**
- * The use of one server by one client. Bound to an instance when the client first needs one, and moved when another
- * instance turns out to be the right one.
+ * The use of one server by one client, from its first use on. Bound to an instance when the client needs one, and moved
+ * when another instance turns out to be the right one.
  */
 export class Binding {
   readonly session: Session;
   #server: Server;
-  readonly #listChanged: (kind: ListKind) => void;
   instance: Instance | undefined;
-  /** The log level that the client wants of every server. */
-  #level: string | undefined;
   /** The error of further use. */
   #refusal: BridgeError | undefined;
   isUsed = false;
 
-  constructor(session: Session, server: Server, listChanged: (kind: ListKind) => void) {
+  /** Made by `Server.bindingFor` alone. */
+  constructor(session: Session, server: Server) {
     this.session = session;
     this.#server = server;
-    this.#listChanged = listChanged;
-    server.bindings.set(session, this);
   }
 
   get server(): Server {
     return this.#server;
-  }
-
-  /** The client's name for the server. */
-  get name(): string {
-    return this.session.settings.nameOf(this.#server.name);
-  }
-
-  /** The tools that the client may use. */
-  get gate(): ToolGate {
-    return this.#server.gateFor(this.session);
-  }
-
-  /** The error of further use; undefined while the server is offered. */
-  get refusal(): BridgeError | undefined {
-    return this.#refusal;
-  }
-
-  /** The server's profile for this client, if it is known. */
-  get profile(): ServerProfile | undefined {
-    return this.instance?.profile ?? this.server.known.profileFor(this.server.keyFor(this.session));
-  }
-
-  /** The server's list for this client; undefined while it is not known. */
-  pagesOf(kind: ListKind): readonly ListPage[] | undefined {
-    const { profile, session, server } = this;
-    if (profile === undefined) return undefined;
-    if (!profile.declares(LISTS[kind].capability)) return [];
-    return this.instance?.lists.pagesOf(kind) ?? server.known.pagesFor(profile, kind, server.keyFor(session));
-  }
-
-  /**
-   * The last known list of the server, for people and models that look around, because no process is started for a
-   * look. A server that cannot be started has listed it some time ago, a dedicated one for another client.
-   */
-  lastPagesOf(kind: ListKind): readonly ListPage[] | undefined {
-    const { session, server } = this;
-    const pages = this.pagesOf(kind);
-    const mayBeAnothers = server.isDown || server.sharing === 'dedicated';
-    const profile =
-      pages === undefined && mayBeAnothers ? server.known.lastProfileFor(server.keyFor(session)) : undefined;
-    return profile === undefined ? pages : server.known.pagesFor(profile, kind, server.keyFor(session));
   }
 
   /** Binds the client to an instance, which need not run, unless it must be started at once. */
@@ -396,7 +417,7 @@ export class Binding {
     const instance = this.server.instanceFor(this.session, undefined, mustStart);
     this.instance = instance;
     instance.attach(this.session);
-    this.#tellLevel();
+    this.tellLevel();
     this.stopAwaitingRoots();
     return instance;
   }
@@ -407,13 +428,9 @@ export class Binding {
       this.session.roots.whenKnown(() => this.rebind());
   }
 
-  whenRootsKnown(): Promise<void> {
-    return new Promise((resolve) => this.session.roots.whenKnown(resolve));
-  }
-
   /** Resolves with the running instance, which is started if needed. */
   async whenOpen(): Promise<Instance> {
-    if (this.server.isAwaitingRoots(this.bind())) await this.whenRootsKnown();
+    if (this.server.isAwaitingRoots(this.bind())) await whenRootsKnown(this.session);
     const instance = this.bind();
     await instance.whenOpen(this.session);
     return instance;
@@ -461,38 +478,44 @@ export class Binding {
   replaceServer(server: Server): void {
     this.server.bindings.delete(this.session);
     this.#server = server;
-    this.#refusal = undefined;
     server.bindings.set(this.session, this);
     this.rebind();
-    for (const kind of LIST_KINDS) this.listChanged(kind);
   }
 
   /** The server is not offered any more. Calls under way are still answered. */
   release(): void {
-    const { name } = this.server;
-    this.#refusal = new BridgeError('SERVER_NOT_FOUND', `Server ${name} is not offered any more`, { server: name });
+    this.#refusal = notOffered(this.server.name);
     this.server.bindings.delete(this.session);
     this.instance?.release(this.session, this.#refusal);
     this.instance = undefined;
   }
 
-  setLevel(level: string): void {
-    this.#level = level;
-    this.#tellLevel();
-  }
-
-  #tellLevel(): void {
-    if (this.#level !== undefined && this.profile?.declares('logging') !== false)
-      this.instance?.sharedSettings.levels.set(this.session, this.#level);
-  }
-
-  listChanged(kind: ListKind): void {
-    this.#listChanged(kind);
+  /** Tells the server the log level that the client wants of every server. */
+  tellLevel(): void {
+    const { instance, session } = this;
+    const level = session.view?.levelFor(session);
+    if (level !== undefined && this.server.profileFor(session)?.declares('logging') !== false)
+      instance?.sharedSettings.levels.set(session, level);
   }
 
   leave(): void {
     this.#refusal = new BridgeError('REQUEST_REFUSED', 'The client has gone');
     this.server.bindings.delete(this.session);
     this.unbind();
+  }
+}
+
+export function whenRootsKnown({ roots }: Session): Promise<void> {
+  return new Promise((resolve) => roots.whenKnown(resolve));
+}
+
+/** The servers that a client sees are others now: its bindings follow. */
+export function followServers(session: Session, before: readonly Server[], now: readonly Server[]): void {
+  const byName = new Map(now.map((server) => [server.name, server]));
+  for (const server of before) {
+    const binding = server.bindings.get(session);
+    const next = byName.get(server.name);
+    if (next === undefined) binding?.release();
+    else if (next !== server) binding?.replaceServer(next);
   }
 }

@@ -221,7 +221,7 @@ export class Session {
     return this.#view;
   }
 
-  see(view: View): void {
+  see(view: View | undefined): void {
     this.#view = view;
   }
 
@@ -283,8 +283,6 @@ export class Session {
 
   /** `initialize` has failed: the client may try again. */
   failInitialize(): void {
-    this.#view?.leave();
-    this.#view = undefined;
     this.#mayBatch = false;
     this.#transition('connecting');
   }
@@ -480,7 +478,7 @@ export class Session {
 
   /** All that may have something of its waiting: those that it uses, and those that have a task or an old call of its. */
   instances(): Iterable<Instance> {
-    const used = this.#view?.instances() ?? [];
+    const used = this.#view?.servers().flatMap((server) => server.instanceOf(this) ?? []) ?? [];
     if (this.#tasks.size === 0 && this.#waitsAlsoAt.size === 0) return used;
     return new Set([...used, ...this.#tasks.values(), ...this.#waitsAlsoAt]);
   }

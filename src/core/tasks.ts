@@ -205,7 +205,7 @@ export function listTasks(
 ): void {
   if (cursorIn(request.frame, envelope) !== undefined)
     return session.output.fail(envelope.raw(request.frame.b, Field.id), NO_SUCH_CURSOR);
-  const call = pending.open(request, envelope);
+  const call = pending.open(session, request, envelope);
   if (call === undefined) return;
   const tasks = tasksOf(session);
   pending.later(call, request, tasks, async () => {

@@ -1,7 +1,7 @@
 // What a client sees of the servers, and where what it sends goes.
 
 import type { Limits } from '../model/limits.ts';
-import type { CallRole, ListKind } from '../protocol/era-2025.ts';
+import { type CallRole, LISTS, type ListKind } from '../protocol/era-2025.ts';
 import { failureOf, INTERNAL_ERROR, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf } from '../util/json-value.ts';
@@ -11,6 +11,7 @@ import { ownFrame } from '../wire/own-frame.ts';
 import { Call, type CallOwner, type ClientRequest } from './call.ts';
 import { overdueMs, shorterMs } from './call-endings.ts';
 import { type CallPlan, errorTextOf, planOf } from './call-plan.ts';
+import type { ClientSettings } from './client-settings.ts';
 import type { Instance } from './instance.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
@@ -20,30 +21,95 @@ export type InitializeAnswer =
   | { readonly of: 'server'; readonly initializeResult: Buffer; readonly instanceId: string | undefined }
   | { readonly of: 'bridge'; readonly capabilities: object; readonly instructions: string | undefined };
 
+/**
+ * The servers as clients see them that work in one directory, have the same capabilities, and may use the same: one
+ * object for all of them. It keeps of a client only what the client has read and set.
+ */
 export interface View {
   /** As clients ask for it. */
   readonly name: string;
-  /** True if the client sees one server as it is, with its own names and notifications. */
+  /** True if clients see one server as it is, with its own names and notifications. */
   readonly isTransparent: boolean;
-  initializeAnswer(): Promise<InitializeAnswer>;
+  /** A client begins to use the view; `marks` are those from the view that it had before. */
+  join(session: Session, marks: ClientMarks | undefined): void;
+  initializeAnswer(session: Session): Promise<InitializeAnswer>;
   /** Sees to the one answer that a request gets. */
-  submit(request: ClientRequest, envelope: Envelope): void;
-  /** A server says that its lists are others now; a transparent view's client has been told so. */
-  listsToldChanged(kinds: readonly ListKind[]): void;
+  submit(session: Session, request: ClientRequest, envelope: Envelope): void;
+  /** A server says that its lists have changed; a transparent view's client has been told so. */
+  listsToldChanged(session: Session, kinds: readonly ListKind[]): void;
   /** A notification that is not the router's business. */
-  notify(frame: Frame): void;
-  /** The client's roots are others now. */
-  rootsChanged(frame: Frame): void;
-  /** There are other servers now, or some are defined otherwise. */
-  serversChanged(servers: ServerDirectory): void;
-  /** The instances that it uses. */
-  instances(): Iterable<Instance>;
-  /** The URI by which the client knows a server's resource, as it is spelled in JSON; '' for the server's own. */
-  outwardUri(instance: Instance, uri: string): string;
+  notify(session: Session, frame: Frame): void;
+  /** The client's roots have changed. */
+  rootsChanged(session: Session, frame: Frame): void;
+  /** True if clients of this view may use the server. */
+  sees(server: Server): boolean;
+  /** All servers of the view. */
+  servers(): readonly Server[];
+  /**
+   * There are other servers now, or some have a new definition, or the clients have other settings. Calls back for each
+   * client, whose bindings follow.
+   */
+  serversChanged(settings: ClientSettings, each: (session: Session, follow: () => void) => void): void;
+  /** A list of a server has changed for the clients that `concerns` is true of. */
+  listChanged(kind: ListKind, concerns: (session: Session) => boolean): void;
+  /** The log level that the client wants of every server. */
+  levelFor(session: Session): string | undefined;
+  /** The URI by which the client knows a server's resource; '' for the server's own. */
+  outwardUri(session: Session, instance: Instance, uri: string): string;
   /** Looked at once a second. */
-  tick(nowMs: number): void;
-  /** The client goes. What it had under way was seen to before. */
-  leave(): void;
+  tick(session: Session, nowMs: number): void;
+  /** Forgets a client, whose bindings are the caller's. */
+  leave(session: Session): ClientMarks | undefined;
+  /** The last client has gone. */
+  close(): void;
+}
+
+/** What a client has read and set in its view; made on first use. */
+export interface ClientMarks {
+  /** The lists that it has read and was not notified about since. */
+  readonly read: Set<ListKind>;
+  /** When it last had servers asked for their lists; 0 if their bindings were looked at since. */
+  lookedMs: number;
+  /** The log level that it wants of every server, also of later ones. */
+  level: string | undefined;
+}
+
+/** The clients of one view, each with its marks. */
+export class ViewClients {
+  readonly #marks = new Map<Session, ClientMarks | undefined>();
+
+  join(session: Session, marks: ClientMarks | undefined): void {
+    this.#marks.set(session, marks);
+  }
+
+  leave(session: Session): ClientMarks | undefined {
+    const marks = this.#marks.get(session);
+    this.#marks.delete(session);
+    return marks;
+  }
+
+  /** All clients, also if some leave meanwhile. */
+  all(): readonly Session[] {
+    return [...this.#marks.keys()];
+  }
+
+  marksOf(session: Session): ClientMarks | undefined {
+    return this.#marks.get(session);
+  }
+
+  /** The marks of a client, to be changed. Those of a client that has gone are kept nowhere. */
+  mark(session: Session): ClientMarks {
+    const marks = this.#marks.get(session) ?? { read: new Set<ListKind>(), lookedMs: 0, level: undefined };
+    if (this.#marks.has(session)) this.#marks.set(session, marks);
+    return marks;
+  }
+
+  /** Notifies clients that a list they have read is out of date. */
+  listChanged(kind: ListKind, concerns: (session: Session) => boolean): void {
+    for (const [session, marks] of this.#marks)
+      if (marks !== undefined && session.state === 'ready' && concerns(session) && marks.read.delete(kind))
+        session.output.notify(LISTS[kind].changedNotice);
+  }
 }
 
 /** The servers that clients may see, which may depend on the directory that a client works in. */
@@ -67,7 +133,7 @@ export type ViewChoice =
 const SERVER_PREFIX = 'server:';
 
 /** The parts of a session that decide which servers it sees. */
-type Seeing = Pick<Session, 'cwd' | 'settings'>;
+export type Seeing = Pick<Session, 'cwd' | 'settings'>;
 
 /** Chooses the view that the client names, else that of the config, else the default. Throws with what to ask for instead. */
 export function chooseView(view: string | undefined, client: Seeing, servers: ServerDirectory): ViewChoice {
@@ -129,9 +195,8 @@ export function cursorIn(frame: Frame, envelope: Envelope): unknown {
   return paramsOf(frame, envelope).cursor;
 }
 
-// Requests that a view has taken in and that no instance has yet, because something has to be known first. They are owned
-// here until they are given to an instance or answered: whoever leaves or gives up meanwhile is seen to. What waits here is
-// charged to its client, and let go with its call, however long that takes which has to be known.
+// The requests of all clients that a view has taken in and that no instance has yet, because something has to be known
+// first. They are owned here until they are given to an instance or answered. What waits here is charged to its client.
 
 /** The envelope of frames that have waited or were changed on the way. */
 const readAgain = new Envelope();
@@ -140,19 +205,17 @@ const readAgain = new Envelope();
 type GoOn = (kept: ClientRequest) => void | Promise<void>;
 
 export class PendingRequests implements CallOwner {
-  readonly #session: Session;
   readonly #limits: Limits;
   /** The continuation of each request, with what it holds. */
   readonly #waiting = new Map<Call, GoOn>();
 
-  constructor(session: Session, limits: Limits) {
-    this.#session = session;
+  constructor(limits: Limits) {
     this.#limits = limits;
   }
 
   /** Takes a request in; undefined if its id is in use, which is answered. */
-  open(request: ClientRequest, envelope: Envelope, plan?: CallPlan): Call | undefined {
-    return openCall(this.#session, request, envelope, this, plan);
+  open(session: Session, request: ClientRequest, envelope: Envelope, plan?: CallPlan): Call | undefined {
+    return openCall(session, request, envelope, this, plan);
   }
 
   /** Goes on with it once something is known, if anybody still waits for it; a failure is its answer. */
@@ -179,37 +242,37 @@ export class PendingRequests implements CallOwner {
   }
 
   #isStillHere(call: Call): boolean {
-    return call.owner === this && this.#session.calls.get(call.id) === call;
+    return call.owner === this && call.session.calls.get(call.id) === call;
   }
 
   #keep(call: Call, frame: Frame, goOn: GoOn): void {
     call.unsent = ownFrame(frame);
     this.#waiting.set(call, goOn);
-    this.#session.addWaiting(frame.end - frame.start, this.#limits.maxWaitingBytesPerClient);
+    call.session.addWaiting(frame.end - frame.start, this.#limits.maxWaitingBytesPerClient);
   }
 
   #drop(call: Call): void {
     if (!this.#waiting.delete(call) || call.unsent === undefined) return;
     const { start, end } = call.unsent;
     call.unsent = undefined;
-    this.#session.addWaiting(start - end, this.#limits.maxWaitingBytesPerClient);
+    call.session.addWaiting(start - end, this.#limits.maxWaitingBytesPerClient);
   }
 
   /** `write` writes its one answer. */
   answer(call: Call, write: () => void): void {
-    this.#session.events.callAnsweredHere.tell(call);
+    call.session.events.callAnsweredHere.tell(call);
     this.#end(call, write);
   }
 
   #end(call: Call, write: () => void): void {
     this.#drop(call);
     write();
-    this.#session.close(call);
+    call.session.close(call);
   }
 
   refuse(call: Call, error: string): void {
-    this.#session.events.callFailed.tell(call, error);
-    this.#end(call, () => this.#session.output.fail(call.idText, error));
+    call.session.events.callFailed.tell(call, error);
+    this.#end(call, () => call.session.output.fail(call.idText, error));
   }
 
   /** Scans a frame that was scanned long ago, or never. */
@@ -226,7 +289,7 @@ export class PendingRequests implements CallOwner {
 
   cancel(call: Call): void {
     this.#drop(call);
-    this.#session.close(call);
+    call.session.close(call);
   }
 
   wasSent({ isSecondTry, mayBeDone }: Call): boolean {

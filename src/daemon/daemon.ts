@@ -25,7 +25,7 @@ import { DialInDecisions } from '../local/dial-in-decisions.ts';
 import { ownUid } from '../local/owned-path.ts';
 import { ClientMessaging } from '../messaging/client-messaging.ts';
 import { ArgumentCheck } from '../meta-tools/argument-check.ts';
-import { DiscoverView } from '../meta-tools/discover-view.ts';
+import { DiscoverTools } from '../meta-tools/discover-tools.ts';
 import { ToolFinder } from '../meta-tools/tool-finder.ts';
 import type { Limits } from '../model/limits.ts';
 import { knownRegistries } from '../registry/registry-places.ts';
@@ -167,7 +167,7 @@ export class Daemon implements ControlledDaemon {
       logger,
       servers: this.#pool,
       clientSettings: this.#clients,
-      discoverView: (session, all) => new DiscoverView(session, all, this.#forDiscover),
+      discoverTools: (view) => new DiscoverTools(view, this.#forDiscover),
       dialIns: this.#dialIns,
       hasRoom: () => this.#descriptors.hasRoom(),
       messaging: this.#messaging,

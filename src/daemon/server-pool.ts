@@ -166,7 +166,7 @@ export class ServerPool implements ServerDirectory {
 
   #renewGate({ server, seen, definition }: PooledServer): void {
     server.gate = this.#options.gates.gateOf(definition, seen.changed);
-    for (const binding of server.bindings.values()) binding.listChanged('tools');
+    server.listChanged('tools');
   }
 
   *#pooled(): Iterable<PooledServer> {
@@ -184,7 +184,7 @@ export class ServerPool implements ServerDirectory {
   refresh(): void {
     const sources = new Set([...this.#definitions()].map(identityOf));
     for (const [name, namesakes] of this.#servers) {
-      this.#letGo(namesakes, ({ server, source }) => server.bindings.size === 0 && !sources.has(source));
+      this.#letGo(namesakes, ({ server, source }) => !server.isSeen && !sources.has(source));
       if (namesakes.size === 0) this.#servers.delete(name);
     }
   }

@@ -3,10 +3,11 @@
 
 import type { ClientRequest } from '../core/call.ts';
 import type { Events } from '../core/events.ts';
+import type { OwnTools } from '../core/joined-view.ts';
 import type { Messaging } from '../core/messaging.ts';
 import { outcomeUnknown } from '../core/resumption.ts';
 import type { Session } from '../core/session.ts';
-import { openCall, paramsOf, type View } from '../core/view.ts';
+import { openCall, paramsOf } from '../core/view.ts';
 import type { Limits } from '../model/limits.ts';
 import type { MessagingSettings } from '../model/messaging-settings.ts';
 import type { AcceptedMethods } from '../protocol/accepted-methods.ts';
@@ -21,7 +22,7 @@ import { Admission } from './admission.ts';
 import { type ClientMessage, readMessage, writeMessage } from './client-message.ts';
 import { Delivery } from './delivery.ts';
 import { countsOf, type KeptMailbox, type Letter, type LetterDraft, letterIn, UnclaimedLetters } from './letters.ts';
-import { MessagingView } from './messaging-view.ts';
+import { MessagingDesk } from './messaging-desk.ts';
 import { type Participant, Participants } from './participants.ts';
 
 export interface ClientMessagingOptions {
@@ -41,6 +42,7 @@ export class ClientMessaging implements Messaging {
   readonly participants: Participants;
   readonly #admission: Admission;
   readonly #unclaimed = new UnclaimedLetters();
+  readonly #tools: MessagingDesk;
   #written = 0;
 
   constructor(options: ClientMessagingOptions) {
@@ -49,12 +51,12 @@ export class ClientMessaging implements Messaging {
       claim: (id) => this.#unclaimed.claim(id, this.#nowMs),
       keep: (id, letters) => this.#keep(id, letters),
     });
+    this.#tools = new MessagingDesk({ messaging: this, clock: options.clock });
     this.#admission = new Admission({ ...options, participants: this.participants });
   }
 
-  viewFor(session: Session, view: View, accepted: AcceptedMethods): View {
-    if (!this.#options.settings.isEnabled || accepted === false) return view;
-    return new MessagingView(session, view, { messaging: this, clock: this.#options.clock });
+  toolsFor(accepted: AcceptedMethods): OwnTools | undefined {
+    return this.#options.settings.isEnabled && accepted !== false ? this.#tools : undefined;
   }
 
   joined(session: Session, accepted: AcceptedMethods, wantedId: string | undefined): void {

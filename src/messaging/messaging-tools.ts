@@ -1,7 +1,7 @@
 // The tools by which language models write to each other, as a model sees them. Tests bound their tokens.
 
 import type { JoinedItem } from '../core/joined-lists.ts';
-import { definitionsOf, META_TOOLS, type ToolTerms } from '../meta-tools/meta-tools.ts';
+import { type ToolTerms, toolItemsOf } from '../meta-tools/meta-tools.ts';
 
 export type MessagingTool = 'list_agents' | 'send_message' | 'read_messages';
 
@@ -21,14 +21,5 @@ export const MESSAGING_TOOLS: Readonly<Record<MessagingTool, ToolTerms>> = {
   },
 };
 
-/** The result of `tools/list` in the view `discover`. */
-export const DISCOVER_TOOL_LIST: string = JSON.stringify({
-  tools: [...definitionsOf(META_TOOLS), ...definitionsOf(MESSAGING_TOOLS)],
-});
-
-/** The three definitions as items of a joined list, for the view `all`. */
-export const MESSAGING_TOOL_ITEMS: readonly JoinedItem[] = Object.keys(MESSAGING_TOOLS).map((key, i) => {
-  const bytes = Buffer.from(JSON.stringify(definitionsOf(MESSAGING_TOOLS)[i]));
-  const keyFrom = bytes.indexOf(JSON.stringify(key));
-  return { bytes, key, keyFrom, keyTo: keyFrom + key.length + 2 };
-});
+/** The three definitions as items of a list. */
+export const MESSAGING_TOOL_ITEMS: readonly JoinedItem[] = toolItemsOf(MESSAGING_TOOLS);

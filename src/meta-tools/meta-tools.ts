@@ -1,6 +1,8 @@
 // The five tools of the view `discover` as a model sees them. It sees nothing else, and pays for each word: the names say
 // what a tool does, the descriptions say in which order the tools are used. Tests bound their tokens.
 
+import type { JoinedItem } from '../core/joined-lists.ts';
+
 export type MetaTool = 'list_mcp_servers' | 'search_tools' | 'list_tools' | 'get_tool_details' | 'execute_tool';
 
 interface Parameter {
@@ -46,8 +48,17 @@ export const META_TOOLS: Readonly<Record<MetaTool, ToolTerms>> = {
   },
 };
 
-/** The result of `tools/list`. */
-export const META_TOOL_LIST: string = JSON.stringify({ tools: definitionsOf(META_TOOLS) });
+/** The five definitions as items of a list. */
+export const META_TOOL_ITEMS: readonly JoinedItem[] = toolItemsOf(META_TOOLS);
+
+/** The definitions of tools as items of a list. */
+export function toolItemsOf(tools: Readonly<Record<string, ToolTerms>>): readonly JoinedItem[] {
+  return Object.keys(tools).map((key, i) => {
+    const bytes = Buffer.from(JSON.stringify(definitionsOf(tools)[i]));
+    const keyFrom = bytes.indexOf(JSON.stringify(key));
+    return { bytes, key, keyFrom, keyTo: keyFrom + key.length + 2 };
+  });
+}
 
 /** The definitions of tools as `tools/list` shows them. */
 export function definitionsOf(tools: Readonly<Record<string, ToolTerms>>): object[] {

@@ -2,35 +2,33 @@
 // last word while the server can be asked.
 
 import type { Call } from '../core/call.ts';
-import type { JoinedBinding } from '../core/joined-lists.ts';
-import type { JoinedView } from '../core/joined-view.ts';
+import { type JoinedLists, type JoinedServer, mayBeStale } from '../core/joined-lists.ts';
+import type { PendingRequests } from '../core/view.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { noSuchServer, toolError, type Wanted } from './tool-refusal.ts';
 
 export class NamedServers {
-  readonly #all: JoinedView;
+  readonly #pending: PendingRequests;
 
-  constructor(all: JoinedView) {
-    this.#all = all;
+  constructor(pending: PendingRequests) {
+    this.#pending = pending;
   }
 
-  /** Finds the server of a call. If there is none, answers the call and returns undefined.  */
-  for(call: Call, wanted: Wanted): JoinedBinding | undefined {
-    const { pending, lists } = this.#all;
-    const joined = lists.bindings.find(({ binding }) => binding.name === wanted.server);
+  /** Finds the server of a call. If there is none, answers the call and returns undefined. */
+  for(call: Call, lists: JoinedLists, wanted: Wanted): JoinedServer | undefined {
+    const joined = lists.servers.find(({ name }) => name === wanted.server);
     if (joined !== undefined) return joined;
-    const names = lists.bindings.map(({ binding }) => binding.name);
-    pending.refuse(call, toolError(noSuchServer(wanted.server, names), wanted));
+    const names = lists.servers.map(({ name }) => name);
+    this.#pending.refuse(call, toolError(noSuchServer(wanted.server, names), wanted));
     return undefined;
   }
 
   /** Repeats a look that a kept list has refused, once the server has been started and asked. */
-  async askedOnce<Found>(joined: JoinedBinding, find: () => Found): Promise<Found> {
-    const { lists } = this.#all;
+  async askedOnce<Found>(lists: JoinedLists, joined: JoinedServer, find: () => Found): Promise<Found> {
     try {
       return find();
     } catch (error) {
-      if (!isOfList(error) || !lists.mayBeStale(joined, 'tools')) throw error;
+      if (!isOfList(error) || !mayBeStale(joined, 'tools')) throw error;
     }
     await lists.askAgain(joined, 'tools');
     return find();

@@ -1,8 +1,8 @@
 // The answers of the meta-tools that look. Members with their usual value are left out, because an agent pays for each word.
 // It asks no server; what is known already is all there is.
 
-import { type JoinedBinding, refreshHint } from '../core/joined-lists.ts';
-import type { Binding, Server } from '../core/server.ts';
+import { type JoinedServer, refreshHint } from '../core/joined-lists.ts';
+import type { Server } from '../core/server.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
 import { instructionsOf, serverInfoOf } from '../protocol/initialize.ts';
 import { textOf } from '../util/json-value.ts';
@@ -11,56 +11,54 @@ import type { FoundTool } from './tool-finder.ts';
 import { noSuchTool } from './tool-refusal.ts';
 
 /** The answer of `list_mcp_servers`. */
-export function serversListed(bindings: readonly JoinedBinding[]): object {
-  const isAllKnown = bindings.every(({ binding }) => binding.lastPagesOf('tools') !== undefined);
-  return { servers: bindings.map(serverSummary), ...(isAllKnown ? {} : { note: NOT_KNOWN }) };
+export function serversListed(servers: readonly JoinedServer[]): object {
+  const isAllKnown = servers.every((joined) => joined.lastPagesOf('tools') !== undefined);
+  return { servers: servers.map(serverSummary), ...(isAllKnown ? {} : { note: NOT_KNOWN }) };
 }
 
 const NOT_KNOWN = 'Where toolCount is null, the tools are not known yet. list_tools starts the server and lists them.';
 
 /** The servers that have not failed, but whose tools a search does not know yet. */
-export function notKnownYet(bindings: readonly JoinedBinding[]): object {
-  const unknown = bindings.filter(
-    ({ binding }) => binding.lastPagesOf('tools') === undefined && !binding.server.isDown,
-  );
-  return unknown.length === 0 ? {} : { notKnownYet: unknown.map(({ binding }) => binding.name) };
+export function notKnownYet(servers: readonly JoinedServer[]): object {
+  const unknown = servers.filter((joined) => joined.lastPagesOf('tools') === undefined && !joined.server.isDown);
+  return unknown.length === 0 ? {} : { notKnownYet: unknown.map(({ name }) => name) };
 }
 
-function serverSummary({ binding }: JoinedBinding): object {
-  const { name, gate } = binding;
-  const pages = binding.lastPagesOf('tools');
+function serverSummary(joined: JoinedServer): object {
+  const { name, gate } = joined;
+  const pages = joined.lastPagesOf('tools');
   const tools = pages === undefined ? undefined : [...toolsIn(pages).keys()];
   const enabled = tools?.filter((tool) => gate.refusalOf(tool) === undefined);
   return {
     name,
-    description: descriptionOf(binding),
+    description: descriptionOf(joined),
     toolCount: tools?.length ?? null,
     enabledCount: enabled?.length ?? null,
-    status: statusOf(binding),
+    status: statusOf(joined),
   };
 }
 
-function statusOf({ server }: Binding): string {
+function statusOf({ server }: JoinedServer): string {
   if (server.isOpen) return 'connected';
   if (server.isStarting) return 'starting';
   return server.isDown ? 'failed' : 'idle';
 }
 
-export function toolsListed({ binding }: JoinedBinding, includeDisabled: boolean): object {
-  const { server, gate } = binding;
-  const tools = [...toolsIn(binding.lastPagesOf('tools') ?? []).values()].flatMap((tool) => {
+export function toolsListed(joined: JoinedServer, includeDisabled: boolean): object {
+  const { server, gate } = joined;
+  const tools = [...toolsIn(joined.lastPagesOf('tools') ?? []).values()].flatMap((tool) => {
     const { name, summary } = tool;
     const refusal = gate.refusalOf(name);
     if (refusal !== undefined && (!includeDisabled || refusal.code === 'TOOL_CHANGED')) return [];
     const enabled = refusal === undefined;
     return [{ name, summary, enabled, tags: gate.tagsOf(name), ...taskOf(tool), ...changeOf(name, server) }];
   });
-  return { server: binding.name, ...failureOf(server), tools };
+  return { server: joined.name, ...failureOf(server), tools };
 }
 
 /** The results of a search. Where several servers have the same tool, their descriptions tell them apart. */
-export function foundTools(results: readonly FoundTool[], bindings: readonly JoinedBinding[]): object[] {
-  const words = wordsApart(results, new Map(bindings.map(({ binding }) => [binding.name, binding])));
+export function foundTools(results: readonly FoundTool[], servers: readonly JoinedServer[]): object[] {
+  const words = wordsApart(results, new Map(servers.map((joined) => [joined.name, joined])));
   return results.map((found) => {
     const serverDescription = words.get(found);
     return { ...foundTool(found), ...(serverDescription && { serverDescription }) };
@@ -70,7 +68,7 @@ export function foundTools(results: readonly FoundTool[], bindings: readonly Joi
 /** Descriptions of servers whose tools look the same; none where the descriptions are the same too. */
 function wordsApart(
   results: readonly FoundTool[],
-  bindings: ReadonlyMap<string, Binding>,
+  servers: ReadonlyMap<string, JoinedServer>,
 ): ReadonlyMap<FoundTool, string> {
   const alike = new Map<string, FoundTool[]>();
   for (const found of results) {
@@ -81,18 +79,18 @@ function wordsApart(
   }
   const described = [...alike.values()].map((group) =>
     group.map((found): [FoundTool, string] => {
-      const binding = group.length > 1 ? bindings.get(found.binding.name) : undefined;
-      return [found, binding === undefined ? '' : descriptionOf(binding)];
+      const joined = group.length > 1 ? servers.get(found.joined.name) : undefined;
+      return [found, joined === undefined ? '' : descriptionOf(joined)];
     }),
   );
   return new Map(described.filter((group) => new Set(group.map(([, words]) => words)).size > 1).flat());
 }
 
-function foundTool({ binding, tool, relevance }: FoundTool): object {
-  const { server } = binding;
+function foundTool({ joined, tool, relevance }: FoundTool): object {
+  const { server } = joined;
   const { name, summary } = tool;
   return {
-    server: binding.name,
+    server: joined.name,
     tool: name,
     summary,
     relevance: Math.round(relevance * 100) / 100,
@@ -104,12 +102,12 @@ function foundTool({ binding, tool, relevance }: FoundTool): object {
   };
 }
 
-export function toolDetails(tool: KnownTool, { binding }: JoinedBinding): object {
-  const { server } = binding;
+export function toolDetails(tool: KnownTool, joined: JoinedServer): object {
+  const { server } = joined;
   const { name } = tool;
   const { description, inputSchema, outputSchema, annotations, _meta } = tool.decode();
   return {
-    server: binding.name,
+    server: joined.name,
     tool: name,
     description,
     inputSchema,
@@ -124,10 +122,9 @@ export function toolDetails(tool: KnownTool, { binding }: JoinedBinding): object
 }
 
 /** Finds a tool by its name. Throws unless the server has it and it may be called. */
-export function permittedTool(name: string, joined: JoinedBinding): KnownTool {
-  const { binding } = joined;
-  const { name: server, gate } = binding;
-  const tools = toolsIn(binding.lastPagesOf('tools') ?? []);
+export function permittedTool(name: string, joined: JoinedServer): KnownTool {
+  const { name: server, gate } = joined;
+  const tools = toolsIn(joined.lastPagesOf('tools') ?? []);
   const tool = tools.get(name);
   if (tool === undefined)
     throw noSuchTool({ server, tool: name }, permittedAmong(tools.keys(), gate), refreshHint(joined));
@@ -164,7 +161,7 @@ const MARKS = /^[#>*_\-\s]+|[*_`]+/g;
 const SENTENCE_END = /(?<=[.!?\u3002])(?:\s|$)/u;
 
 /** The description in the config, else what the server says of itself; '' if there is neither. */
-function descriptionOf({ server, profile, session }: Binding): string {
+function descriptionOf({ server, profile, session }: JoinedServer): string {
   if (server.description !== '') return server.description;
   const initializeResult = (profile ?? server.known.lastProfileFor(server.keyFor(session)))?.initializeResult;
   if (initializeResult === undefined) return '';

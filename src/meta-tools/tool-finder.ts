@@ -1,7 +1,7 @@
 // Searches the tools that one client sees. The index is loaded and filled by the first search, and let go some minutes after
 // the last. Clients may see different tools of one server, so each list is in the index by itself.
 
-import type { Binding } from '../core/server.ts';
+import type { JoinedServer } from '../core/joined-lists.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
 import type { ToolGate } from '../core/tool-gate.ts';
 import type { WordGroups } from '../search/question.ts';
@@ -11,13 +11,13 @@ import type { Clock } from '../util/clock.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
 
 export interface SearchedServer {
-  readonly binding: Pick<Binding, 'name' | 'gate' | 'server'>;
+  readonly joined: Pick<JoinedServer, 'name' | 'gate' | 'server'>;
   readonly pages: readonly ListPage[];
 }
 
 /** One result of a search. */
 export interface FoundTool {
-  readonly binding: SearchedServer['binding'];
+  readonly joined: SearchedServer['joined'];
   readonly tool: KnownTool;
   /** From 0 to 1. */
   readonly relevance: number;
@@ -49,7 +49,7 @@ export class ToolFinder {
   #lists = new WeakMap<readonly ListPage[], IndexedList>();
   readonly #clock: Clock;
   #usedMs = 0;
-  /** Removes lists from the index that no binding has any more. */
+  /** Removes lists from the index that no client has any more. */
   readonly #gone = new FinalizationRegistry<string>((key) => void this.#search?.then((search) => search.remove(key)));
   #nextKey = 1;
   readonly #synonyms: () => WordGroups;
@@ -72,11 +72,11 @@ export class ToolFinder {
       byKey.set(list.key, searched);
     }
     const accepts = (key: string, tool: string): boolean =>
-      byKey.get(key)?.binding.gate.refusalOf(tool) === undefined && byKey.has(key);
+      byKey.get(key)?.joined.gate.refusalOf(tool) === undefined && byKey.has(key);
     return search.search(query, { limit, accepts }).flatMap(({ server: key, tool: name, relevance }) => {
       const searched = byKey.get(key);
       const tool = searched && toolsIn(searched.pages).get(name);
-      return searched === undefined || tool === undefined ? [] : [{ binding: searched.binding, tool, relevance }];
+      return searched === undefined || tool === undefined ? [] : [{ joined: searched.joined, tool, relevance }];
     });
   }
 
@@ -97,7 +97,7 @@ export class ToolFinder {
     });
   }
 
-  #listed({ binding: { server }, pages }: SearchedServer, search: ToolSearch): IndexedList {
+  #listed({ joined: { server }, pages }: SearchedServer, search: ToolSearch): IndexedList {
     const list = this.#lists.get(pages) ?? this.#newList(pages);
     if (list.gate === server.gate) return list;
     list.gate = server.gate;

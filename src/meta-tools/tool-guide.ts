@@ -3,7 +3,7 @@
 
 import type { Call, ClientRequest } from '../core/call.ts';
 import { type NamedPlan, namedPlan } from '../core/call-plan.ts';
-import type { JoinedBinding } from '../core/joined-lists.ts';
+import type { JoinedLists, JoinedServer } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
 import type { Session } from '../core/session.ts';
 import { rpcErrorOf } from '../protocol/rpc-error.ts';
@@ -17,8 +17,7 @@ import type { ToolFinder } from './tool-finder.ts';
 import { badArguments, toolError, type Wanted } from './tool-refusal.ts';
 
 export interface ToolGuideContext {
-  readonly session: Session;
-  readonly all: JoinedView;
+  readonly view: JoinedView;
   readonly servers: NamedServers;
   readonly finder: ToolFinder;
   readonly check: ArgumentCheck;
@@ -34,68 +33,69 @@ export class ToolGuide {
     this.#context = context;
   }
 
-  call(name: LookingTool, request: ClientRequest, envelope: Envelope): void {
-    const { session, all, check } = this.#context;
+  call(session: Session, name: LookingTool, request: ClientRequest, envelope: Envelope): void {
+    const { view, check } = this.#context;
     const args = argumentsIn(request, envelope);
-    this.#note(args);
+    note(session, args);
     const faults = args === undefined ? ['params.arguments must be an object'] : argumentFaults(name, args);
     if (args === undefined || faults.length > 0)
       return session.output.fail(envelope.raw(request.frame.b, Field.id), rpcErrorOf(badArguments(name, faults)));
-    const call = all.pending.open(request, envelope, planOfLook(name, args));
+    const call = view.pending.open(session, request, envelope, planOfLook(name, args));
     // A client that asks for a schema runs the tool next: load what checks its arguments.
     if (name === 'get_tool_details') void check.ready;
     if (call !== undefined) this.#look(name, args, call, request);
   }
 
-  /** Says which server and tool the call asks about. */
-  #note(args: Arguments = {}): void {
-    const { session } = this.#context;
-    const about = wantedIn(args);
-    if (about.server !== '' || about.tool !== '') session.events.toolLookedUp.tell(session, about);
-  }
-
   #look(name: LookingTool, args: Arguments, call: Call, request: ClientRequest): void {
-    const { session, all, servers } = this.#context;
-    const { pending, lists } = all;
+    const { view, servers } = this.#context;
+    const { pending } = view;
+    const { session } = call;
+    const lists = view.listsFor(session);
     const say = (result: unknown): void =>
       pending.answer(call, () => session.output.answer(call.idText, textResult(result)));
-    if (name === 'list_mcp_servers') return say(serversListed(lists.bindings));
+    if (name === 'list_mcp_servers') return say(serversListed(lists.servers));
     if (!isAboutOneServer(name, args))
       return pending.later(call, request, lists.whenListed('tools', isKnown), async () =>
-        say(await this.#searched(args, lists.bindings)),
+        say(await this.#searched(args, lists.servers)),
       );
-    const joined = servers.for(call, wantedIn(args));
+    const joined = servers.for(call, lists, wantedIn(args));
     if (joined === undefined) return;
-    pending.later(call, request, this.#listed(joined), async () => say(await this.#foundOf(name, args, joined)));
+    const answer = async () => say(await this.#foundOf(name, args, lists, joined));
+    pending.later(call, request, listed(lists, joined), answer);
   }
 
-  /** Waits for the tools of a server. If it cannot be started, its last list does; a server that is down is not waited for. */
-  async #listed(joined: JoinedBinding): Promise<void> {
-    const { binding } = joined;
-    const isEnough = binding.server.isDown && isKnown(joined);
-    const learnt = this.#context.all.lists.learn(joined, 'tools').catch((error: unknown) => {
-      if (!isEnough && !isKnown(joined)) throw error;
-    });
-    if (!isEnough) await learnt;
-  }
-
-  async #foundOf(name: LookingTool, args: Arguments, joined: JoinedBinding): Promise<object> {
+  async #foundOf(name: LookingTool, args: Arguments, lists: JoinedLists, joined: JoinedServer): Promise<object> {
     if (name === 'search_tools') return this.#searched(args, [joined]);
     if (name === 'list_tools') return toolsListed(joined, args.includeDisabled === true);
-    const tool = await this.#context.servers.askedOnce(joined, () => permittedTool(textOf(args.tool), joined));
-    return toolDetails(tool, joined);
+    const find = () => permittedTool(textOf(args.tool), joined);
+    return toolDetails(await this.#context.servers.askedOnce(lists, joined, find), joined);
   }
 
-  async #searched(args: Arguments, bindings: readonly JoinedBinding[]): Promise<object> {
+  async #searched(args: Arguments, servers: readonly JoinedServer[]): Promise<object> {
     const results = await this.#context.finder.find(textOf(args.query), {
-      servers: bindings.flatMap(({ binding }) => {
-        const pages = binding.lastPagesOf('tools');
-        return pages === undefined ? [] : [{ binding, pages }];
+      servers: servers.flatMap((joined) => {
+        const pages = joined.lastPagesOf('tools');
+        return pages === undefined ? [] : [{ joined, pages }];
       }),
       limit: typeof args.limit === 'number' ? args.limit : undefined,
     });
-    return { results: foundTools(results, bindings), ...notKnownYet(bindings) };
+    return { results: foundTools(results, servers), ...notKnownYet(servers) };
   }
+}
+
+/** Says which server and tool the call asks about. */
+function note(session: Session, args: Arguments = {}): void {
+  const about = wantedIn(args);
+  if (about.server !== '' || about.tool !== '') session.events.toolLookedUp.tell(session, about);
+}
+
+/** Waits for the tools of a server. If it cannot be started, its last list does; a server that is down is not waited for. */
+async function listed(lists: JoinedLists, joined: JoinedServer): Promise<void> {
+  const isEnough = joined.server.isDown && isKnown(joined);
+  const learnt = lists.learn(joined, 'tools').catch((error: unknown) => {
+    if (!isEnough && !isKnown(joined)) throw error;
+  });
+  if (!isEnough) await learnt;
 }
 
 /** Errors of a look at one server name that server. */
@@ -112,8 +112,8 @@ function wantedIn(args: Arguments): Wanted {
   return { server: textOf(args.server), tool: textOf(args.tool) };
 }
 
-function isKnown({ binding }: JoinedBinding): boolean {
-  return binding.lastPagesOf('tools') !== undefined;
+function isKnown(joined: JoinedServer): boolean {
+  return joined.lastPagesOf('tools') !== undefined;
 }
 
 function argumentsIn({ frame }: ClientRequest, envelope: Envelope): Arguments | undefined {

@@ -3,7 +3,7 @@
 
 import type { ClientRequest } from '../core/call.ts';
 import { type NamedPlan, namedPlan } from '../core/call-plan.ts';
-import { type JoinedBinding, refreshHint } from '../core/joined-lists.ts';
+import { type JoinedPlace, JoinedServer, mayBeStale, refreshHint } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
 import type { Session } from '../core/session.ts';
@@ -21,17 +21,18 @@ import { permittedTool } from './tool-answers.ts';
 import { badArguments, needsTask, toolError, type Wanted } from './tool-refusal.ts';
 
 export interface ToolRunnerContext {
-  readonly session: Session;
-  readonly all: JoinedView;
+  readonly view: JoinedView;
   readonly servers: NamedServers;
   readonly check: ArgumentCheck;
   /** A time limit for tools beside the one of their server; 0 for none. */
   readonly timeoutMs: () => number;
 }
 
-/** A tool that may be run, as long as its server's list and gate are these. */
+/** A tool that may be run by clients for whom its server's list and gate are these. */
 interface Target {
-  readonly joined: JoinedBinding;
+  readonly place: JoinedPlace;
+  /** The clients' name for the server. */
+  readonly name: string;
   readonly pages: readonly ListPage[];
   readonly gate: ToolGate;
   readonly tool: KnownTool;
@@ -51,7 +52,7 @@ const MOST_TARGETS = 1000;
 export class ToolRunner {
   readonly #context: ToolRunnerContext;
   readonly #executions = new ExecutionReader();
-  /** Targets by server and tool, in the client's own bytes. */
+  /** Targets by server and tool, in the bytes of clients. */
   readonly #targets = new Map<string, Target>();
 
   constructor(context: ToolRunnerContext) {
@@ -63,26 +64,24 @@ export class ToolRunner {
     this.#targets.clear();
   }
 
-  call(request: ClientRequest, envelope: Envelope): void {
+  call(session: Session, request: ClientRequest, envelope: Envelope): void {
     const { frame } = request;
     const execution = this.#executions.read(frame, envelope);
-    if ('faults' in execution) return this.#repair(execution, request, envelope);
-    const { session } = this.#context;
+    if ('faults' in execution) return this.#repair(session, execution, request, envelope);
     session.events.toolAimed.tell(session, execution, frame.b);
     const target = this.#targets.get(execution.key);
     const { ready } = this.#context.check;
-    if (target !== undefined && isCurrent(target) && ready === undefined)
-      return this.#run(target, execution, request, envelope);
-    this.#lookUpAndRun(execution, request, envelope);
+    if (target !== undefined && isCurrent(target, session) && ready === undefined)
+      return this.#run(session, target, execution, request, envelope);
+    this.#lookUpAndRun(session, execution, request, envelope);
   }
 
   /** Repairs a call if its meaning is clear, else refuses it. */
-  #repair(faulty: FaultyExecution, request: ClientRequest, envelope: Envelope): void {
-    const { session, all } = this.#context;
+  #repair(session: Session, faulty: FaultyExecution, request: ClientRequest, envelope: Envelope): void {
     const frame = repairedExecution(request.frame, envelope);
-    const again = frame && all.pending.read(frame);
+    const again = frame && this.#context.view.pending.read(frame);
     if (frame !== undefined && again !== undefined && again.fault === undefined)
-      return this.call({ ...request, frame }, again);
+      return this.call(session, { ...request, frame }, again);
     session.events.toolAimed.tell(session, faulty, request.frame.b);
     const faults = again === undefined ? faulty.faults : ['arguments nest deeper than a message may'];
     session.output.fail(
@@ -92,15 +91,14 @@ export class ToolRunner {
   }
 
   /** The fast path: decodes nothing but arguments that are checked. */
-  #run(target: Target, execution: Execution, request: ClientRequest, envelope: Envelope): void {
-    const { session, all } = this.#context;
+  #run(session: Session, target: Target, execution: Execution, request: ClientRequest, envelope: Envelope): void {
     const { b } = request.frame;
     const isTask = envelope.has(Field.task);
-    const refusal = this.#refusalOf(target, { execution, b, isTask });
-    if (refusal !== undefined && all.lists.mayBeStale(target.joined, 'tools'))
-      return this.#lookUpAndRun(execution, request, envelope);
+    const refusal = this.#refusalOf(session, target, { execution, b, isTask });
+    if (refusal !== undefined && mayBeStale(new JoinedServer(session, target.place), 'tools'))
+      return this.#lookUpAndRun(session, execution, request, envelope);
     if (refusal !== undefined) return session.output.fail(envelope.raw(b, Field.id), target.plan.errorOf(refusal));
-    const instance = target.joined.binding.use();
+    const instance = target.place.server.bindingFor(session).use();
     const { plan } = target;
     const call = openCall(session, request, envelope, instance, isTask ? { ...plan, mayMakeTask: true } : plan);
     if (call === undefined) return;
@@ -110,14 +108,15 @@ export class ToolRunner {
     instance.submit(call, request.frame, envelope);
   }
 
-  #lookUpAndRun(execution: Execution, request: ClientRequest, envelope: Envelope): void {
-    const { all, servers, check } = this.#context;
-    const { pending, lists } = all;
+  #lookUpAndRun(session: Session, execution: Execution, request: ClientRequest, envelope: Envelope): void {
+    const { view, servers, check } = this.#context;
+    const { pending } = view;
+    const lists = view.listsFor(session);
     const plan = namedPlan('call', envelope.has(Field.task), wordedFor(execution));
-    const call = pending.open(request, envelope, plan);
+    const call = pending.open(session, request, envelope, plan);
     if (call === undefined) return;
     call.timeoutMs = this.#context.timeoutMs();
-    const joined = servers.for(call, execution);
+    const joined = servers.for(call, lists, execution);
     if (joined === undefined) return;
     const known = Promise.all([lists.learn(joined, 'tools'), check.ready]);
     const isTask = envelope.has(Field.task);
@@ -129,12 +128,11 @@ export class ToolRunner {
     pending.later(
       call,
       request,
-      known.then(() => servers.askedOnce(joined, find)),
+      known.then(() => servers.askedOnce(lists, joined, find)),
       (kept) => {
         const attempt = attemptIn(kept.frame);
         const target = this.#targetOf(attempt, joined);
-        if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
-        this.#targets.set(attempt.execution.key, target);
+        this.#remember(attempt.execution.key, target);
         call.cut = attempt.execution.cut;
         pending.give(call, kept, joined.binding.use(), target.tool.nameText);
       },
@@ -142,44 +140,46 @@ export class ToolRunner {
     isWhereItWas = call.unsent?.b === request.frame.b; // so for a long frame, which would take long to read again
   }
 
+  /** Keys with escapes are not kept: each name has too many spellings, and all clients share the targets. */
+  #remember(key: string, target: Target): void {
+    if (key.includes('\\')) return;
+    if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
+    this.#targets.set(key, target);
+  }
+
   /** Reads a frame again that was copied to wait. */
   #attemptIn(frame: Frame, isTask: boolean): Attempt {
-    const execution = this.#executions.read(frame, this.#context.all.pending.read(frame));
+    const execution = this.#executions.read(frame, this.#context.view.pending.read(frame));
     invariant(!('faults' in execution), 'what was sound when it came is sound');
     return { execution, b: frame.b, isTask };
   }
 
   /** Finds the tool, and throws if it may not be run. The gate is asked before the arguments are checked. */
-  #targetOf(attempt: Attempt, joined: JoinedBinding): Target {
+  #targetOf(attempt: Attempt, joined: JoinedServer): Target {
     const tool = permittedTool(attempt.execution.tool, joined);
-    const { binding } = joined;
-    const target = {
-      joined,
-      pages: binding.pagesOf('tools') ?? [],
-      gate: binding.gate,
-      tool,
-      plan: namedPlan('call', false, wordedFor({ server: binding.name, tool: tool.name })),
-    };
-    const refusal = this.#refusalOf(target, attempt);
+    const { place, name, gate, session } = joined;
+    const plan = namedPlan('call', false, wordedFor({ server: name, tool: tool.name }));
+    const target = { place, name, pages: joined.pagesOf('tools') ?? [], gate, tool, plan };
+    const refusal = this.#refusalOf(session, target, attempt);
     if (refusal !== undefined) throw refusal;
     return target;
   }
 
   /** Checks a call of a tool that the gate permits. Returns the refusal, if there is one. */
-  #refusalOf(target: Target, { execution, b, isTask }: Attempt): BridgeError | undefined {
-    const { tool, joined } = target;
-    if (tool.needsTask && !isTask) return needsTask({ server: joined.binding.name, tool: tool.name });
+  #refusalOf(session: Session, target: Target, { execution, b, isTask }: Attempt): BridgeError | undefined {
+    const { tool, name } = target;
+    if (tool.needsTask && !isTask) return needsTask({ server: name, tool: tool.name });
     const fault = this.#context.check.faultIn(tool, b, execution.inner);
-    return fault === undefined ? undefined : wrongArguments(target, fault);
+    return fault === undefined ? undefined : wrongArguments(new JoinedServer(session, target.place), tool, fault);
   }
 }
 
-function isCurrent({ joined: { binding }, pages, gate }: Target): boolean {
-  return binding.pagesOf('tools') === pages && binding.gate === gate;
+function isCurrent({ place: { server }, pages, gate }: Target, session: Session): boolean {
+  return server.pagesFor(session, 'tools') === pages && server.gateFor(session) === gate;
 }
 
-function wrongArguments({ joined, tool }: Target, fault: string): BridgeError {
-  const { name: server } = joined.binding;
+function wrongArguments(joined: JoinedServer, tool: KnownTool, fault: string): BridgeError {
+  const { name: server } = joined;
   return new BridgeError('TOOL_ARGUMENTS_INVALID', `The arguments do not fit ${server}:${tool.name}: ${fault}`, {
     server,
     hint: `get_tool_details shows the schema.${refreshHint(joined)}`,

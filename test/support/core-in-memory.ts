@@ -4,6 +4,7 @@
 import type { AuditTrail } from '../../src/core/audit-trail.ts';
 import { keepAuditTrail } from '../../src/core/audit-trail.ts';
 import { CallMeters } from '../../src/core/call-meter.ts';
+import type { ClientSettingsSource } from '../../src/core/client-settings.ts';
 import { ConnectionManager } from '../../src/core/connection-manager.ts';
 import { Counters } from '../../src/core/counters.ts';
 import { Events } from '../../src/core/events.ts';
@@ -16,7 +17,7 @@ import type { Session } from '../../src/core/session.ts';
 import { OPEN_GATE } from '../../src/core/tool-gate.ts';
 import { ClientMessaging } from '../../src/messaging/client-messaging.ts';
 import { ArgumentCheck } from '../../src/meta-tools/argument-check.ts';
-import { DiscoverView } from '../../src/meta-tools/discover-view.ts';
+import { DiscoverTools } from '../../src/meta-tools/discover-tools.ts';
 import { ToolFinder } from '../../src/meta-tools/tool-finder.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../src/model/limits.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../../src/model/liveness-settings.ts';
@@ -475,6 +476,7 @@ export interface CoreOptions {
   /** `discovery.timeoutMs`. */
   readonly executionTimeoutMs?: number;
   readonly dialIns?: DialInDesk;
+  readonly clientSettings?: ClientSettingsSource;
   /** Takes the warnings of the log. */
   readonly warn?: Logger['warn'];
 }
@@ -546,11 +548,12 @@ export class CoreInMemory {
         defaultView: names.length === 1 ? `server:${names[0]}` : 'all',
         origin: 'In a test.',
       },
+      clientSettings: options.clientSettings,
       dialIns: options.dialIns ?? NOBODY_DIALS_IN,
       messaging: this.messaging,
       control: options.control ?? (() => undefined),
-      discoverView: (session, all) =>
-        new DiscoverView(session, all, {
+      discoverTools: (view) =>
+        new DiscoverTools(view, {
           finder: new ToolFinder({ clock: this.clock }),
           check: new ArgumentCheck((error) => {
             throw error;

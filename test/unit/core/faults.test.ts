@@ -57,7 +57,7 @@ const INJECTIONS: Readonly<Record<string, Injection>> = {
     happens: ({ link }) => link.push(Buffer.from('{"\xff"}\n', 'latin1')),
   },
   'the look at it once a second': {
-    breaks: ({ view }) => breakMethod(view, 'tick'),
+    breaks: ({ roots }) => breakMethod(roots, 'tick'),
     happens: (_, core) => core.pass(1000),
   },
   'a change of the servers': {

@@ -2,11 +2,15 @@
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, test } from 'vitest';
-import { DISCOVER_TOOL_LIST, MESSAGING_TOOLS } from '../../../src/messaging/messaging-tools.ts';
-import { META_TOOL_LIST } from '../../../src/meta-tools/meta-tools.ts';
+import { MESSAGING_TOOLS } from '../../../src/messaging/messaging-tools.ts';
+import { definitionsOf, META_TOOLS } from '../../../src/meta-tools/meta-tools.ts';
 import type { MessagingSettings } from '../../../src/model/messaging-settings.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
 import { ResumingClient, wireInMemory } from '../../support/resuming-client.ts';
+
+/** The results of `tools/list` in the view `discover`, without and with the tools for messages. */
+const META_TOOL_LIST = JSON.stringify({ tools: definitionsOf(META_TOOLS) });
+const DISCOVER_TOOL_LIST = JSON.stringify({ tools: [...definitionsOf(META_TOOLS), ...definitionsOf(MESSAGING_TOOLS)] });
 
 const VIEWS = ['all', 'discover'] as const;
 

@@ -2,7 +2,10 @@
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect, test } from 'vitest';
-import { argumentFaults, META_TOOL_LIST, META_TOOLS } from '../../../src/meta-tools/meta-tools.ts';
+import { argumentFaults, definitionsOf, META_TOOLS } from '../../../src/meta-tools/meta-tools.ts';
+
+/** The result of `tools/list` in the view `discover`. */
+const META_TOOL_LIST = JSON.stringify({ tools: definitionsOf(META_TOOLS) });
 
 test('the five tools cost an agent at most 450 tokens', () => {
   expect(Object.keys(META_TOOLS)).toHaveLength(5);

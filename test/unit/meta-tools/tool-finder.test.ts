@@ -11,7 +11,7 @@ function searched(names: readonly string[]): SearchedServer {
   const pages = [{ cursor: undefined, result: Buffer.from(`${JSON.stringify({ tools })}\n`) }];
   toolsIn(pages);
   const { server } = new CoreInMemory().server();
-  return { binding: { server, name: server.name, gate: server.gate }, pages };
+  return { joined: { server, name: server.name, gate: server.gate }, pages };
 }
 
 test('the definitions of a long list are decoded a few in each turn', async () => {

@@ -4,9 +4,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { beforeAll, expect, test } from 'vitest';
-import { META_TOOL_LIST } from '../../../src/meta-tools/meta-tools.ts';
+import { definitionsOf, META_TOOLS } from '../../../src/meta-tools/meta-tools.ts';
 import { CoreInMemory, type TestClient } from '../../support/core-in-memory.ts';
 import { recordedQuestions } from '../../support/recorded-tools.ts';
+
+/** The result of `tools/list` in the view `discover`. */
+const META_TOOL_LIST = JSON.stringify({ tools: definitionsOf(META_TOOLS) });
 
 const DIR = new URL('../../../bench/search/tools/', import.meta.url);
 const TOOLS = 1000;

@@ -1,0 +1,84 @@
+// The tools of the view `discover`: five, with which an agent finds and runs the tools of all servers. Everything else,
+// prompts and resources for instance, is the joined view's.
+
+import type { ClientRequest } from '../core/call.ts';
+import type { JoinedView, ToolsInstead } from '../core/joined-view.ts';
+import type { Session } from '../core/session.ts';
+import { calledErrorOf, INVALID_PARAMS, rpcError, withHint } from '../protocol/rpc-error.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { printable } from '../util/printable.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { ArgumentCheck } from './argument-check.ts';
+import { META_TOOL_ITEMS, META_TOOLS, type MetaTool } from './meta-tools.ts';
+import { NamedServers } from './named-servers.ts';
+import type { ToolFinder } from './tool-finder.ts';
+import { ToolGuide } from './tool-guide.ts';
+import { quoted } from './tool-refusal.ts';
+import { ToolRunner } from './tool-runner.ts';
+
+export interface DiscoverContext {
+  readonly finder: ToolFinder;
+  readonly check: ArgumentCheck;
+  /** A time limit for tools beside the one of their server; 0 for none. */
+  readonly timeoutMs: () => number;
+}
+
+const META_NAMES: ReadonlyMap<string, MetaTool> = new Map(
+  Object.keys(META_TOOLS).map((name) => [JSON.stringify(name), name as MetaTool]),
+);
+
+export class DiscoverTools implements ToolsInstead {
+  readonly items = META_TOOL_ITEMS;
+  readonly #guide: ToolGuide;
+  readonly #runner: ToolRunner;
+
+  constructor(view: JoinedView, { finder, check, timeoutMs }: DiscoverContext) {
+    const servers = new NamedServers(view.pending);
+    this.#guide = new ToolGuide({ view, servers, finder, check });
+    this.#runner = new ToolRunner({ view, servers, check, timeoutMs });
+  }
+
+  /** Also sees to calls of tools that are not there. */
+  call(session: Session, request: ClientRequest, envelope: Envelope): true {
+    const name = META_NAMES.get(envelope.has(Field.name) ? envelope.raw(request.frame.b, Field.name) : '');
+    if (name === 'execute_tool') this.#runner.call(session, request, envelope);
+    else if (name !== undefined) this.#guide.call(session, name, request, envelope);
+    else refuseName(session, request, envelope);
+    return true;
+  }
+
+  serversChanged(): void {
+    this.#runner.forget();
+  }
+
+  instructions(servers: readonly string[]): string {
+    const named = servers.slice(0, MOST_NAMED).map((name) => printable(shortened(name)));
+    const more = servers.length - named.length;
+    return `${HOW} Servers: ${named.join(', ')}${more === 0 ? '' : ` and ${more} more, see list_mcp_servers`}.`;
+  }
+}
+
+function refuseName(session: Session, { frame: { b } }: ClientRequest, envelope: Envelope): void {
+  const name = envelope.has(Field.name) ? envelope.decode(b, Field.name) : undefined;
+  const idText = envelope.raw(b, Field.id);
+  if (typeof name !== 'string') {
+    session.output.fail(idText, rpcError(INVALID_PARAMS, 'params.name is missing'));
+    return;
+  }
+  const error = new BridgeError('TOOL_NOT_FOUND', `There is no tool ${quoted(name)} here`, {
+    hint: `Find it with search_tools and run it with execute_tool. The tools here are: ${Object.keys(META_TOOLS).join(', ')}.`,
+  });
+  session.output.fail(idText, calledErrorOf(withHint(error)));
+}
+
+// --- the instructions, which an agent reads before it has asked for anything ---
+
+const MOST_NAMED = 20;
+const LONGEST_NAME = 48;
+
+const HOW =
+  'The five tools here reach the tools of all servers below. For each task: find a tool with search_tools, read its schema ' +
+  'with get_tool_details, then run it with execute_tool.';
+
+const shortened = (name: string): string =>
+  name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1)}…`;

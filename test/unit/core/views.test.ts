@@ -1,0 +1,113 @@
+// Views are made of a directory, capabilities and permissions, and shared by all clients that have these in common.
+
+import { describe, expect, test } from 'vitest';
+import { type ClientSettings, PLAIN_SETTINGS } from '../../../src/core/client-settings.ts';
+import { CoreInMemory, type TestClient } from '../../support/core-in-memory.ts';
+
+const ALL = { _meta: { 'mcp-bridge/view': 'all' } };
+const inDirectory = (cwd: string) => ({ _meta: { 'mcp-bridge/view': 'all', 'mcp-bridge/cwd': cwd } });
+
+function viewOf(core: CoreInMemory, client: TestClient) {
+  const view = core.sessionOf(client)?.view;
+  if (view === undefined) throw new Error('the client has no view');
+  return view;
+}
+
+describe('a view', () => {
+  test.each(['all', 'discover', 'server:a'])(
+    '%s is one object for all clients that have the same in common',
+    async (view) => {
+      const core = new CoreInMemory({ servers: ['a', 'b'] });
+      const params = { _meta: { 'mcp-bridge/view': view } };
+      const [first, second] = [await core.ready(params), await core.ready(params)];
+      expect(viewOf(core, first)).toBe(viewOf(core, second));
+      expect(core.manager.views.size).toBe(1);
+    },
+  );
+
+  test('is another one in another directory, with other capabilities, and under another name', async () => {
+    const core = new CoreInMemory({ servers: ['a', 'b'] });
+    const clients = [
+      await core.ready(ALL),
+      await core.ready(inDirectory('/elsewhere')),
+      await core.ready({ ...ALL, capabilities: { sampling: {} } }),
+      await core.ready({ _meta: { 'mcp-bridge/view': 'discover' } }),
+    ];
+    expect(new Set(clients.map((client) => viewOf(core, client))).size).toBe(4);
+    expect(core.manager.views.size).toBe(4);
+  });
+
+  test('goes with its last client, and its servers are unseen then', async () => {
+    const core = new CoreInMemory({ servers: ['a'] });
+    const [first, second] = [await core.ready(ALL), await core.ready(ALL)];
+    first.link.endByPeer();
+    await core.settle();
+    expect([core.manager.views.size, core.server('a').server.isSeen]).toEqual([1, true]);
+    second.link.endByPeer();
+    await core.settle();
+    expect([core.manager.views.size, core.server('a').server.isSeen]).toEqual([0, false]);
+  });
+
+  test.each(['all', 'discover'])(
+    '%s binds a client to a server when it is first used, and to no other',
+    async (view) => {
+      const core = new CoreInMemory({ servers: ['a', 'b'] });
+      const bound = () => ['a', 'b'].map((name) => core.server(name).server.bindings.size);
+      const client = await core.ready({ _meta: { 'mcp-bridge/view': view } });
+      expect(bound()).toEqual([0, 0]);
+      const params =
+        view === 'all'
+          ? { name: 'b__tool', arguments: {} }
+          : { name: 'execute_tool', arguments: { server: 'b', tool: 'tool', arguments: {} } };
+      client.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+      await core.settle();
+      expect(bound()).toEqual([0, 1]);
+    },
+  );
+
+  test('of which the servers change changes for each of its clients', async () => {
+    const core = new CoreInMemory({ servers: ['a', 'b'] });
+    const clients = [await core.ready(ALL), await core.ready(ALL)];
+    core.redefine(['a', 'b', 'c'], ['b']);
+    await core.settle();
+    for (const client of clients)
+      expect(
+        viewOf(core, client)
+          .servers()
+          .map(({ name }) => name),
+      ).toEqual(['a', 'b', 'c']);
+    expect(core.server('b').server.isSeen).toBe(true);
+  });
+
+  test('loses a client that may use less than the others, and that client alone', async () => {
+    const hidden: ClientSettings = { ...PLAIN_SETTINGS, sees: (id) => id !== 'b' };
+    const settings = new Map<string, ClientSettings>();
+    const core = new CoreInMemory({
+      servers: ['a', 'b'],
+      clientSettings: { of: ({ name }) => settings.get(name) ?? PLAIN_SETTINGS },
+    });
+    const ready = (name: string) => core.ready({ ...ALL, clientInfo: { name, version: '1' } });
+    const [kept, moved] = [await ready('kept'), await ready('moved')];
+    for (const client of [kept, moved]) client.say({ jsonrpc: '2.0', id: 'list', method: 'tools/list' });
+    await core.settle();
+    const shared = viewOf(core, kept);
+    expect(viewOf(core, moved)).toBe(shared);
+    settings.set('moved', hidden);
+    core.manager.clientSettingsChanged();
+    core.manager.serversChanged();
+    await core.settle();
+    expect(viewOf(core, kept)).toBe(shared);
+    expect(
+      viewOf(core, moved)
+        .servers()
+        .map(({ name }) => name),
+    ).toEqual(['a']);
+    expect(moved.notifications('notifications/tools/list_changed')).toHaveLength(1);
+    expect(kept.notifications('notifications/tools/list_changed')).toHaveLength(0);
+    const { bindings } = core.server('b').server;
+    expect([...bindings.keys()]).not.toContain(core.sessionOf(moved));
+    moved.say({ jsonrpc: '2.0', id: 'hidden', method: 'tools/call', params: { name: 'b__tool' } });
+    await core.settle();
+    expect(moved.answersTo('hidden')).toMatchObject([{ error: { data: { code: 'TOOL_NOT_FOUND' } } }]);
+  });
+});
