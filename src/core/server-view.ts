@@ -8,7 +8,7 @@ import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ClientRequest } from './call.ts';
-import { type CallPlan, planOf } from './call-plan.ts';
+import { type CallPlan, type ListReader, planOf } from './call-plan.ts';
 import type { ClientSettings } from './client-settings.ts';
 import type { Instance } from './instance.ts';
 import { followServers, type ListWatcher, notOffered, type Server } from './server.ts';
@@ -96,10 +96,9 @@ export class ServerView implements View, ListWatcher {
   #planOf(session: Session, { role, frame }: ClientRequest, envelope: Envelope): CallPlan {
     const [kind] = role === 'list' ? methodOf(frame.b, envelope).lists : [];
     if (kind === undefined) return planOf(role, envelope);
-    const reader = {
+    const reader: ListReader = {
       given: () => void this.#clients.mark(session).read.add(kind),
-      shown: (_: ListKind, answer: Frame, read: Envelope) =>
-        kind === 'tools' ? this.#permitted(session, answer, read) : answer,
+      shown: (_, answer, read) => (kind === 'tools' ? this.#permitted(session, answer, read) : answer),
     };
     return { role: 'list', kind, reader };
   }
