@@ -2,6 +2,7 @@
 // while there is no daemon, they wait.
 
 import { isUtf8 } from 'node:buffer';
+import { ERA_2025 } from '../protocol/era-2025.ts';
 import { batchOf, cutBatch, messageIn } from '../wire/batch.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { FrameHead } from '../wire/frame-head.ts';
@@ -43,7 +44,7 @@ export class ClientFrames {
   readonly #meta: ClientFramesOptions['meta'];
   readonly #tell: ClientFramesOptions['tell'];
   readonly #head = new FrameHead();
-  readonly #envelope = new Envelope();
+  readonly #envelope = new Envelope(ERA_2025.keys);
   readonly #run: FrameRun;
 
   constructor(ledger: ClientLedger, { meta, send, sendLong, tell }: ClientFramesOptions) {

@@ -1,6 +1,7 @@
 // What comes from a daemon on its way to the client. Each frame is counted and looked at; what is between this side and
 // the daemon alone goes no further.
 
+import { ERA_2025 } from '../protocol/era-2025.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { FrameHead, idOf } from '../wire/frame-head.ts';
@@ -44,7 +45,7 @@ export class DaemonFrames {
   readonly #ledger: ClientLedger;
   readonly #ports: DaemonFramesPorts;
   readonly #head = new FrameHead();
-  readonly #envelope = new Envelope();
+  readonly #envelope = new Envelope(ERA_2025.keys);
 
   constructor(ledger: ClientLedger, ports: DaemonFramesPorts) {
     this.#ledger = ledger;

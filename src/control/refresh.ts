@@ -6,7 +6,8 @@ import type { Instance } from '../core/instance.ts';
 import { failureIn } from '../core/lists.ts';
 import type { Server } from '../core/server.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
-import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era-2025.ts';
+import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
+import { OWN_METHODS } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { findItems } from '../wire/json-items.ts';
@@ -87,7 +88,7 @@ function isListedBy({ profile }: Instance, kind: ListKind): boolean {
 
 function pingFailure(instance: Instance): Promise<string | undefined> {
   return new Promise((resolve) => {
-    instance.ask('ping', {}, (answer, read) =>
+    instance.ask(OWN_METHODS.ping, {}, (answer, read) =>
       resolve(answer === undefined ? 'it did not answer' : failureIn(answer.b, read)),
     );
   });

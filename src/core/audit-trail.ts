@@ -96,7 +96,7 @@ export class CallRecord {
     this.session = session;
     this.askedMs = trail.now();
     this.requestBytes = end - start;
-    const isNamed = envelope.has(Field.name) && (envelope.ambiguous & (1 << Field.name)) === 0;
+    const isNamed = envelope.has(Field.name) && !envelope.ambiguous.includes(Field.name);
     this.toolText = isNamed ? envelope.raw(b, Field.name) : '';
     this.#b = b;
     this.#from = envelope.from(Field.arguments);

@@ -2,7 +2,8 @@
 // meanwhile are refused. A call that has not reached its server may be made once more.
 
 import type { Limits } from '../model/limits.ts';
-import { cancelNotice } from '../protocol/era-2025.ts';
+import { cancelNotice } from '../protocol/era.ts';
+import { ERA_2025 } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -12,7 +13,7 @@ import type { Instance } from './instance.ts';
 
 const splice = new Splice();
 /** For frames that come back. */
-const readAgain = new Envelope();
+const readAgain = new Envelope(ERA_2025.keys);
 
 /** Ends the calls of one instance. */
 export class CallEndings implements CallOwner {

@@ -1,7 +1,7 @@
 // The plan of a call: what it is for, and so what happens to it on its way. The view that opens a call chooses its plan
 // once, by the role of its method. All that a role does beyond being passed on stands in this file.
 
-import type { CallRole, ListKind } from '../protocol/era-2025.ts';
+import type { CallRole, ListKind } from '../protocol/era.ts';
 import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';

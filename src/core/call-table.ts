@@ -2,7 +2,8 @@
 // A call is in exactly one of the two, and in its session's map, until it leaves all of them at once.
 
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';
-import { cancelNotice } from '../protocol/era-2025.ts';
+import { cancelNotice } from '../protocol/era.ts';
+import { ERA_2025, OWN_METHODS } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { invariant } from '../util/invariant.ts';
 import { ShortLivedMap } from '../util/short-lived-map.ts';
@@ -23,7 +24,7 @@ import type { Session } from './session.ts';
 
 const splice = new Splice();
 /** The envelope of frames that have waited. They are scanned again: nothing of the first scan is kept. */
-const readAgain = new Envelope();
+const readAgain = new Envelope(ERA_2025.keys);
 
 /** Another instance for a client that would have to wait; or why there is none: the server has one for all, or enough. */
 export type MoveResult = 'moved' | 'shared' | 'full';
@@ -276,7 +277,7 @@ export class CallTable {
   /** Asks the server for a sign. Whatever it says before that may be about the call that was given up. */
   #fence({ hasLane, serverRequestId, laneName: call }: Call): void {
     if (!hasLane) return;
-    this.own.ask('ping', {}, (answer) => {
+    this.own.ask(OWN_METHODS.ping, {}, (answer) => {
       if (answer === undefined || !this.lane.isConversational(call)) this.lingering.release(serverRequestId);
     });
   }
@@ -490,7 +491,7 @@ interface OwnCall {
 }
 
 /** The envelope for an answer that never came. */
-const nothing = new Envelope();
+const nothing = new Envelope(ERA_2025.keys);
 
 export class OwnRequests {
   readonly #takeId: () => number;

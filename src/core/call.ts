@@ -1,7 +1,7 @@
 // One unanswered request: who asked, under which id, whom we asked, under which id. The session and its owner both
 // hold it, so that whichever goes first finds it and sees to its answer. It is closed exactly once.
 
-import type { CallRole } from '../protocol/era-2025.ts';
+import type { CallRole } from '../protocol/era.ts';
 import type { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
 import type { LivenessSettings } from '../model/liveness-settings.ts';
 import type { Principal } from '../model/principal.ts';
+import { OWN_METHODS } from '../protocol/era-2025.ts';
 import { cutShort, INTERNAL_ERROR, INVALID_REQUEST, rpcError } from '../protocol/rpc-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -455,7 +456,7 @@ class ClientWatch {
   #ping(session: Session): void {
     const id = `mcp-bridge/ping-${++this.#pings}`;
     session.liveness.pinged(id);
-    session.output.ask(id, 'ping');
+    session.output.ask(id, OWN_METHODS.ping);
     this.#ports.resumption.pinged(session);
   }
 }

@@ -1,14 +1,8 @@
 // The frames of one server, each passed on to the client it is for: answers, questions (questions.ts), notifications.
 // The payload's bytes are never changed, and a server's noise never harms a client.
 
-import {
-  BATCH_VERSION,
-  type ListKind,
-  type MethodRole,
-  methodOf,
-  relatedTask,
-  wantsAnswer,
-} from '../protocol/era-2025.ts';
+import { type ListKind, type MethodRole, relatedTask } from '../protocol/era.ts';
+import { BATCH_VERSION, ERA_2025 } from '../protocol/era-2025.ts';
 import { METHOD_NOT_FOUND, REGISTERED_ALREADY, rpcError } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
@@ -38,7 +32,7 @@ const TOO_LONG_A_BATCH = `it is in a batch of more than ${MOST_IN_BATCH} message
 const LOGGED_EVERY_MS = 10_000;
 
 /** Shared by all servers: one frame is handled before the next one is scanned. */
-const envelope = new Envelope();
+const envelope = new Envelope(ERA_2025.keys);
 
 export class ServerMessages implements FrameSink {
   readonly #instance: Instance;
@@ -58,7 +52,8 @@ export class ServerMessages implements FrameSink {
 
   frame(b: Buffer, start: number, end: number): void {
     const { limits, events } = this.#context;
-    envelope.readsResult = events.callAnswered.isHeard;
+    const { keys, keysWithOutcome } = this.#instance.era;
+    envelope.keys = events.callAnswered.isHeard ? keysWithOutcome : keys;
     const isSound = envelope.scan(b, start, end, limits.maxDepth);
     // A server that leaves out "jsonrpc" can still be understood; its clients may be as tolerant.
     if (!isSound && envelope.fault !== 'not-jsonrpc-2.0') {
@@ -181,7 +176,7 @@ export class ServerMessages implements FrameSink {
     const { b } = frame;
     const outbox = this.#instance.outbox;
     if (outbox === undefined) return;
-    const { role } = methodOf(b, envelope);
+    const { role } = this.#instance.era.methods.of(b, envelope);
     const { maxQueuedBytesPerClient, maxQueuedBytesPerServer } = this.#context.limits;
     // Answers of clients may wait for the server, and it may go on asking. A refusal is worth less.
     const most = role === 'other' ? maxQueuedBytesPerServer : maxQueuedBytesPerClient;
@@ -199,7 +194,7 @@ export class ServerMessages implements FrameSink {
 
 /** The one id of a message that was read whole. */
 function certainId(b: Buffer): number | undefined {
-  if ((envelope.ambiguous & (1 << Field.id)) !== 0) return undefined;
+  if (envelope.ambiguous.includes(Field.id)) return undefined;
   const id = envelope.id(b, Field.id);
   return typeof id === 'number' ? id : undefined;
 }
@@ -223,9 +218,9 @@ class ServerNotices {
   }
 
   take(b: Buffer, start: number, end: number, envelope: Envelope): void {
-    const method = methodOf(b, envelope);
+    const method = this.#instance.era.methods.of(b, envelope);
     const { role, reads, lists } = method;
-    if ((envelope.ambiguous & reads) !== 0 || wantsAnswer(method)) {
+    if (method.wantsAnswer || envelope.doubts(reads)) {
       this.#note('serverNoise');
       return;
     }

@@ -1,7 +1,7 @@
 // A client's `initialize`, from its arrival to its answer, and what comes behind it meanwhile.
 
 import type { Limits } from '../model/limits.ts';
-import { methodOf } from '../protocol/era-2025.ts';
+import { ERA_2025 } from '../protocol/era-2025.ts';
 import {
   bridgeInitializeResult,
   type ClientInitialize,
@@ -278,10 +278,10 @@ export class Handshake {
   }
 
   #refuseHeld(session: Session, error: string, toInitialize = error): void {
-    const envelope = new Envelope();
+    const envelope = new Envelope(ERA_2025.keys);
     for (const { b, start, end } of session.takeHeld().flatMap((frame) => [...messagesOf(frame)])) {
       if (!envelope.scan(b, start, end, this.#context.limits.maxDepth) || envelope.kind !== 'request') continue;
-      const isInitialize = methodOf(b, envelope).role === 'initialize';
+      const isInitialize = ERA_2025.methods.of(b, envelope).role === 'initialize';
       session.output.fail(certainId(envelope, b), isInitialize ? toInitialize : error);
     }
   }

@@ -3,7 +3,9 @@
 
 import type { Limits } from '../model/limits.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
-import { type ListKind, type MethodRole, ROOTS_CHANGED_NOTICE } from '../protocol/era-2025.ts';
+import type { Era, ListKind, MethodRole } from '../protocol/era.ts';
+import { ERA_2025, LATEST_PROTOCOL_VERSION, ROOTS_CHANGED_NOTICE } from '../protocol/era-2025.ts';
+import { eraOf } from '../protocol/eras.ts';
 import { type ClientCapabilities, settlesOnBatches } from '../protocol/initialize.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -33,7 +35,7 @@ import { Tasks } from './tasks.ts';
 import type { ToolGate } from './tool-gate.ts';
 
 /** Shared by all instances, for frames that have waited. */
-const readAgain = new Envelope();
+const readAgain = new Envelope(ERA_2025.keys);
 
 /** The runner of an instance, and the server it is an instance of. */
 export interface InstancePorts {
@@ -71,6 +73,8 @@ export class Instance implements CallOwner {
   /** The client that the instance was told; '' for the bridge. */
   #introduced = '';
   readonly context: InstanceContext;
+  /** The era in which the server speaks. */
+  readonly era: Era = eraOf(LATEST_PROTOCOL_VERSION);
   readonly limits: Limits;
   readonly events: Events;
   readonly clock: Clock;

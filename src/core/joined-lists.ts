@@ -1,7 +1,7 @@
 // The lists of a joined view: waits for missing parts, joins them in pages, and finds the server of a name. A part is
 // cut out of the server's own bytes once for all clients; no item is changed but for its name.
 
-import { LISTS, type ListKind } from '../protocol/era-2025.ts';
+import { LISTS, type ListKind } from '../protocol/era.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';

@@ -2,7 +2,7 @@
 // the server that its name begins with; the rest is answered here. Never changes more than the name in a call.
 
 import { aliasesOf } from '../model/aliases.ts';
-import { LIST_KINDS, LISTS, type ListKind, methodOf } from '../protocol/era-2025.ts';
+import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
 import { capabilitiesOf, instructionsOf } from '../protocol/initialize.ts';
 import {
   calledErrorOf,
@@ -239,7 +239,7 @@ export class JoinedView implements View, ListWatcher {
   }
 
   #list(session: Session, request: ClientRequest, envelope: Envelope): void {
-    const [kind] = methodOf(request.frame.b, envelope).lists;
+    const [kind] = session.era.methods.of(request.frame.b, envelope).lists;
     if (kind === 'tools' && this.#instead !== undefined) return this.#listInstead(session, request, envelope);
     const call = this.pending.open(session, request, envelope);
     if (call === undefined || kind === undefined) return;

@@ -2,7 +2,7 @@
 // list_changed. Never keeps anything for other instances; that is KnownServer's.
 
 import type { Limits } from '../model/limits.ts';
-import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era-2025.ts';
+import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
 import { METHOD_NOT_FOUND } from '../protocol/rpc-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';

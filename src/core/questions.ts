@@ -2,7 +2,8 @@
 // one answer. The bridge never guesses which client a question is for: an uncertain question is held until one client
 // remains.
 
-import { cancelNotice, type QuestionKind, relatedTask, URL_ELICITATION_REQUIRED } from '../protocol/era-2025.ts';
+import { cancelNotice, type QuestionKind, relatedTask } from '../protocol/era.ts';
+import { ERA_2025 } from '../protocol/era-2025.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from '../protocol/rpc-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -559,7 +560,7 @@ class Elicitations {
 
   /** Notes the visits that an error asks for before its call can be made. */
   noteThoseIn(error: unknown, session: Session): void {
-    if (!isRecord(error) || error.code !== URL_ELICITATION_REQUIRED) return;
+    if (!isRecord(error) || error.code !== ERA_2025.errors.urlElicitationRequired) return;
     const { elicitations } = membersOf(error.data);
     if (!Array.isArray(elicitations)) return;
     for (const one of elicitations as unknown[]) {

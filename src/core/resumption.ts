@@ -3,7 +3,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
-import type { MethodRole } from '../protocol/era-2025.ts';
+import type { MethodRole } from '../protocol/era.ts';
 import type { ResumeRequest } from '../protocol/initialize.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';

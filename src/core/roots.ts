@@ -2,6 +2,7 @@
 // back until the server has its roots. Never shows one client's roots for another's.
 
 import { createHash } from 'node:crypto';
+import { OWN_METHODS } from '../protocol/era-2025.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -75,7 +76,7 @@ export class ClientRoots {
       progress: () => undefined,
       abandon: () => this.abandon(),
     });
-    output.ask(id, 'roots/list');
+    output.ask(id, OWN_METHODS.roots);
   }
 
   #answered(id: string, answer: Frame, envelope: Envelope): void {
@@ -217,7 +218,7 @@ export class RootsFence {
   /** Calls back when the server has answered a ping, unless it has asked again or is gone by then. */
   #whenHeard(then: () => void): void {
     const awaited = this.#timer;
-    this.#options.calls.own.ask('ping', {}, () => {
+    this.#options.calls.own.ask(OWN_METHODS.ping, {}, () => {
       if (awaited !== undefined && awaited === this.#timer) then();
     });
   }

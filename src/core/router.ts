@@ -1,6 +1,7 @@
 // What a frame of a client means, and where it goes. One function a kind of frame; all state is in Session and Instance.
 
-import { isCall, type Method, methodOf, wantsAnswer } from '../protocol/era-2025.ts';
+import { isCall, type Method } from '../protocol/era.ts';
+import { ERA_2025 } from '../protocol/era-2025.ts';
 import {
   BAD_ID,
   BAD_TOKEN,
@@ -42,7 +43,7 @@ const MOST_HELLO_BYTES = 262_144;
 const HELLO_TOO_LONG = rpcError(INVALID_PARAMS, `initialize is longer than ${MOST_HELLO_BYTES} bytes`);
 
 /** Shared by all sessions: a frame is dealt with before the next one is looked at. */
-const envelope = new Envelope();
+const envelope = new Envelope(ERA_2025.keys);
 
 export class Router {
   readonly #context: RouterContext;
@@ -66,6 +67,7 @@ export class Router {
   frame(session: Session, bytes: Buffer, start: number, end: number): void {
     session.liveness.speaks();
     if (!session.isOpen) return;
+    envelope.keys = session.era.keys;
     const isSound = envelope.scan(bytes, start, end, this.#context.limits.maxDepth);
     if (!isSound) return this.#onUnsound(session, { b: bytes, start, end });
     if (session.isLeaving && envelope.kind !== 'response') return;
@@ -133,10 +135,10 @@ export class Router {
   }
 
   #onNotification(session: Session, bytes: Buffer, start: number, end: number): void {
-    const method = methodOf(bytes, envelope);
+    const method = session.era.methods.of(bytes, envelope);
     if (this.#refusesAmbiguous(session, method, 'null')) return;
     // A server that heeds no ids would run a tool for it, past everything that decides about calls.
-    if (wantsAnswer(method)) return this.#context.events.incident.tell('badFrames', session);
+    if (method.wantsAnswer) return this.#context.events.incident.tell('badFrames', session);
     if (session.state === 'connecting') return;
     if (session.isHolding) return session.hold({ b: bytes, start, end }, this.#context.limits.maxWaitingBytesPerClient);
     switch (method.role) {
@@ -181,7 +183,7 @@ export class Router {
   }
 
   #onRequest(session: Session, b: Buffer, start: number, end: number): void {
-    const method = methodOf(b, envelope);
+    const method = session.era.methods.of(b, envelope);
     const frame = { b, start, end };
     const { events } = this.#context;
     if (method.role !== 'call' || !events.toolWanted.isHeard) return this.#takeRequest(session, method, frame);
@@ -219,15 +221,14 @@ export class Router {
 
   /** Fields that the router reads must mean one thing, and a token must be one that it can give back. */
   #refusesFields(session: Session, method: Method, b: Buffer): boolean {
-    if ((envelope.ambiguous & method.reads) !== 0)
-      return this.#refusesAmbiguous(session, method, envelope.raw(b, Field.id));
+    if (envelope.doubts(method.reads)) return this.#refusesAmbiguous(session, method, envelope.raw(b, Field.id));
     if (!envelope.has(Field.metaProgressToken) || envelope.id(b, Field.metaProgressToken) !== undefined) return false;
     this.#refuse(session, envelope.raw(b, Field.id), { code: INVALID_REQUEST, message: BAD_TOKEN });
     return true;
   }
 
   #refusesAmbiguous(session: Session, method: Method, idText: string): boolean {
-    if ((envelope.ambiguous & method.reads) === 0) return false;
+    if (!envelope.doubts(method.reads)) return false;
     this.#refuse(session, idText, refusalOf('ambiguous-key', 0));
     return true;
   }

@@ -1,7 +1,7 @@
 // The knowledge of one server, also while nothing runs: its answers to `initialize`, its lists, whether it asks back,
 // and which of its tools do. One for each definition. Never gives one client's lists to another.
 
-import type { ListKind } from '../protocol/era-2025.ts';
+import type { ListKind } from '../protocol/era.ts';
 import {
   type ClientCapabilities,
   capabilitiesCover,

@@ -1,7 +1,7 @@
 // The view `server:NAME`: one server with its own names, capabilities and bytes. Lists are answered from what is known
 // while it does not run, so that a client that only looks starts nothing.
 
-import { LIST_KINDS, LISTS, type ListKind, methodOf } from '../protocol/era-2025.ts';
+import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
@@ -94,7 +94,7 @@ export class ServerView implements View, ListWatcher {
   }
 
   #planOf(session: Session, { role, frame }: ClientRequest, envelope: Envelope): CallPlan {
-    const [kind] = role === 'list' ? methodOf(frame.b, envelope).lists : [];
+    const [kind] = role === 'list' ? session.era.methods.of(frame.b, envelope).lists : [];
     if (kind === undefined) return planOf(role, envelope);
     const reader: ListReader = {
       given: () => void this.#clients.mark(session).read.add(kind),
@@ -115,7 +115,7 @@ export class ServerView implements View, ListWatcher {
   }
 
   #answersFromKnown(session: Session, { id, frame }: ClientRequest, envelope: Envelope): boolean {
-    const [kind] = methodOf(frame.b, envelope).lists;
+    const [kind] = session.era.methods.of(frame.b, envelope).lists;
     if (kind === undefined) return false;
     const server = this.#server;
     const profile = server.profileFor(session);

@@ -2,7 +2,7 @@
 // or ends an instance itself; a Runner does.
 
 import type { ServerDefinition, Sharing } from '../model/server-definition.ts';
-import { LISTS, type ListKind } from '../protocol/era-2025.ts';
+import { LISTS, type ListKind } from '../protocol/era.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { MoveResult } from './call-table.ts';

@@ -4,7 +4,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
-import { BATCH_VERSION } from '../protocol/era-2025.ts';
+import type { Era } from '../protocol/era.ts';
+import { BATCH_VERSION, LATEST_PROTOCOL_VERSION } from '../protocol/era-2025.ts';
+import { eraOf } from '../protocol/eras.ts';
 import type { ClientCapabilities, ClientInitialize, ClientRole } from '../protocol/initialize.ts';
 import { invariant } from '../util/invariant.ts';
 import { ShortLivedMap } from '../util/short-lived-map.ts';
@@ -83,6 +85,7 @@ export class Session {
   #clientId = '';
   /** The client in its own words. */
   #says: ClientInitialize | undefined;
+  #era = eraOf(LATEST_PROTOCOL_VERSION);
   #mayBatch = false;
   #settings: ClientSettings = PLAIN_SETTINGS;
   #view: View | undefined;
@@ -185,6 +188,11 @@ export class Session {
     return this.#clientId !== '';
   }
 
+  /** The era in which the client speaks. */
+  get era(): Era {
+    return this.#era;
+  }
+
   /** True if it may send several messages in one array. */
   get mayBatch(): boolean {
     return this.#mayBatch;
@@ -269,6 +277,7 @@ export class Session {
     invariant(this.#state === 'initializing', 'a client says who it is while it initialises');
     this.#says = initialize;
     this.#clientId = clientId;
+    this.#era = eraOf(initialize.protocolVersion);
     this.#mayBatch = initialize.protocolVersion === BATCH_VERSION;
   }
 
@@ -283,6 +292,7 @@ export class Session {
 
   /** `initialize` has failed: the client may try again. */
   failInitialize(): void {
+    this.#era = eraOf(LATEST_PROTOCOL_VERSION);
     this.#mayBatch = false;
     this.#transition('connecting');
   }

@@ -1,6 +1,7 @@
 // The settings that clients of one instance share: subscriptions and the log level. Each client gets only what it asked
 // for. A request goes to the server only if it changes what the server is told; the bridge answers the others itself.
 
+import { OWN_METHODS } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -319,7 +320,7 @@ export class Subscriptions {
   /** The requests for a server that was started again. */
   opened(): OwnRequest[] {
     for (const { told } of this.#topics.values()) told.assume(true);
-    return [...this.#topics.keys()].map((uri) => ({ method: 'resources/subscribe', params: { uri } }));
+    return [...this.#topics.keys()].map((uri) => ({ method: OWN_METHODS.subscribe, params: { uri } }));
   }
 
   forget(session: Session): void {
@@ -532,5 +533,5 @@ function grantLevel(reader: Reader, level: number, time: number): void {
 }
 
 function requestFor(level: string): OwnRequest {
-  return { method: 'logging/setLevel', params: { level } };
+  return { method: OWN_METHODS.setLevel, params: { level } };
 }

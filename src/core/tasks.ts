@@ -1,6 +1,7 @@
 // The tasks of one instance: work that goes on after the call that began it was answered. Each task belongs to the
 // client of that call. No other client may ask for it, cancel it, or hear of it.
 
+import { OWN_METHODS } from '../protocol/era-2025.ts';
 import { INTERNAL_ERROR, NO_SUCH_CURSOR, rpcError } from '../protocol/rpc-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { changedFrame } from '../wire/changed-frame.ts';
@@ -105,7 +106,7 @@ export class Tasks {
 
   /** Refuses a task whose id is in use or too long: the server is told to cancel it. */
   #refuse(taskId: string, serverRequestId: number, { code, message }: typeof IN_USE): Frame {
-    this.#tell('tasks/cancel', { taskId });
+    this.#tell(OWN_METHODS.cancelTask, { taskId });
     const error = rpcError(INTERNAL_ERROR, message, { code, server: this.#instance.server });
     const b = Buffer.from(`{"jsonrpc":"2.0","id":${serverRequestId},"error":${error}}\n`);
     return { b, start: 0, end: b.length - 1 };
@@ -134,7 +135,7 @@ export class Tasks {
   abandon(session: Session): void {
     for (const [taskId, task] of this.#byId) {
       if (task.session !== session) continue;
-      this.#tell('tasks/cancel', { taskId });
+      this.#tell(OWN_METHODS.cancelTask, { taskId });
       this.#drop(taskId);
     }
   }
@@ -222,7 +223,7 @@ async function tasksOf(session: Session): Promise<string[]> {
 
 function askFor(taskId: string, instance: Instance): Promise<string> {
   return new Promise((resolve) =>
-    instance.ask('tasks/get', { taskId }, (answer, envelope) => {
+    instance.ask(OWN_METHODS.taskState, { taskId }, (answer, envelope) => {
       const hasResult = answer !== undefined && envelope.has(Field.result);
       resolve(hasResult ? answer.b.toString('utf8', envelope.from(Field.result), envelope.to(Field.result)) : '');
     }),

@@ -1,7 +1,8 @@
 // What a client sees of the servers, and where what it sends goes.
 
 import type { Limits } from '../model/limits.ts';
-import { type CallRole, LISTS, type ListKind } from '../protocol/era-2025.ts';
+import { type CallRole, LISTS, type ListKind } from '../protocol/era.ts';
+import { ERA_2025 } from '../protocol/era-2025.ts';
 import { failureOf, INTERNAL_ERROR, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf } from '../util/json-value.ts';
@@ -199,7 +200,7 @@ export function cursorIn(frame: Frame, envelope: Envelope): unknown {
 // first. They are owned here until they are given to an instance or answered. What waits here is charged to its client.
 
 /** The envelope of frames that have waited or were changed on the way. */
-const readAgain = new Envelope();
+const readAgain = new Envelope(ERA_2025.keys);
 
 /** Gets the frame that was kept, in which things stand elsewhere than in the one that came. */
 type GoOn = (kept: ClientRequest) => void | Promise<void>;

@@ -2,7 +2,7 @@
 // the same servers, tools and names. Never starts a server, and keeps nothing of a view that nobody has.
 
 import type { Limits } from '../model/limits.ts';
-import { LIST_KINDS } from '../protocol/era-2025.ts';
+import { LIST_KINDS } from '../protocol/era.ts';
 import type { Clock } from '../util/clock.ts';
 import type { ClientSettings } from './client-settings.ts';
 import { JoinedView, type OwnTools, type ToolsInstead } from './joined-view.ts';

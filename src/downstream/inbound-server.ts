@@ -1,6 +1,7 @@
 // A server that has connected to the bridge by itself. The bridge cannot start it: one instance uses its link while the server is
 // connected, and either side may close it. Until an instance does, requests of the server are answered here.
 
+import { ERA_2025 } from '../protocol/era-2025.ts';
 import { certainId, INVALID_REQUEST, REGISTERED_ALREADY, rpcError } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -24,7 +25,7 @@ const UNHEARD = rpcError(
   'This connection belongs to a server: it may ask something only while a call of a client is under way',
 );
 
-const read = new Envelope();
+const read = new Envelope(ERA_2025.keys);
 
 export class InboundServer implements ServerConnection {
   readonly pid = undefined;

@@ -3,6 +3,7 @@
 // pass both ways as they are; nothing is decoded.
 
 import { isUtf8 } from 'node:buffer';
+import { ERA_2025 } from '../protocol/era-2025.ts';
 import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -137,7 +138,7 @@ interface Notice extends Outgoing {
 }
 
 /** Shared by all links: each frame is done with before the next one is scanned. */
-const envelope = new Envelope();
+const envelope = new Envelope(ERA_2025.keys);
 
 export class RemoteLink implements Link, ByteSink {
   readonly outbox: Outbox;

@@ -2,10 +2,10 @@
 // but a ping is answered.
 
 import {
+  ERA_2025,
   INITIALIZED_NOTICE,
   isSpoken,
   LATEST_PROTOCOL_VERSION,
-  methodOf,
   PROTOCOL_VERSIONS,
 } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -23,7 +23,7 @@ export class ServerHandshake {
   readonly #connection: Pick<ServerConnection, 'link' | 'safe'>;
   readonly #outbox: Outbox;
   readonly #maxDepth: number;
-  readonly #envelope = new Envelope();
+  readonly #envelope = new Envelope(ERA_2025.keys);
 
   constructor(server: string, connection: Pick<ServerConnection, 'link' | 'safe'>, maxDepth: number) {
     this.#server = server;
@@ -77,7 +77,7 @@ export class ServerHandshake {
   }
 
   #answerPing(b: Buffer): void {
-    if (methodOf(b, this.#envelope).role !== 'ping') return;
+    if (ERA_2025.methods.of(b, this.#envelope).role !== 'ping') return;
     const id = this.#envelope.raw(b, Field.id);
     this.#outbox.latin1(`{"jsonrpc":"2.0","id":${id},"result":{}}`);
     this.#outbox.endFrame();

@@ -6,7 +6,7 @@ import { extend, overdueMs } from '../core/call-endings.ts';
 import type { Events } from '../core/events.ts';
 import type { ClientQuestion } from '../core/session.ts';
 import type { Limits } from '../model/limits.ts';
-import { cancelNotice } from '../protocol/era-2025.ts';
+import { cancelNotice } from '../protocol/era.ts';
 import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Envelope } from '../wire/envelope.ts';

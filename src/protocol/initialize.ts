@@ -9,7 +9,8 @@ import type { Outbox } from '../wire/outbox.ts';
 import type { Splice } from '../wire/splice.ts';
 import { type AcceptedMethods, readAccepted } from './accepted-methods.ts';
 import { CLIENT_ID_RULE, isClientId } from './client-id.ts';
-import { BATCH_VERSION, LATEST_PROTOCOL_VERSION, negotiateVersion, type QuestionKind } from './era-2025.ts';
+import type { QuestionKind } from './era.ts';
+import { BATCH_VERSION, LATEST_PROTOCOL_VERSION, negotiateVersion } from './era-2025.ts';
 import { isServerName, SERVER_NAME_RULE } from './inbound-server.ts';
 
 export type ClientRole = 'client' | 'server' | 'control';

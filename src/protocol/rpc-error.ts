@@ -4,14 +4,13 @@ import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { type Batch, MOST_IN_BATCH } from '../wire/batch.ts';
 import { type Envelope, Field, type FrameFault } from '../wire/envelope.ts';
+import { ERA_2025 } from './era-2025.ts';
 
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
-/** MCP's own. */
-const NO_SUCH_RESOURCE = -32002;
 
 function rpcCodeOf(code: BridgeErrorCode): number {
   switch (code) {
@@ -22,7 +21,7 @@ function rpcCodeOf(code: BridgeErrorCode): number {
     case 'TOOL_NEEDS_TASK': // as the protocol has servers answer
       return METHOD_NOT_FOUND;
     case 'RESOURCE_NOT_FOUND':
-      return NO_SUCH_RESOURCE;
+      return ERA_2025.errors.noSuchResource;
     case 'MESSAGE_INVALID':
     case 'MESSAGE_NOT_ACCEPTED':
     case 'MESSAGE_REFUSED':
@@ -158,6 +157,6 @@ export const INITIALIZED_ALREADY: string = rpcError(
 
 /** The id of a frame that is refused, where there can be no doubt about it. */
 export function certainId(envelope: Envelope, bytes: Buffer): string {
-  const isAmbiguous = (envelope.ambiguous & (1 << Field.id)) !== 0;
+  const isAmbiguous = envelope.ambiguous.includes(Field.id);
   return isAmbiguous || envelope.id(bytes, Field.id) === undefined ? 'null' : envelope.raw(bytes, Field.id);
 }

@@ -24,7 +24,10 @@ import {
 import type { Span } from './json-members.ts';
 import { type RequestId, readRequestId } from './request-id.ts';
 
-/** The members that are read, each with its place: at the top, in `params`, `params._meta` or `result`. */
+/**
+ * The members that are read, each with its place: at the top, in `params`, `params._meta`, `result` or `result._meta`. An era
+ * says by its table of keys which of them it has.
+ */
 export const Field = {
   jsonrpc: 1,
   id: 2,
@@ -42,9 +45,31 @@ export const Field = {
   taskId: 14,
   arguments: 15,
   isError: 16,
+  protocolVersion: 17,
+  clientInfo: 18,
+  clientCapabilities: 19,
+  logLevel: 20,
+  subscriptionId: 21,
+  traceparent: 22,
+  tracestate: 23,
+  baggage: 24,
+  bridgeView: 25,
+  bridgeClientId: 26,
+  bridgeCwd: 27,
+  requestState: 28,
+  inputResponses: 29,
+  resultType: 30,
+  inputRequests: 31,
+  resultState: 32,
+  ttlMs: 33,
+  cacheScope: 34,
+  resultMeta: 35,
+  serverInfo: 36,
+  resultSubscriptionId: 37,
 } as const;
 export type Field = (typeof Field)[keyof typeof Field];
-const FIELD_COUNT = 17;
+const FIELD_COUNT = 38;
+const LAST_AT_TOP = Field.error;
 
 export type FrameKind = 'request' | 'notification' | 'response';
 
@@ -59,51 +84,67 @@ export type FrameFault =
   | 'request-and-answer'
   | 'no-method';
 
-interface KeySpelling {
+/** A key that is read, and the keys that are read in its value where that is an object. */
+export interface Key {
+  readonly text: string;
+  readonly field: Field;
+  readonly inside?: KeyTable;
+}
+
+interface KnownKey {
   readonly field: Field;
   readonly bytes: Uint8Array;
+  readonly inside: KeyTable | undefined;
+  /** Another key of the same length. */
+  readonly next: KnownKey | undefined;
 }
-const spell = (field: Field, text: string): KeySpelling => ({ field, bytes: Buffer.from(text) });
 
-/** The keys that are read in one kind of object. */
-type KeyTable = readonly KeySpelling[];
-const TOP: KeyTable = [
-  spell(Field.id, 'id'),
-  spell(Field.method, 'method'),
-  spell(Field.params, 'params'),
-  spell(Field.result, 'result'),
-  spell(Field.jsonrpc, 'jsonrpc'),
-  spell(Field.error, 'error'),
-];
-const PARAMS: KeyTable = [
-  spell(Field.name, 'name'),
-  spell(Field.meta, '_meta'),
-  spell(Field.uri, 'uri'),
-  spell(Field.requestId, 'requestId'),
-  spell(Field.progressToken, 'progressToken'),
-  spell(Field.task, 'task'),
-  spell(Field.taskId, 'taskId'),
-  spell(Field.arguments, 'arguments'),
-];
-const META: KeyTable = [spell(Field.metaProgressToken, 'progressToken')];
-const RESULT: KeyTable = [spell(Field.isError, 'isError')];
+/** A key in the spelling in which it is compared. As long as the longest key of all tables. */
+let folded = new Uint8Array(0);
 
-const TOP_BITS = bitsOf(TOP.map((key) => key.field));
+/** The keys that are read in one kind of object. Made once for each era. */
+export class KeyTable {
+  readonly #byLength: (KnownKey | undefined)[] = [];
 
-export function bitsOf(fields: readonly Field[]): number {
-  return fields.reduce((bits, field) => bits | (1 << field), 0);
+  constructor(keys: readonly Key[]) {
+    for (const { text, field, inside } of keys.toReversed()) {
+      const bytes = Buffer.from(text);
+      while (this.#byLength.length <= bytes.length) this.#byLength.push(undefined);
+      this.#byLength[bytes.length] = { field, bytes, inside, next: this.#byLength[bytes.length] };
+    }
+    if (this.#byLength.length > folded.length) folded = new Uint8Array(this.#byLength.length);
+  }
+
+  /** The first key of a length. */
+  ofLength(length: number): KnownKey | undefined {
+    return length >= 0 && length < this.#byLength.length ? this.#byLength[length] : undefined;
+  }
 }
+
+const NONE: readonly Field[] = [];
 
 /** Overwritten by each scan. One object serves a whole link, so that scanning allocates nothing. */
 export class Envelope {
   kind: FrameKind = 'notification';
   fault: FrameFault | undefined;
-  /** Fields that some reader may take for another: bit 1 << field. */
-  ambiguous = 0;
-  /** Set to true to read the top of a result too. */
-  readsResult = false;
-  readonly #from = new Int32Array(FIELD_COUNT);
+  /** Fields that some reader may take for another, each once. */
+  ambiguous: readonly Field[] = NONE;
+  /** The keys that the next scan reads. */
+  keys: KeyTable;
+  readonly #from = new Int32Array(FIELD_COUNT).fill(-1);
   readonly #to = new Int32Array(FIELD_COUNT);
+  /** The fields that the last scan has found. */
+  readonly #found = new Uint8Array(FIELD_COUNT);
+  #foundCount = 0;
+
+  constructor(keys: KeyTable) {
+    this.keys = keys;
+  }
+
+  /** True if one of the fields is ambiguous. */
+  doubts(fields: readonly Field[]): boolean {
+    return this.ambiguous !== NONE && fields.some((field) => this.ambiguous.includes(field));
+  }
 
   has(field: Field): boolean {
     return (this.#from[field] as number) >= 0;
@@ -147,8 +188,9 @@ export class Envelope {
    * Returns whether a router may act on it; if not, `fault` says why.
    */
   scan(b: Buffer, start: number, end: number, maxDepth: number): boolean {
-    this.#from.fill(-1);
-    this.ambiguous = 0;
+    for (let i = 0; i < this.#foundCount; i++) this.#from[this.#found[i] as number] = -1;
+    this.#foundCount = 0;
+    this.ambiguous = NONE;
     this.fault = this.#walk(b, start, end, maxDepth) ?? this.#classify(b);
     return this.fault === undefined;
   }
@@ -157,7 +199,7 @@ export class Envelope {
     const first = skipSpace(b, start);
     const opensObject = byteAt(b, first) === OPEN_OBJECT;
     // A batch is no message: how deep each of those in it may be is asked when it is scanned by itself.
-    const p = opensObject ? this.#object(b, first, TOP, 1, maxDepth) : skipValue(b, first, 0, DEEPEST + 1);
+    const p = opensObject ? this.#object(b, first, this.keys, 1, maxDepth) : skipValue(b, first, 0, DEEPEST + 1);
     if (p === TOO_DEEP) return 'too-deep';
     if (p < 0 || skipSpace(b, p) < end) return 'not-json';
     if (opensObject) return undefined;
@@ -174,12 +216,16 @@ export class Envelope {
       const keyFrom = p + 1;
       p = skipString(b, keyFrom);
       if (p < 0) return NOT_JSON;
-      const field = this.#fieldOf(b, keyFrom, p - 1, keys);
+      const key = this.#keyAt(b, keyFrom, p - 1, keys);
       const valueFrom = skipColon(b, p);
       if (valueFrom < 0) return NOT_JSON;
-      p = this.#value(b, valueFrom, field, depth, maxDepth);
+      const inside = key?.inside;
+      p =
+        inside !== undefined && byteAt(b, valueFrom) === OPEN_OBJECT
+          ? this.#object(b, valueFrom, inside, depth + 1, maxDepth)
+          : skipValue(b, valueFrom, depth, maxDepth);
       if (p < 0) return p;
-      if (field !== 0) this.#note(field, valueFrom, p);
+      if (key !== undefined) this.#note(key.field, valueFrom, p);
       p = skipSpace(b, p);
       const after = byteAt(b, p);
       if (after === CLOSE_OBJECT) return p + 1;
@@ -188,38 +234,33 @@ export class Envelope {
     }
   }
 
-  #value(b: Buffer, p: number, field: Field | 0, depth: number, maxDepth: number): number {
-    if (byteAt(b, p) === OPEN_OBJECT) {
-      if (field === Field.params) return this.#object(b, p, PARAMS, depth + 1, maxDepth);
-      if (field === Field.meta) return this.#object(b, p, META, depth + 1, maxDepth);
-      if (field === Field.result && this.readsResult) return this.#object(b, p, RESULT, depth + 1, maxDepth);
-    }
-    return skipValue(b, p, depth, maxDepth);
-  }
-
   #note(field: Field, from: number, to: number): void {
-    if ((this.#from[field] as number) >= 0) this.ambiguous |= 1 << field;
+    if ((this.#from[field] as number) >= 0) this.#doubt(field);
+    else this.#found[this.#foundCount++] = field;
     this.#from[field] = from;
     this.#to[field] = to;
   }
 
-  /** The field that a key's bytes name exactly, else 0; a key that could be taken for one marks it as ambiguous. */
-  #fieldOf(b: Buffer, from: number, to: number, keys: KeyTable): Field | 0 {
-    const length = to - from;
-    for (const key of keys) if (key.bytes.length === length && isAt(b, from, key.bytes)) return key.field;
-    if (isPlain(b, from, to)) {
-      for (const key of keys)
-        if (key.bytes.length === length && sameLetters(b, from, key.bytes)) this.ambiguous |= 1 << key.field;
-    } else {
-      const length = foldKey(b, from, to);
-      for (const key of keys)
-        if (key.bytes.length === length && sameLetters(folded, 0, key.bytes)) this.ambiguous |= 1 << key.field;
-    }
-    return 0;
+  #doubt(field: Field): void {
+    if (!this.ambiguous.includes(field)) this.ambiguous = [...this.ambiguous, field];
+  }
+
+  /** The key that the bytes spell exactly; a key that could be taken for one of the table makes that ambiguous. */
+  #keyAt(b: Buffer, from: number, to: number, keys: KeyTable): KnownKey | undefined {
+    const alike = keys.ofLength(to - from);
+    for (let key = alike; key !== undefined; key = key.next) if (isAt(b, from, key.bytes)) return key;
+    if (isPlain(b, from, to)) this.#doubtAlike(b, from, alike);
+    else this.#doubtAlike(folded, 0, keys.ofLength(foldKey(b, from, to)));
+    return undefined;
+  }
+
+  /** Doubts the keys that differ from the bytes only in the case of letters. */
+  #doubtAlike(b: Uint8Array, from: number, keys: KnownKey | undefined): void {
+    for (let key = keys; key !== undefined; key = key.next) if (sameLetters(b, from, key.bytes)) this.#doubt(key.field);
   }
 
   #classify(b: Buffer): FrameFault | undefined {
-    if ((this.ambiguous & TOP_BITS) !== 0) return 'ambiguous-key';
+    if (this.ambiguous !== NONE && this.ambiguous.some((field) => field <= LAST_AT_TOP)) return 'ambiguous-key';
     const hasMethod = this.has(Field.method);
     const isAnswer = this.has(Field.result) || this.has(Field.error);
     if (!hasMethod && !isAnswer) return 'no-method';
@@ -250,7 +291,7 @@ function isSpelled(b: Buffer, from: number, text: string): boolean {
 }
 
 /** Equal but for the case of ASCII letters; both are plain ASCII. */
-function sameLetters(b: Buffer, from: number, word: Uint8Array): boolean {
+function sameLetters(b: Uint8Array, from: number, word: Uint8Array): boolean {
   for (let i = 0; i < word.length; i++) {
     const c = byteAt(b, from + i);
     if (smallLetter(c) !== smallLetter(byteAt(word, i))) return false;
@@ -264,9 +305,6 @@ function isPlain(b: Buffer, from: number, to: number): boolean {
   for (let i = from; i < to; i++) if (byteAt(b, i) >= 0x80 || byteAt(b, i) === BACKSLASH) return false;
   return true;
 }
-
-/** Longer than any key that is read. */
-const folded = Buffer.alloc(16);
 
 /**
  * Writes a key with escapes or other letters than ASCII into `folded`, as decoders that ignore case see it: they also

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeKnown, encodeKnown } from '../../../src/catalog/knowledge-file.ts';
 import { KnownServer, ServerProfile } from '../../../src/core/server-knowledge.ts';
-import type { ListKind } from '../../../src/protocol/era-2025.ts';
+import type { ListKind } from '../../../src/protocol/era.ts';
 import { jsonText, mutate, mutations } from '../../support/json-text.ts';
 
 const nothing = (): KnownServer => new KnownServer({ date: () => 0, ttlMs: 1000, changed: () => undefined });

@@ -3,13 +3,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Introduction, introductionLine, withoutResumption } from '../../../src/client/introduction.ts';
+import { ERA_2025 } from '../../../src/protocol/era-2025.ts';
 import { Envelope, Field } from '../../../src/wire/envelope.ts';
 
 const META = { 'mcp-bridge/cwd': '/ä', 'mcp-bridge/view': 'all' };
 
 function lineOf(text: string): string | undefined {
   const b = Buffer.from(`before\n${text}\nbehind`);
-  const read = new Envelope();
+  const read = new Envelope(ERA_2025.keys);
   const frame = { start: 7, end: 7 + Buffer.byteLength(text) };
   expect(read.scan(b, frame.start, frame.end, 100)).toBe(true);
   return introductionLine(b, frame, { read, meta: META })?.toString();
@@ -94,7 +95,7 @@ test('of the answer only what is between the bridge and this side is taken out',
   const answer = (meta: string): string => `{"id":1.0,"jsonrpc":"2.0","result":{"_meta":{${meta}}, "é":1.0}}`;
   const text = answer(`"a" : 1.0, "\\u0062":"\\u0062é",${ours},"mcp-bridge/clientId":"me"`);
   const b = Buffer.from(`${text}\n`);
-  const read = new Envelope();
+  const read = new Envelope(ERA_2025.keys);
   read.scan(b, 0, b.length - 1, 100);
   const from = b.indexOf('{"a"');
   const meta = { from, to: b.indexOf('}', from) + 1 };

@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ExecutionReader } from '../../../src/meta-tools/execution.ts';
+import { ERA_2025 } from '../../../src/protocol/era-2025.ts';
 import { Envelope } from '../../../src/wire/envelope.ts';
 
 const SPACES = ['', ' ', '\t'];
@@ -37,7 +38,7 @@ test('a call is read as if it were the first, whatever was read before', () => {
       for (const text of requests) {
         const b = Buffer.from(`padding${text}\n`);
         const frame = { b, start: 7, end: b.length - 1 };
-        const read = new Envelope();
+        const read = new Envelope(ERA_2025.keys);
         read.scan(b, frame.start, frame.end, 128);
         expect(reader.read(frame, read)).toEqual(new ExecutionReader().read(frame, read));
       }

@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { repairedExecution } from '../../../src/meta-tools/execution.ts';
+import { ERA_2025 } from '../../../src/protocol/era-2025.ts';
 import { Envelope } from '../../../src/wire/envelope.ts';
 
 interface Call {
@@ -14,7 +15,7 @@ function mended(args: string): Call | undefined {
   const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute_tool","arguments":${args},"_meta":{"a":1}}}`;
   const b = Buffer.from(`padding${text}\n`);
   const frame = { b, start: 7, end: b.length - 1 };
-  const read = new Envelope();
+  const read = new Envelope(ERA_2025.keys);
   expect(read.scan(b, 7, b.length - 1, 128)).toBe(true);
   const after = repairedExecution(frame, read);
   if (after === undefined) return undefined;

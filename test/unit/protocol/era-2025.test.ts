@@ -1,23 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import {
-  cancelNotice,
-  type MethodRole,
-  methodOf,
-  negotiateVersion,
-  PROTOCOL_VERSIONS,
-} from '../../../src/protocol/era-2025.ts';
+import { cancelNotice, type Method, type MethodRole } from '../../../src/protocol/era.ts';
+import { ERA_2025, negotiateVersion, PROTOCOL_VERSIONS } from '../../../src/protocol/era-2025.ts';
 import { Envelope, Field } from '../../../src/wire/envelope.ts';
 import { frameAt } from '../../support/json-text.ts';
 
 /** `method` as it is spelled, between its quotes. */
-function read(method: string, behind = ''): ReturnType<typeof methodOf> {
+function read(method: string, behind = ''): Method {
   const { b, end } = frameAt(`{"jsonrpc":"2.0","id":1,"method":"${method}"${behind}}`);
-  const envelope = new Envelope();
+  const envelope = new Envelope(ERA_2025.keys);
   envelope.scan(b, 0, end, 128);
-  return methodOf(b, envelope);
+  return ERA_2025.methods.of(b, envelope);
 }
 const readsOf = (method: string): string[] =>
-  Object.entries(Field).flatMap(([name, field]) => ((read(method).reads & (1 << field)) === 0 ? [] : [name]));
+  Object.entries(Field).flatMap(([name, field]) => (read(method).reads.includes(field) ? [name] : []));
 
 describe('a method', () => {
   test.each<[string, MethodRole]>([

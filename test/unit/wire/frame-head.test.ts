@@ -2,11 +2,12 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { ERA_2025 } from '../../../src/protocol/era-2025.ts';
 import { Envelope, Field } from '../../../src/wire/envelope.ts';
 import { FrameHead, idOf } from '../../../src/wire/frame-head.ts';
 
 const head = new FrameHead();
-const envelope = new Envelope();
+const envelope = new Envelope(ERA_2025.keys);
 
 const payload = fc.oneof(
   fc.json(),

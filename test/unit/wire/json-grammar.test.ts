@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { ERA_2025 } from '../../../src/protocol/era-2025.ts';
 import { Envelope } from '../../../src/wire/envelope.ts';
 import { DEEPEST, NOT_JSON, skipSpace, skipString, skipValue, TOO_DEEP } from '../../../src/wire/json-grammar.ts';
 import {
@@ -29,7 +30,7 @@ function isTaken(frame: Buffer | string, where: Place = AT_ZERO): boolean {
 /** The same as the envelope sees it: for an object its own walk goes over the top levels. */
 function isJsonForScan(frame: Buffer | string, where: Place = AT_ZERO): boolean {
   const { b, start, end } = frameAt(frame, where);
-  const envelope = new Envelope();
+  const envelope = new Envelope(ERA_2025.keys);
   envelope.scan(b, start, end, DEEPEST);
   return envelope.fault !== 'not-json';
 }

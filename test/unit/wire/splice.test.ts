@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { ERA_2025 } from '../../../src/protocol/era-2025.ts';
 import { Envelope, Field } from '../../../src/wire/envelope.ts';
 import { FlushTurn, Outbox } from '../../../src/wire/outbox.ts';
 import { Splice } from '../../../src/wire/splice.ts';
@@ -16,7 +17,7 @@ function sent(fill: (splice: Splice) => Splice, b: Buffer, start: number, end: n
   return sink.bytes;
 }
 
-const envelope = new Envelope();
+const envelope = new Envelope(ERA_2025.keys);
 
 describe('a splice', () => {
   const frame = fc
