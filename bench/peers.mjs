@@ -127,7 +127,7 @@ function crashRow(name, { fault, killed, underWay, ...after }) {
 
 function laterCalls({ backMs, servesNew, isRunning }) {
   if (backMs !== null) return `work again after ${(backMs / 1000).toFixed(1)} s`;
-  if (servesNew) return 'fail until the client connects anew';
+  if (servesNew) return 'fail until the client connects again';
   return isRunning ? 'fail, also for new clients' : 'fail: the gateway has ended';
 }
 

@@ -21,7 +21,7 @@ export function candidatesIn(place: ConfigPlace): Candidate[] {
   if (place.named !== undefined) {
     const { file = '' } = findConfigFile(place);
     const counts = { exists: true, counts: true, isForeignProgram: false };
-    return [{ file, origin: 'named', ...counts, reason: 'was named, so it counts alone' }];
+    return [{ file, origin: 'named', ...counts, reason: 'was named, so only this one is used' }];
   }
   const own = directoryFiles({ ...place, runsPrograms: true });
   const users = userFiles(place);
@@ -43,10 +43,10 @@ function candidate(file: string, origin: Candidate['origin'], first: string | un
 function wordsForDirectory(file: string): string {
   return isProgram(file)
     ? 'is a program: serve runs it here, start after a yes, nobody else does'
-    : 'counts for serve here, and for start after a yes; others take mcpBridge.socketPath and client of it';
+    : 'is used by serve here, and by start after a yes; others take mcpBridge.socketPath and client from it';
 }
 
 function wordsForUser(inDirectory: string | undefined): string {
-  if (inDirectory === undefined) return 'counts';
-  return `counts where ${basename(inDirectory)} does not: for the daemon that connect starts`;
+  if (inDirectory === undefined) return 'is used';
+  return `is used where ${basename(inDirectory)} is not: by the daemon that connect starts`;
 }

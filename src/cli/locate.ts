@@ -25,7 +25,7 @@ export function doubtOf({ path, source, configError }: Located): BridgeError | u
   if (configError === undefined || source === 'flag' || source === 'environment') return undefined;
   const fault = configError.message.replace(/[.]$/, '');
   return new BridgeError(configError.code, `${fault}. Whether it names another socket than ${path} is not known`, {
-    hint: 'Mend the file, or name the socket with --mcp-bridge-socket.',
+    hint: 'Correct the file, or name the socket with --mcp-bridge-socket.',
     cause: configError,
   });
 }

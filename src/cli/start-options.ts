@@ -33,7 +33,7 @@ export const SERVE = {
   'config-dir': { type: 'string', describe: 'Where a config is found that is not named, instead of here' },
   'config-checked': {
     type: 'string',
-    describe: 'A config that a command has just read: what it said then counts if it cannot be read now',
+    describe: 'A config that a command has just read: if it cannot be read now, what it said then is used',
   },
   autostarted: { type: 'boolean', describe: 'End when nobody has used it for daemon.idleExitMs' },
 } as const satisfies Options;

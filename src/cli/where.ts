@@ -35,7 +35,7 @@ export function placeOf({
 
 /** The error for a config that cannot be read, for commands that go on without it. */
 export function goingOn({ code, message, hint, cause }: BridgeError): BridgeError {
-  const told = `${hint ?? 'Mend the file.'} A daemon goes on with what it said when it was last good, if it ever was.`;
+  const told = `${hint ?? 'Correct the file.'} A daemon goes on with what it said when it was last good, if it ever was.`;
   return new BridgeError(code, message, { hint: told, cause });
 }
 

@@ -164,7 +164,7 @@ export class ReconnectPolicy {
     return new BridgeError(
       'CONNECTION_LOST',
       `The connection to the bridge at ${this.#options.path()} was lost (${this.#reason}), and reconnect.enabled is false`,
-      { hint: 'Connect anew, or set reconnect.enabled to true.' },
+      { hint: 'Connect again, or set reconnect.enabled to true.' },
     );
   }
 }

@@ -103,7 +103,7 @@ function readPlaces(node: Node, place: string, places: Map<string, Place>): Conf
     if (key === undefined || value === undefined) continue;
     const where = place === '' ? String(key.value) : `${place}.${key.value}`;
     if (seen.has(key.value))
-      repeated.push({ level: 'warning', place: where, problem: 'stands here twice', hint: 'the last one counts' });
+      repeated.push({ level: 'warning', place: where, problem: 'stands here twice', hint: 'the last one is used' });
     seen.add(key.value);
     places.set(where, { key: key.offset, value: value.offset }); // the last of two, as it counts
     repeated.push(...readPlaces(value, where, places));

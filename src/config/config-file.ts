@@ -127,6 +127,6 @@ async function parseWithComments(file: string, text: string): Promise<unknown> {
   const { line, column } = placeIn(text, first.offset);
   const code = printParseErrorCode(first.error);
   throw new BridgeError('CONFIG_INVALID', `${file}:${line}:${column}: ${sentenceOf(code) ?? code}`, {
-    hint: 'Mend the file.',
+    hint: 'Correct the file.',
   });
 }

@@ -68,7 +68,7 @@ export async function loadOrLastGood(
     if (found.file === undefined || kept === undefined) throw error;
     const loaded = await loadedFrom(kept.content, { file: found.file, origin: found.origin, place });
     const hint = error.hint === undefined ? '' : ` ${error.hint}`;
-    const fault = `${error.message}.${hint} What it said at ${kept.at} still counts.`;
+    const fault = `${error.message}.${hint} What it said at ${kept.at} is still used.`;
     return { ...loaded, faults: [fault, ...loaded.faults] };
   }
 }

@@ -49,7 +49,7 @@ function onToolChangeOf(
   const isMisspelled = value !== undefined && !Object.hasOwn(section, 'onToolChange');
   if (value === undefined) return undefined;
   if (value === 'allow' || value === 'warn' || value === 'block') return isMisspelled ? 'block' : value;
-  reader.fault('policy.onToolChange', 'is one of allow, warn, block', 'until it is mended, block counts');
+  reader.fault('policy.onToolChange', 'is one of allow, warn, block', 'until it is corrected, block applies');
   return 'block';
 }
 

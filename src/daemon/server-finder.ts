@@ -120,7 +120,7 @@ export class ServerFinder {
     return [
       ...(this.#configFault === undefined ? [] : [this.#configFault]),
       ...this.#config.faults,
-      ...late.map((section) => `${LASTING[section]}: what has changed counts from the next start; mcp-bridge restart`),
+      ...late.map((section) => `${LASTING[section]}: changes apply from the next start; mcp-bridge restart`),
     ];
   }
 
@@ -152,7 +152,7 @@ export class ServerFinder {
       this.#remember(dir, found);
       return found;
     } catch (error) {
-      const fault = `Servers could not be looked for: ${messageOf(error)}. What was found before still counts.`;
+      const fault = `Servers could not be looked for: ${messageOf(error)}. What was found before is still used.`;
       const last = this.#last.get(dir);
       return last === undefined ? this.#foundOwn(dir, [fault]) : { ...last, faults: [...this.#ownFaults(), fault] };
     } finally {
@@ -244,7 +244,7 @@ export class ServerFinder {
   #withoutDoubt(loaded: LoadedConfig): LoadedConfig {
     const { inDoubt } = loaded;
     if (inDoubt.length === 0) return loaded;
-    const kept = inDoubt.map((section) => `${section} has faults: what was read of it before still counts`);
+    const kept = inDoubt.map((section) => `${section} has faults: what was read of it before is still used`);
     const faults = [...loaded.faults, ...kept];
     const isTold = faults.every((fault) => this.#config.faults.includes(fault));
     if (!isTold) this.#options.logger.warn('config', { file: loaded.file, faults: faults.join('; ') });
@@ -254,7 +254,7 @@ export class ServerFinder {
 
   #stillCounts(error: unknown): string {
     const hint = error instanceof BridgeError && error.hint !== undefined ? ` ${error.hint}` : '';
-    const fault = `${messageOf(error)}.${hint} What was read of it before still counts.`;
+    const fault = `${messageOf(error)}.${hint} What was read of it before is still used.`;
     this.#options.logger.warn('config', { fault });
     return fault;
   }

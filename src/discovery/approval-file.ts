@@ -129,7 +129,7 @@ export class ClientApprovalFile extends StateFile<StoredClientApprovals> {
       empty: () => new StoredClientApprovals([]),
       parse: approvalsIn,
       format: ({ approvals }: StoredClientApprovals) => approvals.slice(-MOST_CLIENT_APPROVALS),
-      ifRemoved: 'what other clients have approved counts as it stands now',
+      ifRemoved: 'what other clients have approved is taken as it is now',
     };
     super(kind, environment, homedir);
   }

@@ -36,7 +36,7 @@ export async function documentOf({ text, path, syntax }: Writing, report: Report
   const { value, duplicates, hasComments } = await parse(text, syntax);
   if (sizeOf(value).depth > DEEPEST) throw new SyntaxFault('it is nested too deeply', 1, 1);
   for (const name of new Set(duplicates)) {
-    const message = `${path} has the key "${name}" twice in one place. The last one counts; remove the other.`;
+    const message = `${path} has the key "${name}" twice in one place. The last one is used; remove the other.`;
     report(diagnostic('duplicate-key', message, { path, name }));
   }
   return { value, hasComments };
@@ -94,7 +94,7 @@ async function parseYaml(text: string) {
 // Strict JSON goes through JSON.parse; the slower parser is loaded for the rest, and to say which key stands twice.
 export interface JsonDocument {
   readonly value: unknown;
-  /** Keys that are there twice; the last one counts. */
+  /** Keys that are there twice; the last one is used. */
   readonly duplicates: readonly string[];
   readonly hasComments: boolean;
 }

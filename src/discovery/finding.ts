@@ -160,7 +160,7 @@ function missingIn(servers: Discovery['servers']): Record<string, readonly strin
 const NOTHING_APPROVED: ReadApprovals = { approvals: new Map(), fault: undefined };
 
 function stillCounts(error: unknown): string {
-  return `${toldOf(error)} What was read of it before still counts.`;
+  return `${toldOf(error)} What was read of it before is still used.`;
 }
 
 function toldOf(error: unknown): string {

@@ -116,7 +116,8 @@ function widens(text: string, { env }: RuleReading): boolean {
 
 function tell(list: ListName, label: string, problem: string, { file, report, closes }: RuleReading): void {
   const isDenial = list === 'deniedMcpServers';
-  const effect = closes === true ? `${problem}; until it is mended, every server is blocked` : withoutEffect(problem);
+  const effect =
+    closes === true ? `${problem}; until it is corrected, every server is blocked` : withoutEffect(problem);
   const outcome = isDenial ? effect : problem;
   const message = `${file}: the rule ${label} ${outcome}.`;
   const found = diagnostic('policy-rule', message, { path: file, name: label });

@@ -287,7 +287,7 @@ function afterFault<Value>(
 ): Observation<Value> {
   if (good === undefined) return { ...seen, diagnostics: [...seen.diagnostics, fault] };
   const problem = fault.message.endsWith(LOST) ? fault.message.slice(0, -LOST.length).trimEnd() : fault.message;
-  const told = { ...fault, message: `${problem} What was read of it before still counts.` };
+  const told = { ...fault, message: `${problem} What was read of it before is still used.` };
   return { value: good.value, diagnostics: [...seen.diagnostics, told], isGood: true };
 }
 

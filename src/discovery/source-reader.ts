@@ -310,7 +310,7 @@ function faultOf(path: string, error: unknown): Diagnostic {
   if (error instanceof SourceFault) return error.diagnostic;
   if (error instanceof SyntaxFault) {
     const place = `${path}:${error.line}:${error.column}: ${error.message}`;
-    return diagnostic('parse', `${place}. Mend the file. ${LOST}`, { path });
+    return diagnostic('parse', `${place}. Correct the file. ${LOST}`, { path });
   }
   throw error;
 }

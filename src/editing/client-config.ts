@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 import { isTree, treeAt } from '../discovery/tree.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import { nearest } from '../util/nearest.ts';
+import { nearest, suggestion } from '../util/nearest.ts';
 import { kinshipOf } from './bridge-entry.ts';
 import { findProgram } from './client-command.ts';
 import { CLIENT_TARGETS, type ClientTarget, pathsOf } from './client-targets.ts';
@@ -34,7 +34,7 @@ export function targetNamed(client: string): ClientTarget {
   const names = CLIENT_TARGETS.map((target) => target.client);
   const near = nearest(client, names);
   throw new BridgeError('USAGE', `There is no client ${client} that this could be done to`, {
-    hint: `${near.length > 0 ? 'Perhaps' : 'There are'}: ${(near.length > 0 ? near : names).join(', ')}`,
+    hint: suggestion(near) ?? `There are: ${names.join(', ')}`,
   });
 }
 

@@ -131,7 +131,7 @@ function followed(path: string): string {
     if (!stat.isSymbolicLink()) return trying(`Cannot look at ${path}`, () => realpathSync(at));
     at = resolve(dirname(at), readlinkSync(at));
   }
-  throw new BridgeError('FILE_UNUSABLE', `${path} is a link that leads back to itself`, { hint: 'Mend the link.' });
+  throw new BridgeError('FILE_UNUSABLE', `${path} is a link that leads back to itself`, { hint: 'Correct the link.' });
 }
 
 function statAt(path: string): Stats | undefined {

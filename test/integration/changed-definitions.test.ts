@@ -67,7 +67,7 @@ test('where no daemon runs, the commands are done all the same, and say nothing 
 
 test('a server that is added as the same as one of another name takes its place, one that is imported keeps the name that counts', async () => {
   const same = [process.execPath, FIXTURE];
-  const taken = (name: string) => `"theirs" is the same server as "${name}", which is the name that counts now\n`;
+  const taken = (name: string) => `"theirs" is the same server as "${name}", which is the name to use now\n`;
   expect((await run('add', 'ours', '--env', 'OF=cursor', '--', ...same)).stdout).toContain(taken('ours'));
   expect(await served()).toEqual(['ours']);
   await run('remove', 'ours');
@@ -93,6 +93,6 @@ test('a server that is added under the name of another one says which one gives 
 test('where a project has the same as its user under another name, who approves it hears which name counts', async () => {
   writeFiles(home, { 'p/.cursor/mcp.json': { mcpServers: { of_project: fixtureServer({ OF: 'cursor' }) } } });
   const { stdout } = await run('approve', 'of_project', '--yes');
-  expect(stdout).toMatch(/\n"theirs" is the same server as "of_project", which is the name that counts now\n$/);
+  expect(stdout).toMatch(/\n"theirs" is the same server as "of_project", which is the name to use now\n$/);
   expect(await served()).toEqual(['of_project']);
 });

@@ -193,7 +193,7 @@ describe('start, status, clients, stop', () => {
       code: 0,
       stderr: expect.stringContaining(':1:18: a closing brace is expected here'),
     });
-    expect((await run(['status'])).stdout).toContain(' still counts.');
+    expect((await run(['status'])).stdout).toContain(' is still used.');
     expect((await run(['stop'])).code).toBe(0);
     const withoutPath = await runCommand(['status'], { env: { ...env, MCP_BRIDGE_SOCKET: '' }, cwd: dir });
     expect(withoutPath.stderr).toContain('a closing brace is expected here');
@@ -376,7 +376,7 @@ describe('connect', () => {
     client.send({ jsonrpc: '2.0', id: 9, method: 'ping' });
     expect(await new Promise((resolve) => shim.once('exit', resolve))).toBe(1);
     expect(said).toMatch(
-      /The connection to the bridge at \S+ was lost \(.+\), and reconnect\.enabled is false\. Connect anew/,
+      /The connection to the bridge at \S+ was lost \(.+\), and reconnect\.enabled is false\. Connect again/,
     );
     await daemon.stop();
   });

@@ -59,14 +59,14 @@ test('what was refused before a fault came in is refused behind it, and opens wh
   rewrite(daemon, FAULTY);
   const { stdout } = await run(daemon, 'reload');
   expect(stdout).toContain('! discovery.toolRules[0].enable is not known (did you mean enabled?)');
-  expect(stdout).toContain('! policy has faults: what was read of it before still counts');
+  expect(stdout).toContain('! policy has faults: what was read of it before is still used');
   expect(await outcomes(daemon, 'files__echo', 'files__raw', 'memory__echo')).toEqual(closed);
   expect(new Set((await daemon.status()).configFaults)).toEqual(
     new Set([
       'discovery.toolRules[0].enable is not known (did you mean enabled?)',
       'policy.deniedMcpServers[0] must have exactly one of serverName, serverCommand, serverUrl',
-      'policy has faults: what was read of it before still counts',
-      'discovery.toolRules has faults: what was read of it before still counts',
+      'policy has faults: what was read of it before is still used',
+      'discovery.toolRules has faults: what was read of it before is still used',
     ]),
   );
   rewrite(daemon, SERVERS);
@@ -86,7 +86,7 @@ test('a daemon that starts with a fault takes the stricter reading', async () =>
 test('a daemon that cannot tell who is denied denies all, until that is mended', async () => {
   const daemon = await start(FAULTY);
   expect(await outcomes(daemon, 'files__raw')).toEqual(['TOOL_NOT_FOUND']);
-  expect((await daemon.status()).definitionFaults.join()).toContain('until it is mended, every server is blocked');
+  expect((await daemon.status()).definitionFaults.join()).toContain('until it is corrected, every server is blocked');
   rewrite(daemon, GOOD);
   await run(daemon, 'reload');
   expect(await outcomes(daemon, 'files__raw', 'memory__echo')).toEqual(['answered', 'TOOL_NOT_FOUND']);
@@ -95,7 +95,7 @@ test('a daemon that cannot tell who is denied denies all, until that is mended',
 test('what counts from the next start only is said, for as long as it differs', async () => {
   const daemon = await start(SERVERS);
   rewrite(daemon, { ...SERVERS, audit: {}, limits: { maxClients: 9 }, daemon: { idleExitMs: 7 } });
-  const late = (section: string) => `${section}: what has changed counts from the next start; mcp-bridge restart`;
+  const late = (section: string) => `${section}: changes apply from the next start; mcp-bridge restart`;
   const lines = ['limits', 'daemon', 'audit'].map((section) => `! ${late(section)}\n`).join('');
   expect((await run(daemon, 'reload')).stdout).toBe(lines);
   expect((await daemon.status()).configFaults).toEqual(['limits', 'daemon', 'audit'].map(late));
@@ -113,7 +113,7 @@ test('where a config that cannot be read may name another socket, nothing is sto
   const line =
     `mcp-bridge: ${file}:1:${text.length}: there is something behind the end. ` +
     'Whether it names another socket than /tmp/mcp-bridge.sock is not known. ' +
-    'Mend the file, or name the socket with --mcp-bridge-socket.\n';
+    'Correct the file, or name the socket with --mcp-bridge-socket.\n';
   // Whoever runs the tests may have a bridge of their own at the default: it is told of too, and not started again.
   const others = /^mcp-bridge: mcp-bridge at \/tmp\/mcp-bridge\.sock runs with .*\n/m;
   for (const command of ['stop', 'upgrade']) expect(await at(command)).toEqual({ code: 1, stdout: '', stderr: line });
@@ -143,9 +143,9 @@ test('of files that break while a daemon runs it is said that it goes on, and so
   expect((await at('call', 'theirs', 'cwd')).code).toBe(0);
   for (const file of [own, ofCursor]) writeFileSync(file, broken);
 
-  const fault = (file: string) => `${file}:1:18: a closing brace is expected here. Mend the file.`;
+  const fault = (file: string) => `${file}:1:18: a closing brace is expected here. Correct the file.`;
   const goesOn = 'A daemon goes on with what it said when it was last good, if it ever was.';
-  const stillCounts = 'What was read of it before still counts.';
+  const stillCounts = 'What was read of it before is still used.';
   expect((await at('reload')).stdout).toBe(`! ${fault(own)} ${stillCounts}\n! ${fault(ofCursor)} ${stillCounts}\n`);
   const call = await at('call', 'mine', 'cwd');
   expect(call).toMatchObject({ code: 0, stderr: `mcp-bridge: ${fault(own)} ${goesOn}\n` });
@@ -162,7 +162,7 @@ test('of files that break while a daemon runs it is said that it goes on, and so
   expect((await at('call', 'mine', 'cwd')).code).toBe(0);
   const status = (await at('status')).stdout;
   expect(status).toContain(`! ${fault(own)} What it said at 2`);
-  expect(status).toMatch(/What it said at \S+ still counts\.$/m);
+  expect(status).toMatch(/What it said at \S+ is still used\.$/m);
 });
 
 test('MCP_SERVERS_CONFIG that is set beside a running daemon is said to be of no effect, and what to do', async () => {

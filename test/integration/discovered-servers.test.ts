@@ -172,7 +172,7 @@ describe('a file that changes', () => {
     home.write(home.cursor, '{ "mcpServers": { "one": ');
     const env = { ...home.env, MCP_BRIDGE_SOCKET: daemon.path };
     const reloaded = await runCommand(['reload'], { env });
-    expect(reloaded.stdout).toMatch(/^! .*\.cursor\/mcp\.json:1:26: .*still counts\.\n$/);
+    expect(reloaded.stdout).toMatch(/^! .*\.cursor\/mcp\.json:1:26: .*is still used\.\n$/);
     expect((await runCommand(['status'], { env })).stdout).toMatch(/! .*\.cursor\/mcp\.json:1:26/);
     expect(textOf(await client.callTool('call', 'one__echo', { text: 'still' }))).toBe('still');
     rmSync(home.cursor);

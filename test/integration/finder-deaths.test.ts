@@ -69,7 +69,7 @@ test('one that is killed in the middle of it is told once and replaced, and what
   const { result } = await reloading;
   expect(result).toMatchObject({
     removed: [],
-    faults: [expect.stringMatching(/ended by SIGKILL\. .*still counts\.$/)],
+    faults: [expect.stringMatching(/ended by SIGKILL\. .*is still used\.$/)],
   });
   expect(textOf(await client.callTool(2, 'echo', { text: 'after' }))).toBe('after');
   await serves(daemon, 'one', 'two');

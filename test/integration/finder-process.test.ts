@@ -120,7 +120,7 @@ test('what was good before counts in the next process too, where it is broken no
     const answer = await find('.');
     expect(namesIn(answer).sort()).toEqual(['codex', 'kept']);
     expect(answer.faults).toHaveLength(2);
-    for (const fault of answer.faults) expect(fault).toMatch(/before still counts\.$/);
+    for (const fault of answer.faults) expect(fault).toMatch(/before is still used\.$/);
   }
   rmSync(join(home, '.cursor/mcp.json'));
   expect(namesIn(await find('.'))).toEqual(['codex']);

@@ -261,7 +261,7 @@ describe('install without a client', () => {
   });
 
   test.each([
-    [['install', 'claude'], 'Perhaps: claude-code'],
+    [['install', 'claude'], 'Did you mean claude-code'],
     [['uninstall', 'nobody'], 'There are: claude-code, '],
     [['uninstall'], 'Name a client, such as'],
     [['remove'], 'Name a server, such as'],

@@ -129,7 +129,7 @@ test.each<['SIGHUP' | 'SIGTERM' | 'SIGKILL']>([['SIGHUP'], ['SIGTERM'], ['SIGKIL
     await untilGone(before.pid);
     expect(textOf(await client.callTool(2, 'echo', { text: 'two' }))).toBe('two');
     const after = await runCommand(['status'], { env });
-    expect(after.stdout).toMatch(/config\.json:1:.* What it said at \S+ still counts\./);
+    expect(after.stdout).toMatch(/config\.json:1:.* What it said at \S+ is still used\./);
     client.end();
     expect(await exited).toBe(0);
     await runCommand(['stop'], { env });

@@ -176,7 +176,7 @@ test('the daemon of the units outlives a config that is half-written, and comes 
   expect(await says()).toBe(`runs ${second.pid}`);
   // The search for servers has read the file too, or not yet, and says the same of it in words of its own.
   expect(second.configFaults).toContainEqual(
-    expect.stringMatching(/named\.json:1:.* What it said at \S+ still counts\.$/),
+    expect.stringMatching(/named\.json:1:.* What it said at \S+ is still used\.$/),
   );
 
   rmSync(config);

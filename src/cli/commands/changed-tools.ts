@@ -112,7 +112,7 @@ function chosen(server: ChangedServer, names: readonly string[]): ChangedServer 
 function tell({ server }: ChangedServer, { accepted, others, isKept }: AcceptReport, host: CliHost): void {
   if (accepted.length > 0) host.stdout.write(`${printable(`Accepted, of ${server}: ${accepted.join(', ')}`)}\n`);
   if (!isKept)
-    throw new BridgeError('FILE_UNUSABLE', 'It could not be written down, and counts until the daemon ends', {
+    throw new BridgeError('FILE_UNUSABLE', 'It could not be written to its file, and applies until the daemon ends', {
       hint: 'Its log says why.',
     });
   if (others.length > 0)

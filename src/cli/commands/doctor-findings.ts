@@ -83,7 +83,7 @@ export async function bypassFindings(offered: ReadonlySet<string>, host: CliHost
       } catch (error) {
         if (!(error instanceof BridgeError)) throw error;
         if (error.code === 'USAGE') return []; // it does not exist on this platform
-        return [note('clients', `${target.title}: ${error.message}`, error.hint ?? 'Mend its config.')];
+        return [note('clients', `${target.title}: ${error.message}`, error.hint ?? 'Correct its config.')];
       }
     }),
   );

@@ -153,7 +153,7 @@ function configFindings({ loaded, configError }: LocatedConfig): Finding[] {
   if (configError !== undefined) return [wrong('config', configError.message, goingOn(configError).hint ?? null)];
   if (loaded.file === undefined) return [ok('config', 'There is no config file; the defaults hold')];
   if (loaded.faults.length === 0) return [ok('config', `${loaded.file} has no faults`)];
-  return loaded.faults.map((fault) => wrong('config', `${loaded.file}: ${fault}`, 'Mend the file.'));
+  return loaded.faults.map((fault) => wrong('config', `${loaded.file}: ${fault}`, 'Correct the file.'));
 }
 
 /** Rules of policy that fit nothing; and what came with the project, and is not used until somebody has looked at it. */

@@ -49,7 +49,7 @@ export function lostNames(before: Survey, after: Survey): string[] {
     const gone = known.state === 'ready' ? duplicates.find((one) => isSamePlace(one, known)) : undefined;
     const counting = gone && standsFor(gone, after);
     if (counting === undefined || counting.id === known.id) return [];
-    return [`"${known.id}" is the same server as "${counting.id}", which is the name that counts now`];
+    return [`"${known.id}" is the same server as "${counting.id}", which is the name to use now`];
   });
 }
 

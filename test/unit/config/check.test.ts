@@ -91,8 +91,8 @@ describe('a config file', () => {
 
   test('that says something twice is told which counts', async () => {
     expect(await linesFor('{ "client": { "id": "a" },\n "client": { "id": "b", "id": "c" } }')).toEqual([
-      '2:2 warning client stands here twice (the last one counts)',
-      '2:25 warning client.id stands here twice (the last one counts)',
+      '2:2 warning client stands here twice (the last one is used)',
+      '2:25 warning client.id stands here twice (the last one is used)',
     ]);
   });
 

@@ -167,7 +167,7 @@ describe('a config file', () => {
     writeFileSync(join(place.cwd, 'mcp-bridge.config.mjs'), 'throw new Error("on purpose");');
     const { faults, ...second } = await loadOrLastGood(place, lastGood);
     expect({ ...second, faults: faults.slice(1) }).toEqual(first);
-    expect(faults[0]).toMatch(/mcp-bridge\.config\.mjs failed: on purpose\. What it said at \S+ still counts\.$/);
+    expect(faults[0]).toMatch(/mcp-bridge\.config\.mjs failed: on purpose\. What it said at \S+ is still used\.$/);
     // What another file said is no substitute.
     writeFileSync(join(place.cwd, 'other.mjs'), 'throw new Error("on purpose");');
     await expect(loadOrLastGood({ ...place, named: 'other.mjs' }, lastGood)).rejects.toMatchObject({

@@ -83,7 +83,7 @@ describe('the JSON Schema', () => {
     const { config, faults } = validate({ policy: { onToolChange: 'ask' } }, (path) => path);
     expect([config.onToolChange, faults]).toEqual([
       'block',
-      ['policy.onToolChange is one of allow, warn, block (until it is mended, block counts)'],
+      ['policy.onToolChange is one of allow, warn, block (until it is corrected, block applies)'],
     ]);
   });
 

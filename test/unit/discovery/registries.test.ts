@@ -125,7 +125,7 @@ test('one that is configured under its URL is the same server', async () => {
 
 test.each([
   ['{"version": "2.0", "servers": {}}', 'future-version', 'which a newer program has written'],
-  ['{"version": "1.0", "servers": [', 'parse', 'Mend the file'],
+  ['{"version": "1.0", "servers": [', 'parse', 'Correct the file'],
   ['[1]', 'bad-container', 'is no object'],
   ['{"servers": {"s_10": {"name": "a\\u001b[2J", "pid": 10, "http": {"port": 1}}}}', 'invalid-entry', 'cannot be used'],
 ])('%s is told', async (text, code, words) => {

@@ -175,7 +175,7 @@ test('what a link leads to changes what the link says', async () => {
   expect(memory.watched()).not.toContain('/dotfiles/kiro.json');
 });
 
-const STILL = 'What was read of it before still counts.';
+const STILL = 'What was read of it before is still used.';
 
 test.each<[string, string | MemoryFile, string]>([
   ['half of it is there', '{"mcpServers": {\n  "x', '/home/u/.cursor/mcp.json:2:3: '],

@@ -40,9 +40,9 @@ describe('config check', () => {
     expect(await check(on)).toEqual([
       1,
       [
-        '~/p/mcp-bridge.config.json counts for serve here, and for start after a yes; others take mcpBridge.socketPath and client of it',
+        '~/p/mcp-bridge.config.json is used by serve here, and by start after a yes; others take mcpBridge.socketPath and client from it',
         '~/p/mcp-bridge.config.mjs is passed over: mcp-bridge.config.json stands before it',
-        '~/.config/mcp-bridge/config.json counts where mcp-bridge.config.json does not: for the daemon that connect starts',
+        '~/.config/mcp-bridge/config.json is used where mcp-bridge.config.json is not: by the daemon that connect starts',
         '~/.config/mcp-bridge/config.json:1:12: error: limits.x is not known',
         '1 error, 0 warnings.',
       ],
@@ -72,7 +72,7 @@ describe('config check', () => {
       1,
       [
         'There is no config file in ~/p',
-        '~/.config/mcp-bridge/config.mjs counts',
+        '~/.config/mcp-bridge/config.mjs is used',
         '~/.config/mcp-bridge/config.mjs: error: client.view is discover, all, or server:NAME',
         '1 error, 0 warnings.',
       ],
@@ -85,7 +85,7 @@ describe('config check', () => {
       expect(await check(on, values)).toEqual([
         1,
         [
-          '~/other/own.jsonc was named, so it counts alone',
+          '~/other/own.jsonc was named, so only this one is used',
           '~/other/own.jsonc:1:37: error: mcpServers.a.command must be a string that is not empty',
           '1 error, 0 warnings.',
         ],
@@ -136,7 +136,7 @@ describe('config check', () => {
       findings: [{ file, line: 1, column: 17, level: 'error', place: 'client.id', problem: expect.any(String) }],
     });
     expect(report.candidates).toHaveLength(10);
-    expect(report.candidates).toContainEqual({ file, origin: 'user', exists: true, counts: true, reason: 'counts' });
+    expect(report.candidates).toContainEqual({ file, origin: 'user', exists: true, counts: true, reason: 'is used' });
   });
 });
 

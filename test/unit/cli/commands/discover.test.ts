@@ -55,7 +55,7 @@ test('what can be used comes first, then what waits, each with where it is from 
       'github is the name of different servers: claude-code:github (also cursor:github), codex:github',
       '',
       '! ~/.codex/config.toml: "github" names the variable GH, which is not set.',
-      '! ~/.gemini/settings.json:2:8: a value is expected here. Mend the file. Nothing of it is used, but for what a daemon that runs has read of it before.',
+      '! ~/.gemini/settings.json:2:8: a value is expected here. Correct the file. Nothing of it is used, but for what a daemon that runs has read of it before.',
       '! ~/p/.mcp.json: "bad" cannot be used: it has neither a command nor a URL.',
       '',
       'Not shown: 1 disabled, 1 duplicate. See: mcp-bridge discover --all',
@@ -338,7 +338,7 @@ describe('policy explain', () => {
     const rule = 'policy.deniedMcpServers[0] in ~/.config/mcp-bridge/config.json';
     expect(await explained('codex:github')).toBe(
       `codex:github in ~/.codex/config.toml is blocked: it is denied by ${rule}.\n` +
-        '! ~/.config/mcp-bridge/config.json: the rule policy.deniedMcpServers[1] fits nothing: a URL begins with its scheme; until it is mended, every server is blocked.\n',
+        '! ~/.config/mcp-bridge/config.json: the rule policy.deniedMcpServers[1] fits nothing: a URL begins with its scheme; until it is corrected, every server is blocked.\n',
     );
     const mended = { deniedMcpServers: policy.deniedMcpServers.slice(0, 1) };
     writeFiles(home, { '.config/mcp-bridge/config.json': { policy: mended } });
