@@ -9,7 +9,7 @@ import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { errorReport } from './refused.ts';
 import { helpText, usageOf } from './render/help.ts';
-import { jsonText } from './render/json-output.ts';
+import { jsonText } from './render/table.ts';
 import { widthOf } from './render/terminal.ts';
 import { startingThere } from './start-hint.ts';
 import { checkFlags, knownCommand, usageError, wrongUsage } from './usage.ts';

@@ -6,8 +6,7 @@ import type { EditingHost } from '../editing/editing-host.ts';
 import { DONE } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { printableTabbed } from './render/table.ts';
-import { tilde, widthOf } from './render/terminal.ts';
-import { wrappedLines } from './render/wrapped-lines.ts';
+import { tilde, widthOf, wrappedLines } from './render/terminal.ts';
 
 export function editingHostOf({ cwd, homedir, environment, node, program }: CliHost): EditingHost {
   return { platform: platform(), cwd, homedir, environment, node, program, now: () => new Date() };

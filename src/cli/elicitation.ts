@@ -5,8 +5,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { membersOf, textOf } from '../util/json-value.ts';
 import type { CliHost } from './host.ts';
 import { printable } from './render/table.ts';
-import { widthOf } from './render/terminal.ts';
-import { wrappedLines } from './render/wrapped-lines.ts';
+import { widthOf, wrappedLines } from './render/terminal.ts';
 import { recordsIn } from './tool-session.ts';
 
 export interface ElicitAnswer {

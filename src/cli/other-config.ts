@@ -1,4 +1,5 @@
-// `--config` beside a daemon that runs with another one: it counts for nothing then, which is said.
+// Settings of a command that a running daemon does not use, because it was started with others: `--config` and
+// MCP_SERVERS_CONFIG. They change nothing then, and the command says so.
 
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -10,7 +11,7 @@ import type { CliHost } from './host.ts';
 import type { WhereValues } from './locate.ts';
 import { askIfRunning } from './running-daemon.ts';
 
-/** Undefined if the daemon runs with the config that is named, or none is. */
+/** The error for `--config`; undefined if the daemon runs with the config that is named, or none is. */
 export function otherConfig(
   { config }: WhereValues,
   { configFile, socketPath }: Pick<StatusReport, 'configFile' | 'socketPath'>,
@@ -40,4 +41,19 @@ function realPath(file: string): string {
     expectSystemError(error);
     return file;
   }
+}
+
+const NAME = 'MCP_SERVERS_CONFIG';
+
+/** The warning about MCP_SERVERS_CONFIG; undefined if both have the same, or a daemon of an earlier build does not say. */
+export function otherOverride(
+  { serversConfig }: Partial<Pick<StatusReport, 'serversConfig'>>,
+  { environment }: Pick<CliHost, 'environment'>,
+): string | undefined {
+  const own = environment[NAME] || null;
+  if (serversConfig === undefined || own === serversConfig) return undefined;
+  const its = serversConfig === null ? 'does not have it' : `has another value, ${serversConfig}`;
+  if (own !== null)
+    return `${NAME} is set here, and the daemon that runs ${its}: it goes on without this one. To have it read ${own}: mcp-bridge stop, then mcp-bridge start in this shell.`;
+  return `The daemon that runs reads only ${serversConfig}, which ${NAME} named where it was started. To have it read all files: mcp-bridge stop, then mcp-bridge start in this shell.`;
 }

@@ -1,8 +1,7 @@
-// Waits for an answer for as long as the person does, or has said with --timeout.
+// Waits for an answer for as long as the person does, or has said with --timeout; and reads times as people write them.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import type { CliHost } from './host.ts';
-import { timeSpanMs } from './time-span.ts';
 import { wrongUsage } from './tool-session.ts';
 
 /** The milliseconds of `--timeout`, given to `command` once or more. */
@@ -39,4 +38,16 @@ function timedOut(ms: number): BridgeError {
   return new BridgeError('CALL_TIMED_OUT', `There was no answer within ${ms} ms, so the call was cancelled`, {
     hint: '--timeout allows more.',
   });
+}
+
+const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+
+/** Timers take no more. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Milliseconds of `500ms`, `2s`, `5m` or `1h`, or of a number in the unit `plain`; undefined if no timer can wait for it. */
+export function timeSpanMs(text: unknown, plain: keyof typeof UNITS): number | undefined {
+  const [, number, unit = plain] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(typeof text === 'string' ? text : '') ?? [];
+  const ms = Math.round(Number(number ?? 0) * UNITS[unit as keyof typeof UNITS]);
+  return ms < 1 || ms > LONGEST_MS ? undefined : ms;
 }

@@ -1,11 +1,13 @@
-// The daemon that runs at a path, for the commands that begin or end one.
+// The daemon that runs at a path: asks it, ends it, and has it read again what a command has changed.
 
 import { existsSync } from 'node:fs';
 import { ControlClient } from '../client/control-client.ts';
 import { LockFile, notedPid } from '../local/lock-file.ts';
 import { lockPathOf } from '../local/socket-path.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
+import { locate, type WhereValues } from './locate.ts';
 
 const POLL_MS = 20;
 const STOP_TIMEOUT_MS = 30_000;
@@ -72,4 +74,25 @@ function isLocked(path: string): boolean {
   const lock = LockFile.take(lockPathOf(path));
   lock?.release();
   return lock === undefined;
+}
+
+/**
+ * Has a running daemon read what the command has changed before the command ends. The change is kept in any case: if the daemon
+ * does not look, a line on stderr says so, and the command does not fail.
+ */
+export async function haveDaemonLook(
+  values: WhereValues,
+  host: CliHost,
+): Promise<'has looked' | 'does not run' | 'has not looked'> {
+  try {
+    const { path } = await locate(values, host);
+    const answer = await askIfRunning(path, host, (client) => client.call('bridge/reload'));
+    return answer === undefined ? 'does not run' : 'has looked';
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error;
+    const { code, message, hint } = error;
+    const told = `It is done, but the daemon has not looked yet: ${message}`;
+    host.stderr.write(lineFor(new BridgeError(code, told, hint === undefined ? {} : { hint })));
+    return 'has not looked';
+  }
 }

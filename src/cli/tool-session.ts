@@ -1,6 +1,7 @@
-// Common parts of `servers`, `tools`, `search`, `describe` and `call`: a session with the daemon, and the
-// answers of the tools that it shows.
+// Sessions with the daemon for commands: one that uses the tools of the view `discover`, one that asks the daemon about itself,
+// both of which start a daemon if none runs; and how their answers are read.
 
+import { ControlClient } from '../client/control-client.ts';
 import { type Answer, type SessionOptions, ToolClient } from '../client/tool-client.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
@@ -98,4 +99,39 @@ export function helpHint(command: string): string {
 
 export function wrongUsage(command: string, problem: string, hint = helpHint(command)): BridgeError {
   return new BridgeError('USAGE', problem, { hint });
+}
+
+/** Runs `use` in a session that asks the daemon about the servers of this directory. */
+export async function withControl<Result>(
+  values: ToolCommandValues,
+  host: CliHost,
+  use: (client: ControlClient) => Promise<Result>,
+): Promise<Result> {
+  const located = await locateToUse(values, host);
+  const client = await ControlClient.open(located.path, host.version, () => openOrStart(located, values, host));
+  await tellOtherConfig(values, located.path, host);
+  try {
+    return await use(client);
+  } finally {
+    client.close();
+  }
+}
+
+/** A server may go on for ever. */
+const MOST_PAGES = 1000;
+
+export async function everyPage(
+  client: ToolClient,
+  kind: 'resources' | 'prompts',
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const found: Readonly<Record<string, unknown>>[] = [];
+  let cursor: unknown;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const { result } = await client.request(`${kind}/list`, JSON.stringify(cursor === undefined ? {} : { cursor }));
+    const members = membersOf(result);
+    found.push(...recordsIn(members[kind]));
+    cursor = members.nextCursor;
+    if (typeof cursor !== 'string') break;
+  }
+  return found;
 }

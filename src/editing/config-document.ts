@@ -117,7 +117,7 @@ async function treeIn(text: string, place: DocumentPlace): Promise<Tree> {
   } catch (error) {
     if (!(error instanceof SyntaxFault)) throw error;
     throw new BridgeError('CONFIG_INVALID', `${place.path}:${error.line}:${error.column}: ${error.message}`, {
-      hint: 'Nothing was changed. Correct the file first.',
+      hint: 'Correct the file first: nothing was changed.',
     });
   }
   throw refusal(place, text, 0, 'the whole of it must be a map');
@@ -133,7 +133,7 @@ function plain(value: unknown): unknown {
 function refusal({ path }: DocumentPlace, text: string, offset: number, problem: string): BridgeError {
   const { line, column } = placeIn(text, offset);
   return new BridgeError('CONFIG_INVALID', `${path}:${line}:${column}: ${problem}`, {
-    hint: 'Nothing was changed. Correct the file first.',
+    hint: 'Correct the file first: nothing was changed.',
   });
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { NAMES } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
-import { offeredNames } from '../../src/cli/commands/completion/offered-names.ts';
+import { offeredNames } from '../../src/cli/commands/completion/completion.ts';
 import { fakeHost } from '../support/cli-host.ts';
 import { runCommand } from '../support/command.ts';
 import { writeFiles } from '../support/file-tree.ts';

@@ -5,9 +5,9 @@ import { findProgram, isExecutable } from '../../editing/client-command.ts';
 import type { EditingHost } from '../../editing/editing-host.ts';
 import { addServer } from '../../editing/own-servers.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
-import { haveDaemonLook } from '../daemon-look.ts';
 import { editingHostOf, tell } from '../editing.ts';
 import type { CliHost } from '../host.ts';
+import { haveDaemonLook } from '../running-daemon.ts';
 import { withLostNames } from './lost-names.ts';
 
 type Repeated = string | readonly string[] | undefined;

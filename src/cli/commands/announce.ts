@@ -10,10 +10,10 @@ import { projectRegistry, userRegistry } from '../../registry/registry-places.ts
 import { runningServers } from '../../registry/running-servers.ts';
 import { BridgeError, systemCode } from '../../util/bridge-error.ts';
 import { systemClock } from '../../util/clock.ts';
-import { haveDaemonLook } from '../daemon-look.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { printable, printableLines } from '../render/table.ts';
+import { haveDaemonLook } from '../running-daemon.ts';
 
 export interface AnnounceValues {
   readonly name: string;

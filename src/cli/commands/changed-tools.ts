@@ -10,15 +10,13 @@ import type {
 import { BridgeError } from '../../util/bridge-error.ts';
 import { textOf } from '../../util/json-value.ts';
 import { nearest, suggestion } from '../../util/nearest.ts';
-import { withControl } from '../control-session.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { absent } from '../refused.ts';
 import { definitionDifference, wholeDefinition } from '../render/definition-difference.ts';
-import { jsonText } from '../render/json-output.ts';
-import { printable } from '../render/table.ts';
+import { jsonText, printable } from '../render/table.ts';
 import { confirm, hasPerson } from '../render/terminal.ts';
-import { ask, recordsIn, type ToolCommandValues, withTools, wrongUsage } from '../tool-session.ts';
+import { ask, recordsIn, type ToolCommandValues, withControl, withTools, wrongUsage } from '../tool-session.ts';
 
 export interface ChangedToolsValues extends ToolCommandValues {
   readonly server?: string | undefined;

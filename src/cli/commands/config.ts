@@ -3,16 +3,14 @@
 
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { checkConfig, type PlacedFinding, unreadable } from '../../config/check.ts';
+import { type Candidate, candidatesIn, checkConfig, type PlacedFinding, unreadable } from '../../config/check.ts';
 import type { ConfigPlace } from '../../config/config-file.ts';
 import type { ConfigFinding } from '../../config/reader.ts';
 import { type ListName, rulesIn } from '../../discovery/policy-rules.ts';
 import { membersOf } from '../../util/json-value.ts';
-import { type Candidate, candidatesIn } from '../config-candidates.ts';
 import { DONE, FAILED } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import { jsonText } from '../render/json-output.ts';
-import { printable, printableLines } from '../render/table.ts';
+import { jsonText, printable, printableLines } from '../render/table.ts';
 import { tilde } from '../render/terminal.ts';
 
 export interface ConfigValues {

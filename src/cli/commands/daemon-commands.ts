@@ -15,14 +15,10 @@ import { membersOf } from '../../util/json-value.ts';
 import { DONE, lineFor } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { doubtOf, goingOn, locate, placeOf, type WhereValues } from '../locate.ts';
-import { otherConfig, tellOtherConfig } from '../other-config.ts';
-import { otherOverride } from '../other-override.ts';
-import { clientTable } from '../render/client-table.ts';
-import { printJson } from '../render/json-output.ts';
-import { statusText } from '../render/status-view.ts';
-import { printable } from '../render/table.ts';
-import { tableStyle, widthOf } from '../render/terminal.ts';
-import { wrappedLines } from '../render/wrapped-lines.ts';
+import { otherConfig, otherOverride, tellOtherConfig } from '../other-config.ts';
+import { clientTable, statusText } from '../render/status-view.ts';
+import { printable, printJson } from '../render/table.ts';
+import { tableStyle, widthOf, wrappedLines } from '../render/terminal.ts';
 import { askIfRunning, daemonPid, endDaemon } from '../running-daemon.ts';
 import { agreedConfig, isAtHome, ownConfigDir } from './directory-config.ts';
 

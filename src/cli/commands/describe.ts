@@ -3,13 +3,17 @@
 import { isRecord, membersOf, textOf } from '../../util/json-value.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import { exampleCall } from '../render/example-call.ts';
-import { printJson } from '../render/json-output.ts';
-import { type NestedParameter, nestedParametersOf } from '../render/nested-parameters.ts';
 import { waitingFor } from '../render/spinner.ts';
-import { printable, table } from '../render/table.ts';
+import { printable, printJson, table } from '../render/table.ts';
 import { widthOf } from '../render/terminal.ts';
-import { descriptionOf, type Parameter, typeName } from '../render/tool-schema.ts';
+import {
+  descriptionOf,
+  exampleCall,
+  type NestedParameter,
+  nestedParametersOf,
+  type Parameter,
+  typeName,
+} from '../render/tool-schema.ts';
 import { ask, type ToolCommandValues, withTools } from '../tool-session.ts';
 
 export interface DescribeValues extends ToolCommandValues {

@@ -9,15 +9,13 @@ import type { Survey } from '../../discovery/survey.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import { otherOverride } from '../other-override.ts';
+import { otherOverride } from '../other-config.ts';
 import { connectedAs } from '../refused.ts';
 import { reportOf } from '../render/discovery-report.ts';
 import { byUse, countsOf, discoveryTable, isUsual } from '../render/discovery-table.ts';
 import { explanation, leftOut } from '../render/explanation.ts';
-import { printJson } from '../render/json-output.ts';
-import { printable } from '../render/table.ts';
-import { tilde, widthOf } from '../render/terminal.ts';
-import { wrappedLines } from '../render/wrapped-lines.ts';
+import { printable, printJson } from '../render/table.ts';
+import { tilde, widthOf, wrappedLines } from '../render/terminal.ts';
 import { askIfRunning } from '../running-daemon.ts';
 import { type SurveyValues, survey } from '../survey.ts';
 

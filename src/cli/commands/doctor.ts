@@ -16,18 +16,17 @@ import { DONE, FAILED } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { goingOn, type LocatedConfig, locateOptions, locateWhole, type WhereValues } from '../locate.ts';
 import { coloursOf } from '../render/colour.ts';
-import { jsonText } from '../render/json-output.ts';
 import { pendingNotes } from '../render/status-view.ts';
-import { counted, printable } from '../render/table.ts';
-import { widthOf } from '../render/terminal.ts';
-import { wrappedLines } from '../render/wrapped-lines.ts';
+import { counted, jsonText, printable } from '../render/table.ts';
+import { widthOf, wrappedLines } from '../render/terminal.ts';
 import { ask, recordsIn } from '../tool-session.ts';
-import { directoryFindings, logFindings } from './directory-findings.ts';
 import {
   bypassFindings,
+  directoryFindings,
   type Finding,
   failedFindings,
   leftoverFindings,
+  logFindings,
   note,
   ok,
   startFindings,

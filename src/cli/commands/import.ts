@@ -2,9 +2,9 @@
 
 import { importServers } from '../../editing/own-servers.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
-import { haveDaemonLook } from '../daemon-look.ts';
 import { editingHostOf, tell } from '../editing.ts';
 import type { CliHost } from '../host.ts';
+import { haveDaemonLook } from '../running-daemon.ts';
 import { withLostNames } from './lost-names.ts';
 
 export interface ImportValues {

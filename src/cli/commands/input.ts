@@ -6,13 +6,12 @@ import { Writable } from 'node:stream';
 import { text as textFrom } from 'node:stream/consumers';
 import { KeptInputs } from '../../discovery/inputs.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
-import { haveDaemonLook } from '../daemon-look.ts';
 import { DONE, interrupted } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import type { WhereValues } from '../locate.ts';
-import { jsonText } from '../render/json-output.ts';
-import { printable, table } from '../render/table.ts';
+import { jsonText, printable, table } from '../render/table.ts';
 import { hasPerson, widthOf } from '../render/terminal.ts';
+import { haveDaemonLook } from '../running-daemon.ts';
 import { survey } from '../survey.ts';
 
 export interface InputValues extends WhereValues {

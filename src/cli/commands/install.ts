@@ -6,13 +6,12 @@ import { listClients } from '../../editing/client-list.ts';
 import { install } from '../../editing/install.ts';
 import { socketPath } from '../../local/socket-path.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
-import { haveDaemonLook } from '../daemon-look.ts';
 import { editingHostOf, tell } from '../editing.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import { jsonText } from '../render/json-output.ts';
-import { printableLines, table } from '../render/table.ts';
+import { jsonText, printableLines, table } from '../render/table.ts';
 import { confirm, hasPerson, tilde, widthOf } from '../render/terminal.ts';
+import { haveDaemonLook } from '../running-daemon.ts';
 
 export interface InstallValues {
   readonly client?: readonly string[] | undefined;

@@ -4,14 +4,16 @@
 import { LogTail } from '../../local/log-tail.ts';
 import { daemonLogFile } from '../../local/state-dir.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
+import { expectSyntaxError } from '../../util/expected-error.ts';
+import { isRecord } from '../../util/json-value.ts';
+import { printableJson } from '../../util/printable.ts';
 import { DONE } from '../exit-code.ts';
-import { following } from '../following.ts';
 import type { CliHost } from '../host.ts';
 import { locate, type WhereValues } from '../locate.ts';
-import { coloursOf } from '../render/colour.ts';
-import { jsonLine, readableLine, socketIn } from '../render/log-line.ts';
-import { printable } from '../render/table.ts';
+import { type Colours, coloursOf } from '../render/colour.ts';
+import { printable, printableTabbed } from '../render/table.ts';
 import { wrongUsage } from '../tool-session.ts';
+import { following } from './server-logs.ts';
 
 export interface LogsValues extends WhereValues {
   readonly server?: string | undefined;
@@ -60,4 +62,48 @@ function noLog(path: string): BridgeError {
   return new BridgeError('LOG_NOT_FOUND', `There is no log at ${path}`, {
     hint: 'A daemon in the background (mcp-bridge start) logs there, one in the foreground to its stderr, and one that systemd runs to the journal: journalctl --user -u mcp-bridge',
   });
+}
+
+/** Needs no quotes to be read as one value. */
+const PLAIN = /^[^\s"=]+$/;
+
+/** `showsSocket`: the lines of several daemons stand among each other. */
+export function readableLine(line: string, colours: Colours | undefined, showsSocket = false): string {
+  const record = recordIn(line);
+  if (record === undefined) return printableTabbed(line.replace(/\r$/, ''));
+  const { time, level, message, socket, ...others } = record;
+  const fields = showsSocket && socket !== undefined ? { ...others, socket } : others;
+  const levelText = printable(`${level}`);
+  const padded = levelText.padEnd(5);
+  const shownLevel = colours?.level(padded) ?? padded;
+  const shownFields = Object.entries(fields).map(([name, value]) => `  ${printable(name)}=${valueText(value)}`);
+  return `${printable(`${time}`)} ${shownLevel} ${printable(`${message}`)}${shownFields.join('')}`;
+}
+
+/** For scripts, which may still come by a terminal: what is no line of the logger is one object too, with nothing but it. */
+export function jsonLine(line: string): string {
+  return printableJson(recordIn(line) === undefined ? JSON.stringify({ message: line }) : line);
+}
+
+/** The socket of the daemon that has logged it; undefined if it names none. */
+export function socketIn(line: string): string | undefined {
+  const socket = recordIn(line)?.socket;
+  return typeof socket === 'string' ? socket : undefined;
+}
+
+function recordIn(line: string): Readonly<Record<string, unknown>> | undefined {
+  if (!line.startsWith('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(line);
+    return isRecord(value) && ['time', 'level', 'message'].every((name) => typeof value[name] === 'string')
+      ? value
+      : undefined;
+  } catch (error) {
+    expectSyntaxError(error);
+    return undefined; // somebody else's line
+  }
+}
+
+function valueText(value: unknown): string {
+  return printable(typeof value === 'string' && PLAIN.test(value) ? value : JSON.stringify(value));
 }

@@ -8,7 +8,6 @@ import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { locate, type WhereValues } from '../locate.ts';
 import { answersIn } from '../render/latency.ts';
-import { exposition, type Metric, type Sample } from '../render/prometheus-text.ts';
 import { askIfRunning } from '../running-daemon.ts';
 
 type InstanceReport = StatusReport['instances'][number];
@@ -130,4 +129,37 @@ function histogramSamples(latency: ServerLatency, boundsMs: readonly number[]): 
     { suffix: '_sum', labels: { server }, value: sumMs / 1000 },
     { suffix: '_count', labels: { server }, value: answersIn(latency) },
   ];
+}
+
+export interface Sample {
+  /** The suffix of a part of a histogram. */
+  readonly suffix?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export interface Metric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly samples: readonly Sample[];
+}
+
+export function exposition(metrics: readonly Metric[]): string {
+  return metrics.map(metricText).join('');
+}
+
+function metricText({ name, help, type, samples }: Metric): string {
+  const lines = samples.map(({ suffix = '', labels = {}, value }) => `${name}${suffix}${labelText(labels)} ${value}\n`);
+  return `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+}
+
+function labelText(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+/** A name may have anything in it. */
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }

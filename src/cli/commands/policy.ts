@@ -8,8 +8,7 @@ import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { rulingOn } from '../render/discovery-report.ts';
 import { policyWords } from '../render/explanation.ts';
-import { jsonText } from '../render/json-output.ts';
-import { printableLines } from '../render/table.ts';
+import { jsonText, printableLines } from '../render/table.ts';
 import { tilde } from '../render/terminal.ts';
 import { type SurveyValues, survey } from '../survey.ts';
 

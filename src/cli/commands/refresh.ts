@@ -2,14 +2,12 @@
 
 import type { ServerRefresh } from '../../client/control-client.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
-import { withControl } from '../control-session.ts';
 import { DONE, FAILED, lineFor } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import { jsonText } from '../render/json-output.ts';
 import { Spinner, waitingFor } from '../render/spinner.ts';
-import { printable, table } from '../render/table.ts';
+import { jsonText, printable, table } from '../render/table.ts';
 import { widthOf } from '../render/terminal.ts';
-import type { ToolCommandValues } from '../tool-session.ts';
+import { type ToolCommandValues, withControl } from '../tool-session.ts';
 import { NO_SERVER } from './servers.ts';
 
 export interface RefreshValues extends ToolCommandValues {

@@ -3,13 +3,11 @@
 import { textOf } from '../../util/json-value.ts';
 import { DONE, INTERRUPTED } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import { everyPage } from '../listed-pages.ts';
 import { patiently } from '../patience.ts';
-import { printJson } from '../render/json-output.ts';
-import { printable, table } from '../render/table.ts';
+import { printable, printJson, table } from '../render/table.ts';
 import { widthOf } from '../render/terminal.ts';
 import { STDOUT, saveBlobs } from '../saved-blobs.ts';
-import { recordsIn, type ToolCommandValues, withTools, wrongUsage } from '../tool-session.ts';
+import { everyPage, recordsIn, type ToolCommandValues, withTools, wrongUsage } from '../tool-session.ts';
 
 export interface ResourcesValues extends ToolCommandValues {
   readonly action: 'list' | 'read';

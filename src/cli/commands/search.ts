@@ -4,9 +4,8 @@ import type { ToolClient } from '../../client/tool-client.ts';
 import { textOf } from '../../util/json-value.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import { printJson } from '../render/json-output.ts';
 import { waitingFor } from '../render/spinner.ts';
-import { printable, table } from '../render/table.ts';
+import { printable, printJson, table } from '../render/table.ts';
 import { tilde, widthOf } from '../render/terminal.ts';
 import { ask, noteOf, recordsIn, type ToolCommandValues, withTools, wrongUsage } from '../tool-session.ts';
 

@@ -1,15 +1,15 @@
 // `mcp-bridge logs SERVER`: what the processes of a server have written on stderr, as far as the daemon still has it.
 
+import { once } from 'node:events';
 import { ControlClient, type LogsReport, type ProcessLog } from '../../client/control-client.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { printableJson } from '../../util/printable.ts';
+import { sleep } from '../../util/sleep.ts';
 import { DONE, lineFor } from '../exit-code.ts';
-import { following } from '../following.ts';
 import type { CliHost } from '../host.ts';
 import { locate } from '../locate.ts';
 import { absent } from '../refused.ts';
-import { jsonText } from '../render/json-output.ts';
-import { printable, printableTabbed } from '../render/table.ts';
+import { jsonText, printable, printableTabbed } from '../render/table.ts';
 import { ask } from './daemon-commands.ts';
 import type { LogsValues } from './logs.ts';
 
@@ -164,4 +164,30 @@ const LOST = '…\n';
 
 function positionsIn({ processes }: LogsReport): Record<string, number> {
   return Object.fromEntries(processes.map(({ pid, to }) => [`${pid}`, to]));
+}
+
+interface Followed {
+  readonly intervalMs: number;
+  /** The text to write at once. */
+  readonly first: string;
+  /** The text that has come since; '' if none has. */
+  readonly next: () => Promise<string> | string;
+}
+
+export async function following(host: CliHost, { intervalMs, first, next }: Followed): Promise<void> {
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  host.onEnd(end);
+  host.stdout.on('error', end);
+  await written(first, host, ending.signal);
+  while (!ending.signal.aborted) {
+    await sleep(intervalMs, ending.signal).catch(() => undefined); // it rejects only when it is ended
+    if (!ending.signal.aborted) await written(await next(), host, ending.signal);
+  }
+}
+
+/** Until whoever reads has room for more, or has gone. */
+async function written(text: string, { stdout }: CliHost, signal: AbortSignal): Promise<void> {
+  if (text === '' || stdout.write(text)) return;
+  await once(stdout, 'drain', { signal }).catch(() => undefined); // an error of stdout ends the following, above
 }

@@ -1,14 +1,19 @@
-// `mcp-bridge servers`: the servers that the bridge offers here, and how many tools they have.
+// `mcp-bridge servers`: the servers that the bridge offers here, and how many tools they have; with --running, the servers whose
+// processes run, by all registries that are known here, without asking a daemon.
 
+import { platform } from 'node:os';
+import { maskedUrl } from '../../discovery/masked-text.ts';
+import { placesHere } from '../../discovery/own-discovery.ts';
+import { REGISTRY } from '../../discovery/places.ts';
+import { knownRegistries, type RegistryPlace } from '../../registry/registry-places.ts';
+import { type RunningServer, runningServers } from '../../registry/running-servers.ts';
 import { textOf } from '../../util/json-value.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import { printJson } from '../render/json-output.ts';
+import { type LocatedConfig, locate, type WhereValues } from '../locate.ts';
 import { pendingNotes, waitingNotes } from '../render/status-view.ts';
-import { table } from '../render/table.ts';
-import { tableStyle } from '../render/terminal.ts';
-import { wrappedLines } from '../render/wrapped-lines.ts';
-
+import { jsonText, printJson, table } from '../render/table.ts';
+import { tableStyle, tilde, widthOf, wrappedLines } from '../render/terminal.ts';
 import { ask, recordsIn, type ToolCommandValues, withTools } from '../tool-session.ts';
 import { dialledIn } from './dialled-in.ts';
 
@@ -17,7 +22,7 @@ export interface ServersValues extends ToolCommandValues {
 }
 
 export async function servers(values: ServersValues, host: CliHost): Promise<number> {
-  if (values.running === true) return (await import('./running-servers.ts')).listRunning(values, host);
+  if (values.running === true) return listRunning(values, host);
   const answer = await withTools(values, host, (client) => ask(client, 'list_mcp_servers'));
   const list = recordsIn(answer.servers).toSorted(byName);
   const { dialledIn: connected, pendingApprovals } = await dialledIn(values, host);
@@ -67,4 +72,52 @@ export const NO_SERVER =
 function toolCount({ toolCount, enabledCount }: Listed): string {
   if (typeof toolCount !== 'number') return '?';
   return toolCount === enabledCount ? `${toolCount}` : `${enabledCount} of ${toolCount}`;
+}
+
+export interface RunningValues extends WhereValues {
+  readonly json?: boolean | undefined;
+}
+
+export async function listRunning(values: RunningValues, host: CliHost): Promise<number> {
+  const located = await locate(values, host);
+  const { configError } = located;
+  const { servers, warnings } = await runningServers(await placesOf(located, host));
+  const told = [...(configError === undefined ? [] : [configError.message]), ...warnings];
+  if (values.json === true) {
+    host.stdout.write(jsonText({ servers: servers.map(shown), warnings: told }));
+    return DONE;
+  }
+  const rows = servers.map((server) => [
+    server.name,
+    `${server.pid}`,
+    whereOf(server),
+    tilde(server.cwd ?? '', host),
+    server.startedAt ?? '',
+    tilde(server.file, host),
+  ]);
+  const head = ['NAME', 'PID', 'WHERE', 'DIRECTORY', 'STARTED', 'REGISTRY'];
+  host.stdout.write(
+    rows.length === 0 ? 'No server is registered that runs\n' : table(head, rows, { width: widthOf(host) }),
+  );
+  for (const warning of told) host.stdout.write(`${wrappedLines(`! ${warning}`, { width: widthOf(host) })}\n`);
+  return DONE;
+}
+
+/** As discovery looks for them: also in the directory of the repository around this one. */
+async function placesOf({ path: socketPath, loaded }: LocatedConfig, host: CliHost): Promise<RegistryPlace[]> {
+  const { environment, homedir, program, cwd } = host;
+  const known = knownRegistries(host, loaded.config.discovery.registries.files);
+  const places = await placesHere({ platform: platform(), environment, homedir, program, socketPath }, cwd);
+  const around = places.filter(({ client, path }) => client === REGISTRY && !known.some(({ file }) => file === path));
+  return [...known, ...around.map(({ path: file }) => ({ scope: 'project', file }) as const)];
+}
+
+function whereOf({ url, socket, isOnStdio }: RunningServer): string {
+  return url === undefined ? (socket ?? (isOnStdio ? 'stdio' : '')) : maskedUrl(url);
+}
+
+function shown({ entry: _, url, ...server }: RunningServer) {
+  const { socket, cwd, startedAt } = server;
+  const orNull = { socket: socket ?? null, cwd: cwd ?? null, startedAt: startedAt ?? null };
+  return { ...server, url: url === undefined ? null : maskedUrl(url), ...orNull };
 }

@@ -3,11 +3,11 @@
 import { SWITCHED_OFF, SwitchedServers } from '../../discovery/switched-servers.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { nearest, suggestion } from '../../util/nearest.ts';
-import { haveDaemonLook } from '../daemon-look.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import type { WhereValues } from '../locate.ts';
 import { printable } from '../render/table.ts';
+import { haveDaemonLook } from '../running-daemon.ts';
 import { survey } from '../survey.ts';
 
 export interface SwitchValues extends WhereValues {

@@ -1,13 +1,14 @@
 // `mcp-bridge tools`: the tools of one server, or of all.
 
+import { ControlClient } from '../../client/control-client.ts';
 import type { ToolClient } from '../../client/tool-client.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { textOf } from '../../util/json-value.ts';
 import { DONE, FAILED, lineFor } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import { printJson } from '../render/json-output.ts';
+import { locate, type WhereValues } from '../locate.ts';
 import { waitingFor } from '../render/spinner.ts';
-import { printable, table } from '../render/table.ts';
+import { printable, printJson, table } from '../render/table.ts';
 import { widthOf } from '../render/terminal.ts';
 import { ask, noteOf, recordsIn, withTools, wrongUsage } from '../tool-session.ts';
 import type { ChangedToolsValues } from './changed-tools.ts';
@@ -133,7 +134,7 @@ interface Asking {
 async function listOf(client: ToolClient, server: string, { values, host }: Asking): Promise<Listed> {
   if (values.all !== true) return ask(client, 'list_tools', { server });
   const list = await ask(client, 'list_tools', { server, includeDisabled: true });
-  const blocked = await (await import('../blocked-tools.ts')).blockedTools(server, values, host);
+  const blocked = await blockedTools(server, values, host);
   return { ...list, tools: [...recordsIn(list.tools), ...blocked] };
 }
 
@@ -170,3 +171,22 @@ function tableOf(lists: readonly Listed[], { all }: ToolsValues, host: CliHost):
   const head = ['SERVER', 'TOOL', ...(all === true ? ['ENABLED'] : []), ...(hasNotes ? ['NOTE'] : []), 'SUMMARY'];
   return table(head, rows, { width: widthOf(host) });
 }
+
+/**
+ * Tools that nobody may call because they have changed, as `list_tools` lists disabled ones, but without their descriptions:
+ * a person has to look at those first.
+ */
+export async function blockedTools(server: string, values: WhereValues, host: CliHost): Promise<readonly object[]> {
+  const { path } = await locate(values, host);
+  const client = await ControlClient.open(path, host.version);
+  try {
+    const { servers } = await client.call('bridge/changes', { cwd: host.cwd, server });
+    const blocking = servers.filter(({ policy }) => policy === 'block');
+    const tools = blocking.flatMap((one) => one.tools.filter(({ state }) => state === 'changed'));
+    return tools.map(({ tool }) => ({ ...BLOCKED, name: tool }));
+  } finally {
+    client.close();
+  }
+}
+
+const BLOCKED = { name: '', summary: '', enabled: false, tags: [], changed: true, blocked: true };

@@ -9,11 +9,11 @@ import { sleep } from '../../util/sleep.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { locate, type WhereValues } from '../locate.ts';
+import { timeSpanMs } from '../patience.ts';
 import { LiveScreen } from '../render/live-screen.ts';
 import { oneLine } from '../render/table.ts';
 import { tableStyle } from '../render/terminal.ts';
 import { type Moment, momentLines } from '../render/watch-view.ts';
-import { timeSpanMs } from '../time-span.ts';
 import { wrongUsage } from '../tool-session.ts';
 
 export interface WatchValues extends WhereValues {

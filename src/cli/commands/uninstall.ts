@@ -3,10 +3,10 @@
 import { targetNamed } from '../../editing/client-config.ts';
 import { uninstall } from '../../editing/uninstall.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
-import { haveDaemonLook } from '../daemon-look.ts';
 import { editingHostOf, tell } from '../editing.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
+import { haveDaemonLook } from '../running-daemon.ts';
 
 export interface UninstallValues {
   readonly client?: readonly string[] | undefined;

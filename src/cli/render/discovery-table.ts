@@ -5,8 +5,7 @@ import { decidedBefore, type Survey } from '../../discovery/survey.ts';
 import type { CliHost } from '../host.ts';
 import { coloursOf } from './colour.ts';
 import { table } from './table.ts';
-import { tilde, widthOf } from './terminal.ts';
-import { wrappedLines } from './wrapped-lines.ts';
+import { tilde, widthOf, wrappedLines } from './terminal.ts';
 
 const ORDER: readonly ServerState[] = [
   ...(['ready', 'needs-input', 'pending-approval', 'not-configured', 'invalid', 'unsupported'] as const),

@@ -11,8 +11,7 @@ import { decidedBefore, type EarlierDecision, type Survey } from '../../discover
 import type { CliHost } from '../host.ts';
 import { definitionLines, differenceLines, type Line, ownerOf, rendered } from './definition-view.ts';
 import { printable } from './table.ts';
-import { tilde, widthOf } from './terminal.ts';
-import { wrappedLines } from './wrapped-lines.ts';
+import { tilde, widthOf, wrappedLines } from './terminal.ts';
 
 export function explanation(name: string, servers: readonly DiscoveredServer[], found: Survey, host: CliHost): string {
   const parts = servers.map((server) => one(server, found, host));

@@ -1,6 +1,7 @@
-// One line on a person's terminal that says what a command waits for, moves while it lasts and is gone afterwards. It is on
-// stderr, so that what is read from stdout never has it; a pipe gets nothing of it.
+// The line on a person's terminal while a command waits: what it waits for, and the progress of a call. It is written over,
+// and is gone afterwards. It is on stderr, so that it never mixes with what is read from stdout; a pipe gets nothing of it.
 
+import type { LogMessage, Progress } from '../../client/tool-client.ts';
 import type { CliHost } from '../host.ts';
 import { counted, printable } from './table.ts';
 
@@ -9,7 +10,7 @@ const CLEAR = '\r\u001b[K';
 const STEP_MS = 100;
 /** Work that ends sooner than this shows nothing: a flash helps nobody. */
 const PATIENCE_MS = 300;
-/** From here on the time is told, too. */
+/** From here on the time is shown, too. */
 const TIMED_MS = 2_000;
 const MOST_NAMES = 3;
 
@@ -72,7 +73,7 @@ export class Spinner {
   }
 }
 
-/** '' for none. */
+/** The text for these servers; '' for none. */
 export function waitingFor(names: readonly string[]): string {
   const [first, ...others] = names;
   if (first === undefined) return '';
@@ -80,4 +81,57 @@ export function waitingFor(names: readonly string[]): string {
   if (more > 0) return `Waiting for ${names.slice(0, MOST_NAMES).join(', ')} and ${counted(more, 'more server')}`;
   const last = others.pop();
   return `Waiting for ${[first, ...others].join(', ')}${last === undefined ? '' : ` and ${last}`}`;
+}
+
+/** The progress of a call and what its server logs. */
+export class ProgressLine {
+  readonly #name: string;
+  readonly #stderr: CliHost['stderr'];
+  readonly #width: number | undefined;
+  #line = '';
+  /** Log messages that came while the person was asked something. */
+  #held: LogMessage[] | undefined;
+
+  constructor(name: string, { stderr }: CliHost) {
+    const { isTTY, columns } = stderr as { readonly isTTY?: boolean; readonly columns?: number };
+    this.#name = name;
+    this.#stderr = stderr;
+    this.#width = isTTY === true ? columns || 80 : undefined;
+  }
+
+  show({ progress, total, message }: Progress): void {
+    if (this.#width === undefined || this.#held !== undefined) return;
+    const share =
+      total !== undefined && total > 0 ? ` of ${total} (${Math.floor((100 * (progress ?? 0)) / total)} %)` : '';
+    const text = printable(`${this.#name}: ${progress ?? ''}${share} ${message}`.trim());
+    this.#line = [...text].slice(0, this.#width - 1).join('');
+    this.#stderr.write(CLEAR + this.#line);
+  }
+
+  /** Log messages of the server stay to be read. */
+  log(message: LogMessage): void {
+    const { level, data } = message;
+    if (this.#width === undefined || level === 'debug') return;
+    if (this.#held !== undefined) return void this.#held.push(message);
+    const text = typeof data === 'string' ? data : (JSON.stringify(data) ?? '');
+    this.#stderr.write(`${this.#line === '' ? '' : CLEAR}${printable(`[${level}] ${text}`)}\n${this.#line}`);
+  }
+
+  /** Leaves the terminal to `work`, which asks the person something; what the server logs meanwhile follows. */
+  async heldFor<Result>(work: Promise<Result>): Promise<Result> {
+    this.clear();
+    this.#held = [];
+    try {
+      return await work;
+    } finally {
+      const messages = this.#held;
+      this.#held = undefined;
+      for (const message of messages) this.log(message);
+    }
+  }
+
+  clear(): void {
+    if (this.#line !== '') this.#stderr.write(CLEAR);
+    this.#line = '';
+  }
 }

@@ -1,6 +1,9 @@
-// Rows for people, in columns as wide as they need to be. What comes from a peer is escaped.
+// Answers of a command: rows for people in columns as wide as they need to be, and JSON for scripts. What comes from a peer
+// is escaped, in JSON too, because that may come by a terminal.
 
-import { oneLine, printable, printableLines, printableTabbed } from '../../util/printable.ts';
+import { oneLine, printable, printableJson, printableLines, printableTabbed } from '../../util/printable.ts';
+import { DONE } from '../exit-code.ts';
+import type { CliHost } from '../host.ts';
 
 export { oneLine, printable, printableLines, printableTabbed };
 
@@ -57,4 +60,15 @@ export function duration(ms: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
   return `${Math.floor(seconds / 86_400)} d ${Math.floor((seconds % 86_400) / 3600)} h`;
+}
+
+/** All that a command has to say with `--json`; its exit code. */
+export function printJson(value: unknown, host: CliHost): number {
+  host.stdout.write(jsonText(value));
+  return DONE;
+}
+
+/** JSON in which everything is escaped that could move the cursor or turn a line around. */
+export function jsonText(value: unknown): string {
+  return `${printableJson(JSON.stringify(value, undefined, 2))}\n`;
 }

@@ -1,10 +1,11 @@
-// The other end of the command: a person at a terminal, or a pipe.
+// The other end of the command: a person at a terminal, or a pipe. On a terminal, long lines break between words and go on
+// below, indented; a pipe gets them whole.
 
 import { createInterface } from 'node:readline';
 import { interrupted } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { coloursOf } from './colour.ts';
-import type { TableStyle } from './table.ts';
+import { printableLines, type TableStyle } from './table.ts';
 
 /** How wide lines may be; undefined for a pipe, which takes them whole. */
 export function widthOf({ stdout }: CliHost): number | undefined {
@@ -51,4 +52,37 @@ export function tilde(text: string, { homedir, isHomeUnnamed }: Pick<CliHost, 'h
   const parts = text.split(`${homedir}/`);
   // Behind a letter or a slash it is the middle of another path.
   return parts.reduce((done, part) => done + (/[^\s"'`(=:,;]$/.test(done) ? `${homedir}/` : '~/') + part);
+}
+
+export interface LineStyle {
+  /** Undefined for a pipe. */
+  readonly width?: number | undefined;
+  /** Stands before all lines but the first. */
+  readonly indent?: string;
+}
+
+/** A command to type stays in one piece, as a terminal copies a line that it has broken itself without the break. */
+const PIECE = /\s*(?:(?<=: )mcp-bridge .*?(?:\.(?=\s|$)|$)|mcp-bridge \S+|\S+)/g;
+
+export function wrappedLines(text: string, { width, indent = '  ' }: LineStyle = {}): string {
+  const shown = printableLines(text, indent);
+  if (width === undefined) return shown;
+  return shown
+    .split('\n')
+    .flatMap((line) => broken(line, width, indent))
+    .join('\n');
+}
+
+/** A word that fits into no line stands in one of its own. */
+function broken(line: string, width: number, indent: string): string[] {
+  const lines: string[] = [];
+  let current = '';
+  for (const [piece] of line.matchAll(PIECE)) {
+    const isFull = current.length + piece.length > width;
+    if (isFull && current.trim() !== '') {
+      lines.push(current);
+      current = `${indent}${piece.trimStart()}`;
+    } else current += piece;
+  }
+  return [...lines, current];
 }

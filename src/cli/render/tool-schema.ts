@@ -1,7 +1,9 @@
-// A tool's JSON Schema, read for people and for typing what they type: which parameters there are, and what each takes.
-// It checks nothing, and whatever a schema says it makes something of it, also of one that refers to itself.
+// A tool's JSON Schema, read for people: which parameters there are, what each takes, the members of objects in them, and a
+// call that can be pasted into a shell. It checks nothing, and copes with any schema, also one that refers to itself.
 
 import { isRecord, membersOf, textOf } from '../../util/json-value.ts';
+import { printable } from '../../util/printable.ts';
+import type { CalledTool } from '../tool-arguments.ts';
 
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -94,7 +96,7 @@ export function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** With what it refers to and what it adds up from put into it. */
+/** The schema with everything in it that it refers to or adds up from. */
 export function resolve(written: unknown, root: Schema, depth = 0): Schema {
   const schema = membersOf(written);
   if (depth >= DEEPEST) return schema;
@@ -136,4 +138,146 @@ function unescapePointer(step: string): string {
 
 export function descriptionOf({ schema }: Shape): string {
   return textOf(schema.description) || textOf(schema.title);
+}
+
+/** A parameter, or a member of an object in one or in a list. A schema that refers to itself is followed once. */
+export interface NestedParameter extends Parameter {
+  readonly depth: number;
+}
+
+interface Member {
+  readonly name: string;
+  readonly isNeeded: boolean;
+  readonly written: unknown;
+}
+
+/** The most members of a schema: nobody reads more. */
+const MOST = 400;
+
+/** Parameters in the order in which they are read: each before what stands in it, needed ones first. */
+export function nestedParametersOf(schema: unknown): NestedParameter[] {
+  const root = membersOf(schema);
+  const found: NestedParameter[] = [];
+  const walk = (members: readonly Member[], depth: number, within: ReadonlySet<string>): void => {
+    for (const { name, isNeeded, written } of members) {
+      if (found.length >= MOST) return;
+      found.push({ name, isNeeded, shape: shapeOf(written, root), depth });
+      const inside = new Set(within);
+      if (depth + 1 < DEEPEST) walk(membersIn(written, root, inside), depth + 1, inside);
+    }
+  };
+  walk(ownMembers(resolve(root, root)), 0, new Set(['#']));
+  return found;
+}
+
+/** `within` are the references that were followed on the way here, and grows by those that are followed now. */
+function membersIn(written: unknown, root: Schema, within: Set<string>): Member[] {
+  const references = referencesIn(membersOf(written));
+  if (references.some((reference) => within.has(reference))) return [];
+  for (const reference of references) within.add(reference);
+  const schema = resolve(written, root);
+  const variants: unknown[] = [schema.anyOf, schema.oneOf].find(Array.isArray) ?? [];
+  const ofVariants = variants.flatMap((one) => membersIn(one, root, within));
+  return unique([
+    ...ownMembers(schema),
+    ...othersIn(schema),
+    ...(schema.items === undefined ? [] : membersIn(schema.items, root, within)),
+    ...(variants.length > 1 ? ofVariants.map((member) => ({ ...member, isNeeded: false })) : ofVariants),
+  ]);
+}
+
+function referencesIn({ $ref, allOf }: Schema): string[] {
+  const parts = Array.isArray(allOf) ? allOf.flatMap((part) => referencesIn(membersOf(part))) : [];
+  return typeof $ref === 'string' ? [$ref, ...parts] : parts;
+}
+
+function ownMembers({ properties, required }: Schema): Member[] {
+  const needed = new Set(Array.isArray(required) ? required : []);
+  const members = Object.entries(membersOf(properties)).map(([name, written]) => ({
+    name,
+    isNeeded: needed.has(name),
+    written,
+  }));
+  return members.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
+}
+
+function othersIn({ additionalProperties: others }: Schema): Member[] {
+  return isRecord(others) && Object.keys(others).length > 0
+    ? [{ name: '(any name)', isNeeded: false, written: others }]
+    : [];
+}
+
+/** Members of one name, as variants have them, are shown once: the first. */
+function unique(members: readonly Member[]): Member[] {
+  const byName = new Map<string, Member>();
+  for (const member of members) if (!byName.has(member.name)) byName.set(member.name, member);
+  return [...byName.values()];
+}
+
+const DEEPEST_EXAMPLE = 4;
+const FORMATS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    date: '2026-01-31',
+    'date-time': '2026-01-31T12:00:00Z',
+    email: 'me@example.com',
+    uri: 'https://example.com',
+    url: 'https://example.com',
+  }),
+);
+
+/** A call that a person can paste into a shell and change: with the parameters that it needs, or else the first. */
+export function exampleCall({ server, tool, inputSchema }: CalledTool): string {
+  const root = membersOf(inputSchema);
+  const parameters = parametersOf(root);
+  const isFree = !parameters.some(({ isNeeded }) => isNeeded);
+  const needed = isFree ? parameters.slice(0, 1) : parameters.filter(({ isNeeded }) => isNeeded);
+  const values = needed.map(({ name, shape }) => [name, exampleOf(shape, root)] as const);
+  const isPlain = needed.every(({ name }) => /^\w[^=:]*$/.test(name) && printable(name) === name);
+  const args = isPlain
+    ? values.map(([name, value]) => word(pairFor(name, value)))
+    : ['--args', word(JSON.stringify(Object.fromEntries(values)))];
+  return ['mcp-bridge call', word(server), word(tool), ...args].join(' ');
+}
+
+function pairFor(name: string, value: unknown): string {
+  return typeof value === 'object' ? `${name}:=${JSON.stringify(value)}` : `${name}=${value}`;
+}
+
+function exampleOf(shape: Shape, root: Schema, depth = 0): unknown {
+  const { schema, values, types, items } = shape;
+  const [example] = Array.isArray(schema.examples) ? schema.examples : [];
+  const given = [schema.default, example, values?.[0]].find((one) => one !== undefined && one !== null && one !== '');
+  if (given !== undefined && (types.length === 0 || fits(given, types))) return given;
+  if (values !== undefined) return values[0] ?? null;
+  const type = types.find((one) => one !== 'null') ?? types[0] ?? 'string';
+  switch (type) {
+    case 'string':
+      return FORMATS.get(textOf(schema.format)) ?? 'text';
+    case 'number':
+    case 'integer':
+      return typeof schema.minimum === 'number' ? schema.minimum : 1;
+    case 'boolean':
+      return true;
+    case 'array':
+      return items === undefined || depth >= DEEPEST_EXAMPLE ? [] : [exampleOf(items, root, depth + 1)];
+    case 'object':
+      return depth >= DEEPEST_EXAMPLE ? {} : exampleObject(schema, root, depth + 1);
+    default:
+      return null;
+  }
+}
+
+function exampleObject(schema: Schema, root: Schema, depth: number): object {
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const needed = Object.entries(membersOf(schema.properties)).filter(([name]) => required.has(name));
+  return Object.fromEntries(needed.map(([name, one]) => [name, exampleOf(shapeOf(one, root, depth), root, depth)]));
+}
+
+function fits(value: unknown, types: readonly string[]): boolean {
+  return types.includes(typeOf(value)) || (Number.isInteger(value) && types.includes('integer'));
+}
+
+/** As a shell takes it for one word. */
+function word(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

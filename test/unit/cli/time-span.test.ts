@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { timeSpanMs } from '../../../src/cli/time-span.ts';
+import { timeSpanMs } from '../../../src/cli/patience.ts';
 
 describe('a time that a person types', () => {
   test.each([

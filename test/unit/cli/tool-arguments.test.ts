@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exampleCall } from '../../../src/cli/render/example-call.ts';
+import { exampleCall } from '../../../src/cli/render/tool-schema.ts';
 import { argumentsFrom, argumentsIn } from '../../../src/cli/tool-arguments.ts';
 
 const toolWith = (properties: object, more: object = {}) => ({

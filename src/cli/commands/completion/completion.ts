@@ -1,10 +1,20 @@
-// `mcp-bridge completion`: a script for a shell, and the names that such a script asks for.
+// `mcp-bridge completion`: a script for a shell, and the names that such a script asks for: servers, their tools, definitions
+// that wait, clients. The daemon is asked if one runs; else the files of this directory say what it would serve. It starts
+// nothing, and offers nothing that is not known in time.
 
+import { isWaiting } from '../../../discovery/candidates.ts';
+import type { DiscoveredServer } from '../../../discovery/discovered-server.ts';
+import { handleOf, isNamed } from '../../../discovery/selection.ts';
+import { servedServers } from '../../../discovery/served-servers.ts';
+import { textOf } from '../../../util/json-value.ts';
 import { type Command, NAMES, SHELLS } from '../../command.ts';
 import { DONE } from '../../exit-code.ts';
 import type { CliHost } from '../../host.ts';
-import type { ToolCommandValues } from '../../tool-session.ts';
-import { offeredNames } from './offered-names.ts';
+import { locate } from '../../locate.ts';
+import { askIfRunning } from '../../running-daemon.ts';
+import { survey } from '../../survey.ts';
+import { ask, recordsIn, type ToolCommandValues, withTools } from '../../tool-session.ts';
+import { dialledIn } from '../dialled-in.ts';
 import { shellScript } from './scripts.ts';
 
 export interface CompletionValues extends ToolCommandValues {
@@ -22,4 +32,69 @@ export async function completion(
   const shell = SHELLS.find((name) => name === what) ?? 'bash';
   host.stdout.write(names === undefined ? shellScript(shell, commands) : await offeredNames(names, values, host));
   return DONE;
+}
+
+export interface OfferValues extends ToolCommandValues {
+  /** The server, for the names of its tools. */
+  readonly server?: string | undefined;
+}
+
+type Offered = (values: OfferValues, host: CliHost) => Promise<readonly string[]>;
+
+/** Whoever has pressed Tab waits. */
+const NAMES_MS = 1500;
+
+const OFFERED: Readonly<Record<(typeof NAMES)[number], Offered>> = {
+  servers: (values, host) =>
+    withTools(values, host, async (client) =>
+      recordsIn((await ask(client, 'list_mcp_servers')).servers).map(({ name }) => textOf(name)),
+    ).catch(() => definedServers(values, host)),
+  tools: (values, host) =>
+    withTools(values, host, async (client) => {
+      const { tools } = await ask(client, 'list_tools', { server: values.server ?? '' });
+      return recordsIn(tools).map(({ name, tool }) => textOf(name ?? tool));
+    }),
+  pending: async (values, host) => {
+    const [{ discovery }, { dialledIn: connected }] = await Promise.all([
+      survey(values, host),
+      dialledIn(values, host),
+    ]);
+    const callers = connected.filter(({ state }) => state === 'waiting').map(({ name }) => name);
+    const waiting = discovery.servers.filter(isWaiting);
+    return [...new Set([...waiting.map((server) => shortestFor(server, waiting)), ...callers])];
+  },
+  connected: async (values, host) => {
+    const { path } = await locate(values, host);
+    const clients = await askIfRunning(path, host, (client) => client.call('bridge/connections'));
+    return (clients ?? []).filter(({ view }) => view !== 'control').map(({ clientId }) => clientId);
+  },
+};
+
+/** The servers that a daemon would serve here, as the files say. */
+async function definedServers(values: OfferValues, host: CliHost): Promise<readonly string[]> {
+  const { discovery, config, own } = await survey(values, host);
+  return [
+    ...servedServers(discovery.servers, config.config, { home: own.homedir, values: discovery.values }).keys(),
+  ].sort();
+}
+
+/** Its name alone, unless others that wait have it too. */
+function shortestFor(server: DiscoveredServer, waiting: readonly DiscoveredServer[]): string {
+  return waiting.filter((other) => isNamed(other, server.name)).length > 1 ? handleOf(server, waiting) : server.name;
+}
+
+/** One in each line. */
+export async function offeredNames(what: (typeof NAMES)[number], values: OfferValues, host: CliHost): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string[]>((resolve) => {
+    timer = setTimeout(() => resolve([]), NAMES_MS);
+  });
+  // A shell shows no errors between two keys.
+  const found = OFFERED[what]({ ...values, 'no-autostart': true }, host).catch(() => []);
+  const list = await Promise.race([found, late]);
+  clearTimeout(timer);
+  return list
+    .filter((name) => /^[\w@.:/+-]+$/.test(name))
+    .map((name) => `${name}\n`)
+    .join('');
 }

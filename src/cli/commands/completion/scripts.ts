@@ -1,5 +1,5 @@
 // The scripts for shells. Commands and options stand in them, so that most keys are answered at once; only for names that change
-// from day to day (offered-names) the command is asked.
+// from day to day the command is asked.
 
 import { CLIENT_TARGETS } from '../../../editing/client-targets.ts';
 import type { Command, NameKind, SHELLS } from '../../command.ts';

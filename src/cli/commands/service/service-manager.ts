@@ -1,10 +1,15 @@
 // The two programs that keep services for a user, and what each is told: systemd, with a socket that is there before the
-// daemon, and launchd, whose sockets Node cannot take over, so that there the daemon runs all the time.
+// daemon, and launchd, whose sockets Node cannot take over, so that there the daemon runs all the time;
+// and the unit files, with a mark that tells if one is still as this program has written it.
 
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { xdgConfigDir } from '../../../local/home-dir.ts';
-import { BridgeError } from '../../../util/bridge-error.ts';
+import { makeTree } from '../../../local/make-tree.ts';
+import { tryingFile } from '../../../local/whole-write.ts';
+import { BridgeError, systemCode } from '../../../util/bridge-error.ts';
 import type { UnitFormat } from './unit-texts.ts';
 
 export interface ServiceManager {
@@ -79,4 +84,49 @@ export function tellerOf(environment: ServiceMachine['environment']): Tell {
     if (error !== undefined) return { isDone: false, said: `${program} cannot be run: ${error.message}` };
     return { isDone: status === 0, said: stderr.trim().split('\n').at(-1) ?? '' };
   };
+}
+
+export type UnitState = 'absent' | 'ours' | 'changed' | 'foreign';
+
+const MARK = 'Written by mcp-bridge service install; what is changed here by hand is not replaced. SHA-256:';
+const MARKED = new RegExp(`${MARK.replace('.', '\\.')} ([0-9a-f]{64})`);
+
+/** Puts the mark in its place. */
+export function marked(text: string): string {
+  return text.replace('@MARK@', `${MARK} ${digestOf(text)}`);
+}
+
+/** Undefined if there is none. */
+export function readUnit(path: string): string | undefined {
+  return tryingFile(`Cannot read ${path}`, () => {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+  });
+}
+
+export function stateOf(text: string | undefined): UnitState {
+  if (text === undefined) return 'absent';
+  const digest = MARKED.exec(text)?.[1];
+  if (digest === undefined) return 'foreign';
+  return digestOf(text.replace(MARKED, '@MARK@')) === digest ? 'ours' : 'changed';
+}
+
+export function writeUnit(path: string, text: string): void {
+  tryingFile(`Cannot write ${path}`, () => {
+    makeTree(dirname(path), 0o755);
+    writeFileSync(`${path}.new`, text, { mode: 0o600 });
+    renameSync(`${path}.new`, path);
+  });
+}
+
+export function removeUnit(path: string): void {
+  tryingFile(`Cannot remove ${path}`, () => rmSync(path, { force: true }));
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }

@@ -12,8 +12,18 @@ import type { CliHost } from '../../host.ts';
 import { locate, type WhereValues } from '../../locate.ts';
 import { printable } from '../../render/table.ts';
 import { daemonPid } from '../../running-daemon.ts';
-import { type ServiceManager, serviceManager, type Tell, tellerOf } from './service-manager.ts';
-import { marked, readUnit, removeUnit, stateOf, type UnitState, writeUnit } from './unit-file.ts';
+import {
+  marked,
+  readUnit,
+  removeUnit,
+  type ServiceManager,
+  serviceManager,
+  stateOf,
+  type Tell,
+  tellerOf,
+  type UnitState,
+  writeUnit,
+} from './service-manager.ts';
 import { type ServiceWords, unitText } from './unit-texts.ts';
 
 export interface ServiceValues extends WhereValues {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { jsonLine, readableLine } from '../../../../src/cli/commands/logs.ts';
 import { coloursOf } from '../../../../src/cli/render/colour.ts';
-import { jsonLine, readableLine } from '../../../../src/cli/render/log-line.ts';
 import { fakeHost } from '../../../support/cli-host.ts';
 
 const COLOURS = coloursOf(fakeHost('/h', '/h', { columns: 80 }));

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nestedParametersOf } from '../../../../src/cli/render/nested-parameters.ts';
-import { typeName } from '../../../../src/cli/render/tool-schema.ts';
+import { nestedParametersOf, typeName } from '../../../../src/cli/render/tool-schema.ts';
 
 const shown = (schema: unknown): string[] =>
   nestedParametersOf(schema).map(

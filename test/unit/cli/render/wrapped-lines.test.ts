@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { wrappedLines } from '../../../../src/cli/render/wrapped-lines.ts';
+import { wrappedLines } from '../../../../src/cli/render/terminal.ts';
 
 test('a sentence breaks between words, and goes on below, indented', () => {
   expect(wrappedLines('! The server cannot be started at present', { width: 20 })).toBe(

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { offeredNames } from '../../../../../src/cli/commands/completion/offered-names.ts';
+import { offeredNames } from '../../../../../src/cli/commands/completion/completion.ts';
 import { fakeHost } from '../../../../support/cli-host.ts';
 import { writeFiles } from '../../../../support/file-tree.ts';
 import { temporaryDir } from '../../../../support/temporary-dir.ts';
