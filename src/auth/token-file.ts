@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
-import { inTurn } from '../local/lock-turn.ts';
+import { inTurn } from '../local/lock-file.ts';
 import { ensurePrivateTree, readPrivate, removePrivate, writePrivate } from '../local/private-file.ts';
 import { stateDir } from '../local/state-dir.ts';
 import type { RemoteServer } from '../model/server-definition.ts';

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import pRetry from 'p-retry';
 import { putAsideLog } from '../local/bounded-log.ts';
 import { LockFile } from '../local/lock-file.ts';
-import { makeTree } from '../local/make-tree.ts';
+import { makeTree } from '../local/private-file.ts';
 import { daemonLogFile } from '../local/state-dir.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import type { FrameInput } from '../wire/frame-input.ts';

@@ -2,8 +2,7 @@
 
 import { AUDIT, defaultsOf, type SettingsOf } from '../model/settings.ts';
 import { isRecord } from '../util/json-value.ts';
-import type { Reader } from './reader.ts';
-import { readSection } from './section.ts';
+import { type Reader, readSection } from './reader.ts';
 
 export interface AuditSettings {
   readonly isKept: boolean;

@@ -1,5 +1,7 @@
-// Reads values of a parsed config file, each for what it must be, and gathers the faults with their places.
+// Reads values of a parsed config file, each for what it must be, and sections by their rows in the table of settings
+// (model/settings.ts). It gathers the faults with their places; a value with a fault is the default.
 
+import type { Setting, SettingsOf, SettingsTable } from '../model/settings.ts';
 import { isRecord } from '../util/json-value.ts';
 import { nearest } from '../util/nearest.ts';
 
@@ -144,4 +146,43 @@ function guessOf(key: string, known: readonly string[]): string | undefined {
     known.filter((name) => !name.startsWith('$')),
   );
   return guess;
+}
+
+/** Reads a section that has the settings of a table, and nothing else. */
+export function readSection<Table extends SettingsTable>(
+  reader: Reader,
+  value: unknown,
+  place: string,
+  table: Table,
+): SettingsOf<Table> {
+  const fields = reader.section(value, place);
+  reader.keys(fields, place, Object.keys(table));
+  return readSettings(reader, fields, place, table);
+}
+
+/** Reads the settings of a table out of a section that may have more. */
+export function readSettings<Table extends SettingsTable>(
+  reader: Reader,
+  fields: Readonly<Record<string, unknown>>,
+  place: string,
+  table: Table,
+): SettingsOf<Table> {
+  const values = Object.entries(table).map(([key, row]) => [
+    key,
+    settingOf(reader, fields[key], `${place}.${key}`, row),
+  ]);
+  return Object.fromEntries(values) as SettingsOf<Table>;
+}
+
+function settingOf(reader: Reader, value: unknown, place: string, row: Setting): unknown {
+  switch (row.kind) {
+    case 'count':
+      return reader.count(value, place, row);
+    case 'flag':
+      return reader.flag(value, place, row.default);
+    case 'choice':
+      return reader.choice(value, place, row);
+    case 'text':
+      return row.mayBeEmpty === true ? reader.anyText(value, place) : reader.text(value, place);
+  }
 }

@@ -2,18 +2,19 @@
 // shape of their own have a file here. A fault names its place; faults of one server leave that server out and nothing
 // else (server-schema.ts).
 
-import { CACHE, DAEMON, DISCOVERY, LIMITS, LIVENESS } from '../model/settings.ts';
-import { agentsOf } from './agents-schema.ts';
+import type { MessagingSettings, PairRule } from '../model/messaging-settings.ts';
+import type { DialInServer } from '../model/server-definition.ts';
+import { AGENTS, CACHE, DAEMON, DIAL_IN, DISCOVERY, LIMITS, LIVENESS, MAILBOX } from '../model/settings.ts';
+import { NO_FILTER } from '../model/tool-rules.ts';
+import { isServerName, SERVER_NAME_RULE } from '../protocol/inbound-server.ts';
 import { auditSettingsOf } from './audit-settings.ts';
 import { clientSettingsOf } from './client-settings.ts';
 import { clientsOf } from './clients-schema.ts';
 import { type ClosingSection, closed, closingSectionsIn } from './closing-sections.ts';
 import type { Config, DiscoverySettings } from './config.ts';
-import { dialInOf } from './dial-in-schema.ts';
 import { policyOf } from './policy-schema.ts';
-import { type ConfigFinding, Reader } from './reader.ts';
+import { type ConfigFinding, Reader, readSection, readSettings } from './reader.ts';
 import { synonymsOf } from './search-words.ts';
-import { readSection, readSettings } from './section.ts';
 import { serverOf, serverSettingsOf } from './server-schema.ts';
 import { NO_TOOL, type PatternBudget, toolRulesOf } from './tool-rules.ts';
 
@@ -127,4 +128,66 @@ function discoveryOf(
 function pathsOf(reader: Reader, value: unknown, place: string): string[] {
   const given: readonly unknown[] = reader.texts(value, place);
   return given.filter((path) => typeof path === 'string' && path !== '') as string[];
+}
+
+/** Reads `agents`: what clients may say to each other. */
+function agentsOf(reader: Reader, value: unknown): MessagingSettings {
+  const section = reader.section(value, 'agents');
+  const keys = [...Object.keys(AGENTS), 'mailbox', 'policy'];
+  reader.keys(section, 'agents', keys);
+  const { enabled, ...bounds } = readSettings(reader, section, 'agents', AGENTS);
+  return {
+    isEnabled: enabled,
+    ...bounds,
+    mailbox: readSection(reader, section.mailbox, 'agents.mailbox', MAILBOX),
+    policy: pairRulesOf(reader, reader.meant(section, 'agents', keys).policy),
+  };
+}
+
+/** A list of which one rule is not understood lets nobody speak: the rule may have been the one that forbids it. */
+function pairRulesOf(reader: Reader, value: unknown): readonly PairRule[] {
+  if (value === undefined) return [];
+  const before = reader.findings.length;
+  const rules = Array.isArray(value)
+    ? value.map((rule: unknown, i) => ruleOf(reader, rule, `agents.policy[${i}]`))
+    : [];
+  if (!Array.isArray(value)) reader.fault('agents.policy', 'must be a list of rules');
+  return reader.findings.length > before ? [{ from: '*', to: '*', isAllowed: false }] : rules;
+}
+
+function ruleOf(reader: Reader, value: unknown, place: string): PairRule {
+  const fields = reader.section(value, place);
+  reader.keys(fields, place, ['from', 'to', 'allow']);
+  if (typeof fields.allow !== 'boolean') reader.fault(`${place}.allow`, 'must be true or false');
+  const from = reader.text(fields.from, `${place}.from`) ?? '*';
+  const to = reader.text(fields.to, `${place}.to`) ?? '*';
+  return { from, to, isAllowed: fields.allow === true };
+}
+
+/** Reads `dialIn`: the names under which programs that connect by themselves may offer their tools to everybody. */
+function dialInOf(reader: Reader, value: unknown, isDefined: (name: string) => boolean): DialInServer[] {
+  const entries = Object.entries(reader.section(value, 'dialIn'));
+  return entries.flatMap(([name, entry]) => dialInServerOf(reader, name, entry, isDefined) ?? []);
+}
+
+function dialInServerOf(
+  reader: Reader,
+  name: string,
+  entry: unknown,
+  isDefined: (name: string) => boolean,
+): DialInServer | undefined {
+  const place = `dialIn.${name}`;
+  const before = reader.errors;
+  const settings = readSection(reader, entry, place, DIAL_IN);
+  if (!isServerName(name)) reader.fault(place, `needs a name of ${SERVER_NAME_RULE}`);
+  if (isDefined(name)) reader.fault(place, 'is in mcpServers too');
+  const definition: DialInServer = {
+    name,
+    transport: 'dial-in',
+    ...settings,
+    idleMs: undefined,
+    sharing: 'shared',
+    tools: NO_FILTER,
+  };
+  return reader.errors > before ? undefined : definition;
 }

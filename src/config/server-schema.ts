@@ -4,8 +4,7 @@ import type { OAuthSettings, RemoteServer, ServerDefinition, StdioServer } from 
 import { SERVER, type SettingsOf } from '../model/settings.ts';
 import { NO_FILTER } from '../model/tool-rules.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';
-import type { Reader } from './reader.ts';
-import { readSection, readSettings } from './section.ts';
+import { type Reader, readSection, readSettings } from './reader.ts';
 
 const SERVER_KEYS = [
   ...['type', 'command', 'args', 'env', 'cwd', 'url', 'headers', 'headersHelper', 'oauth'],

@@ -17,7 +17,6 @@ import { type Definer, define, type PlacedEntry } from './definition.ts';
 import { type Diagnostic, diagnostic } from './diagnostic.ts';
 import { byOrder, byPrecedence, type DiscoveredServer, type Draft, withState } from './discovered-server.ts';
 import { type Conflict, type Group, groupDuplicates } from './duplicates.ts';
-import { withEnvFile } from './env-file.ts';
 import { type Gathering, type GivenServers, gather, givenEntries } from './gathering.ts';
 import { type HeldNames, NO_HELD_NAMES } from './held-names.ts';
 import type { DiscoveryHost } from './host.ts';
@@ -44,6 +43,7 @@ import { projectTest, trustCodexProjects } from './project-trust.ts';
 import { ownPathsOf, SelfReference } from './self-reference.ts';
 import { SourceMemory, type SourceVisit } from './source-memory.ts';
 import { type PauseBeforeRetry, SourceReader } from './source-reader.ts';
+import { withEnvFile } from './text-variables.ts';
 
 export interface DiscoveryOptions {
   readonly precedence?: Precedence;

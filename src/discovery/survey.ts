@@ -1,13 +1,16 @@
 // A look at all that is defined on this machine, as the daemon of this user sees it from some directory, with what was decided
 // about it: for whoever shows definitions or decides about them. Asks no daemon, starts nothing and writes nothing.
 
+import { accessSync, constants, statSync } from 'node:fs';
+import { platform } from 'node:os';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { type LoadedConfig, NO_CONFIG } from '../config/load.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import { definitionHash, NOTHING_COVERED, StoredClientApprovals } from './approval.ts';
 import { ApprovalFile, ClientApprovalFile, StoredApprovals } from './approval-file.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { DiscoveredServer } from './discovered-server.ts';
-import { missingPrograms } from './missing-programs.ts';
 import { type DiscoveringProcess, discoverHere, type OwnFindings, ownConfigOf } from './own-discovery.ts';
 import type { RememberedLaunch } from './remembered-launch.ts';
 import { LOST } from './source-reader.ts';
@@ -120,4 +123,61 @@ async function unlessBroken<Result>(
 
 export function wordsOf({ message, hint }: BridgeError): string {
   return hint === undefined ? message : `${message}. ${hint}`;
+}
+
+// --- programs that are missing ---
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The missing program or file, by server. A daemon with another PATH than this shell may find what is missing here. */
+function missingPrograms(
+  servers: readonly DiscoveredServer[],
+  environment: Environment,
+): ReadonlyMap<DiscoveredServer, string> {
+  const asked = new Map<string, boolean>();
+  const isThere = (file: string): boolean => {
+    const known = asked.get(file) ?? isProgram(file, environment);
+    asked.set(file, known);
+    return known;
+  };
+  return new Map(
+    servers.flatMap((server) => {
+      const missing = server.state === 'ready' ? missingOf(server, environment, isThere) : undefined;
+      return missing === undefined ? [] : [[server, missing] as const];
+    }),
+  );
+}
+
+function missingOf(
+  { transport, command = '', cwd, env }: DiscoveredServer,
+  environment: Environment,
+  isThere: (file: string) => boolean,
+): string | undefined {
+  if (transport !== 'stdio') return undefined;
+  if (cwd !== undefined && isAbsolute(cwd) && !isDirectory(cwd)) return `there is no directory ${cwd}`;
+  if (/[\\/]/.test(command)) {
+    const isKnown = isAbsolute(command) || (cwd !== undefined && isAbsolute(cwd));
+    return !isKnown || isThere(resolve(cwd ?? '.', command)) ? undefined : `there is no program ${command}`;
+  }
+  const path = env.PATH ?? environment.PATH;
+  if (path === undefined) return undefined;
+  const dirs = path.split(delimiter).filter((dir) => dir !== '');
+  return dirs.some((dir) => isThere(join(dir, command))) ? undefined : `there is no program ${command} in PATH`;
+}
+
+function isProgram(file: string, { PATHEXT }: Environment): boolean {
+  const endings = platform() === 'win32' ? ['', ...(PATHEXT ?? '.EXE;.CMD;.BAT;.COM').split(';')] : [''];
+  return endings.some((ending) => {
+    try {
+      accessSync(`${file}${ending}`, constants.X_OK);
+      return statSync(`${file}${ending}`).isFile();
+    } catch (error) {
+      expectSystemError(error);
+      return false;
+    }
+  });
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

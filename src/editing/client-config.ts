@@ -1,5 +1,5 @@
 // A client's config file, opened to be changed: which file that is on this machine, the servers in it, and which of
-// them are the bridge.
+// them are the bridge; and the list of clients that are on this machine, and that have the bridge.
 
 import { existsSync } from 'node:fs';
 import { isTree, treeAt } from '../discovery/tree.ts';
@@ -52,7 +52,7 @@ export function fileOf(target: ClientTarget, host: EditingHost): string {
   throw new BridgeError('USAGE', `${target.title} does not exist on this platform`);
 }
 
-export function isPresent(target: ClientTarget, host: EditingHost): boolean {
+function isPresent(target: ClientTarget, host: EditingHost): boolean {
   const machine = machineOfHost(host);
   return pathsOf([...target.signs, ...target.files], machine).some((path) => existsSync(path));
 }
@@ -87,4 +87,32 @@ function containerIn({ value }: ConfigDocument, { client, container }: ClientTar
   const nested = client === 'opencode' ? treeAt(value, ...container, 'servers') : undefined;
   const isServer = nested !== undefined && ['type', 'command', 'url', 'enabled'].some((key) => key in nested);
   return isTree(nested) && !isServer ? [...container, 'servers'] : undefined;
+}
+
+export interface ListedClient {
+  readonly client: string;
+  readonly title: string;
+  readonly file: string;
+  readonly isHere: boolean;
+  readonly state: 'installed' | 'not-installed' | 'unusable';
+  /** Why its file cannot be used. */
+  readonly problem?: string;
+}
+
+export function listClients(host: EditingHost): Promise<ListedClient[]> {
+  return Promise.all(CLIENT_TARGETS.map((target) => listed(target, host)));
+}
+
+async function listed(target: ClientTarget, host: EditingHost): Promise<ListedClient> {
+  const [usual = ''] = pathsOf(target.files, machineOfHost(host));
+  const common = { client: target.client, title: target.title, isHere: isPresent(target, host) };
+  let file = usual;
+  try {
+    file = fileOf(target, host);
+    const { ours } = await readClientConfig(target, file, host);
+    return { ...common, file, state: ours.length > 0 ? 'installed' : 'not-installed' };
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error;
+    return { ...common, file, state: 'unusable', problem: error.message };
+  }
 }

@@ -22,7 +22,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { makeTree } from '../local/make-tree.ts';
+import { makeTree } from '../local/private-file.ts';
 import { syncDir, tryingFile, writeAll } from '../local/whole-write.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { expectSystemError } from '../util/expected-error.ts';

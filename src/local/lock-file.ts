@@ -1,5 +1,6 @@
 // The one judge of who is the daemon of a path: a lock of the kernel's, which dies with its holder and never before.
-// Neither a pid nor a socket that answers proves anything: pids come back, and a stopped process still takes connections.
+// Neither a pid nor a socket that answers proves anything: pids come back, and a stopped process still takes connections. Files
+// that several processes change have such locks too, taken in turn.
 
 import {
   closeSync,
@@ -88,4 +89,37 @@ export function notedPid(path: string): number | undefined {
     if (!(error instanceof SyntaxError)) expectSystemError(error);
     return undefined; // No note, no pid: it is only for messages.
   }
+}
+
+// --- turns ---
+
+/** The time for one turn: it is short work, or one request over the network. */
+const TIMEOUT_MS = 60_000;
+const POLL_MS = 25;
+
+/**
+ * Runs `task` while this process holds the lock of a file that several processes change: without it, one of two would lose what
+ * the other has written. The lock stands beside the file, whose directory must be there.
+ */
+export async function inTurn<Result>(
+  path: string,
+  task: () => Result | Promise<Result>,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Result> {
+  const lock = await taken(path, timeoutMs);
+  try {
+    return await task();
+  } finally {
+    lock.release();
+  }
+}
+
+async function taken(path: string, timeoutMs: number): Promise<LockFile> {
+  const deadline = performance.now() + timeoutMs;
+  while (performance.now() < deadline) {
+    const lock = LockFile.take(`${path}.lock`);
+    if (lock !== undefined) return lock;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  throw new BridgeError('FILE_UNUSABLE', `${path} is held by another process`, { hint: 'Try it again.' });
 }

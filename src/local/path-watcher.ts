@@ -7,9 +7,9 @@ import { type FSWatcher, lstatSync, readlinkSync, realpathSync, statSync, watch 
 import { platform } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { systemCode } from '../util/bridge-error.ts';
+import type { Clock, Timer } from '../util/clock.ts';
 import { expectSystemError } from '../util/expected-error.ts';
 import { type PathNode, PathTree } from './path-tree.ts';
-import { QuietPaths, type QuietPathsOptions } from './quiet-paths.ts';
 
 type Heard = (event: string, name: string | null) => void;
 
@@ -268,4 +268,58 @@ function isDirBehind(link: string): boolean {
 
 function isAbsence(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
+}
+
+// --- quiet ---
+
+export interface QuietPathsOptions {
+  readonly clock: Clock;
+  /** They are told when none has come for this long, */
+  readonly quietMs: number;
+  /** or this long after the first: what is written all the time must not put it off for ever. */
+  readonly mostQuietMs: number;
+  readonly changed: (paths: ReadonlySet<string>) => void;
+}
+
+/** Gathers paths until there is quiet, and reports them at once; after `mostQuietMs` also without quiet. */
+export class QuietPaths {
+  readonly #options: QuietPathsOptions;
+  #paths = new Set<string>();
+  #firstAtMs = 0;
+  #lastAtMs = 0;
+  #timer: Timer | undefined;
+
+  constructor(options: QuietPathsOptions) {
+    this.#options = options;
+  }
+
+  /** One timer for all that comes until it rings: setting it again for each would cost more than all else. */
+  add(path: string): void {
+    this.#paths.add(path);
+    this.#lastAtMs = this.#options.clock.now();
+    if (this.#timer !== undefined) return;
+    this.#firstAtMs = this.#lastAtMs;
+    this.#wait();
+  }
+
+  clear(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#paths.clear();
+  }
+
+  #wait(): void {
+    const { clock, quietMs, mostQuietMs } = this.#options;
+    const dueAtMs = Math.min(this.#lastAtMs + quietMs, this.#firstAtMs + mostQuietMs);
+    const leftMs = dueAtMs - clock.now();
+    if (leftMs > 0) this.#timer = clock.after(leftMs, () => this.#wait());
+    else this.#tell();
+  }
+
+  #tell(): void {
+    const paths = this.#paths;
+    this.#paths = new Set();
+    this.#timer = undefined;
+    this.#options.changed(paths);
+  }
 }

@@ -1,11 +1,21 @@
 // Small files that nobody else may read, such as tokens. Written whole or not at all; nothing of another user's and no
 // link is ever read, followed or replaced.
 
-import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+} from 'node:fs';
 import { dirname } from 'node:path';
-import { BridgeError } from '../util/bridge-error.ts';
+import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { randomName } from '../util/random-name.ts';
-import { makeTree } from './make-tree.ts';
 import { ownUid, statOf } from './owned-path.ts';
 import { syncDir, tryingFile, writeAll } from './whole-write.ts';
 
@@ -106,5 +116,21 @@ function writeSynced(path: string, text: string): void {
     writeAll(fd, Buffer.from(text));
   } finally {
     closeSync(fd);
+  }
+}
+
+/**
+ * Makes a directory with its parents; returns the topmost that had to be made, undefined if all were there. Node's own way never
+ * ends where the kernel says that there is no such place, below /proc for instance.
+ */
+export function makeTree(dir: string, mode: number): string | undefined {
+  const parent = dirname(dir);
+  const first = existsSync(parent) || parent === dir ? undefined : makeTree(parent, mode);
+  try {
+    mkdirSync(dir, mode);
+    return first ?? dir;
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return first; // what is there is looked at by whoever needs a directory
+    throw error;
   }
 }

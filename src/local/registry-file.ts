@@ -7,9 +7,9 @@ import { open, rename, rm, stat as statFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import { expectSystemError } from '../util/expected-error.ts';
-import { inTurn } from './lock-turn.ts';
-import { makeTree } from './make-tree.ts';
+import { inTurn } from './lock-file.ts';
 import { ownUid, statOf } from './owned-path.ts';
+import { makeTree } from './private-file.ts';
 import {
   livingIn,
   NO_SERVERS,

@@ -1,9 +1,15 @@
-// Where the socket is. The daemon and its clients come to the same answer, because both ask here.
+// Where the socket is. The daemon and its clients come to the same answer, because both ask here. While another user holds the
+// default name, whoever has to fall back first records the place in the state directory, and the others read it there.
 
-import { join, resolve } from 'node:path';
-import { BridgeError } from '../util/bridge-error.ts';
-import { defaultSocket, type SocketUser } from './default-socket.ts';
-import { ownUid, statOf } from './owned-path.ts';
+import { linkSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
+import { randomName } from '../util/random-name.ts';
+import { isForeign, ownUid, statOf } from './owned-path.ts';
+import { ensurePrivateTree, readPrivate } from './private-file.ts';
+import { stateDir } from './state-dir.ts';
+import { tryingFile } from './whole-write.ts';
 
 /** Beyond this Node cuts a path off without a word and reaches another one; macOS stops here too. */
 export const MAX_SOCKET_PATH_BYTES = 103;
@@ -66,5 +72,131 @@ export function inspectSocket(path: string): 'absent' | 'present' {
   if (stat.isSocket()) return 'present';
   throw new BridgeError('SOCKET_NOT_A_SOCKET', `${path} is not a socket`, {
     hint: 'Move it away, or choose another path with --mcp-bridge-socket or MCP_BRIDGE_SOCKET.',
+  });
+}
+
+// --- the default ---
+
+/** The user's environment and home: they say where the runtime and the state directory are. */
+interface SocketUser {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly homedir: string;
+}
+
+interface DefaultSocket {
+  readonly path: string;
+  readonly source: 'default' | 'fallback';
+}
+
+const SOCKET = 'mcp-bridge.sock';
+const LOCK = `${SOCKET}.lock`;
+/** Records are never changed, so that two processes at once cannot part: the one with the highest number counts. */
+const RECORD = /^socket-(\d{1,9})$/;
+/** Processes that record a place at the same moment; each try loses to one of them. */
+const MOST_TRIES = 10;
+const CHOOSE = 'Choose another socket with --mcp-bridge-socket or MCP_BRIDGE_SOCKET.';
+/** A socket's path has at most 103 bytes, and the listener binds a longer name beside it first. */
+const MOST_PATH_BYTES = 90;
+const isShortEnough = (path: string): boolean => Buffer.byteLength(path) <= MOST_PATH_BYTES;
+
+/**
+ * Gives the default, or a place of this user's own while another user holds the default. Whoever once had to fall back stays
+ * there for as long as that socket exists, so that the other user's going does not part a daemon from its clients.
+ */
+function defaultSocket(tmp: string, user: SocketUser): DefaultSocket {
+  const path = join(tmp, SOCKET);
+  if (isForeign(path) || isForeign(join(tmp, LOCK))) return { path: ownSocket(tmp, user), source: 'fallback' };
+  if (statOf(path) !== undefined) return { path, source: 'default' };
+  const own = lastRecord(user)?.path;
+  const isInUse = own !== undefined && isUsable(own) && statOf(own) !== undefined;
+  return isInUse ? { path: own, source: 'fallback' } : { path, source: 'default' };
+}
+
+/** Reads the recorded place, or chooses and records one. */
+function ownSocket(tmp: string, user: SocketUser): string {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const last = lastRecord(user);
+    if (last?.path !== undefined && isUsable(last.path)) return last.path;
+    const runtime = runtimeSocket(user);
+    const chosen = runtime ?? newSocket(tmp);
+    if (recorded(chosen, (last?.number ?? 0) + 1, user)) return chosen;
+    if (runtime === undefined) rmdirSync(dirname(chosen)); // another process was first: its place counts
+  }
+  throw new BridgeError('SOCKET_FOREIGN', `Another user holds ${join(tmp, SOCKET)}, and no other place could be kept`, {
+    hint: CHOOSE,
+  });
+}
+
+/** The user's runtime directory is made at login, for this user alone. */
+function runtimeSocket({ environment: { XDG_RUNTIME_DIR: dir } }: SocketUser): string | undefined {
+  const path = dir !== undefined && isAbsolute(dir) ? join(dir, SOCKET) : undefined;
+  return path !== undefined && isUsable(path) && isShortEnough(path) ? path : undefined;
+}
+
+/** A directory with a name that nobody can take first. */
+function newSocket(tmp: string): string {
+  const dir = join(tmp, `mcp-bridge-${randomName(12, 'base64url')}`);
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+  } catch (error) {
+    const reason = systemCode(error);
+    if (reason === undefined) throw error;
+    throw new BridgeError('SOCKET_UNUSABLE', `Cannot make the directory ${dir}: ${reason}`, {
+      cause: error,
+      hint: CHOOSE,
+    });
+  }
+  return join(dir, SOCKET);
+}
+
+/** A recorded directory may have gone with a logout or a restart of the machine, and another user may have made it since. */
+function isUsable(path: string): boolean {
+  const stat = statOf(dirname(path));
+  return stat?.isDirectory() === true && stat.uid === ownUid() && (stat.mode & 0o077) === 0;
+}
+
+interface SocketRecord {
+  readonly number: number;
+  /** Undefined if the record is not one of ours. */
+  readonly path: string | undefined;
+}
+
+function lastRecord({ environment, homedir }: SocketUser): SocketRecord | undefined {
+  const dir = stateDir(environment, homedir);
+  const number = Math.max(0, ...numbersIn(dir));
+  if (number === 0) return undefined;
+  const path = readPrivate(join(dir, `socket-${number}`))?.trim();
+  return { number, path: path !== undefined && isAbsolute(path) && isShortEnough(path) ? path : undefined };
+}
+
+function numbersIn(dir: string): number[] {
+  try {
+    return readdirSync(dir)
+      .flatMap((name) => RECORD.exec(name)?.[1] ?? [])
+      .map(Number);
+  } catch (error) {
+    expectSystemError(error);
+    return []; // There is no state yet, or none that can be read.
+  }
+}
+
+/** Records a place; false if another process has recorded one under this number. */
+function recorded(path: string, number: number, { environment, homedir }: SocketUser): boolean {
+  const dir = stateDir(environment, homedir);
+  ensurePrivateTree(dir);
+  const file = join(dir, `socket-${number}`);
+  const temporary = `${file}.${randomName(6)}`;
+  return tryingFile(`Cannot write ${file}`, () => {
+    try {
+      writeFileSync(temporary, `${path}\n`, { mode: 0o600, flag: 'wx' });
+      linkSync(temporary, file); // whole or not at all, and never over another one
+      rmSync(join(dir, `socket-${number - 1}`), { force: true });
+      return true;
+    } catch (error) {
+      if (systemCode(error) === 'EEXIST') return false;
+      throw error;
+    } finally {
+      rmSync(temporary, { force: true });
+    }
   });
 }

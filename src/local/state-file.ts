@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord } from '../util/json-value.ts';
-import { inTurn } from './lock-turn.ts';
+import { inTurn } from './lock-file.ts';
 import { ensurePrivateTree, readPrivate, writePrivate } from './private-file.ts';
 import { stateDir } from './state-dir.ts';
 

@@ -64,7 +64,7 @@ function notUsed(file: string, why: string, command: string): BridgeError {
 }
 
 /** Rejects if the file cannot be read. */
-export async function shownConfig(file: string, host: CliHost): Promise<string> {
+async function shownConfig(file: string, host: CliHost): Promise<string> {
   const title = `${printable(tilde(file, host))} is in this directory.\n`;
   if (isProgram(file))
     return `${title}It is a program, which runs when the daemon starts and when the file changes. Look at it first.\n`;

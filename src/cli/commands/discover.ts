@@ -1,10 +1,9 @@
 // `mcp-bridge discover`: every definition of a server that was found, where, and what became of it and why.
 
 import { dirname, join } from 'node:path';
-import { type Narrowed, ofClients } from '../../discovery/client-filter.ts';
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
 import { alikeAmong, apart } from '../../discovery/duplicates.ts';
-import { isNamed, named } from '../../discovery/selection.ts';
+import { isNamed, type Narrowed, named, ofClients } from '../../discovery/selection.ts';
 import type { Survey } from '../../discovery/survey.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { DONE } from '../exit-code.ts';

@@ -1,8 +1,7 @@
 // `mcp-bridge install`: the bridge into a client's config; without a client, which there are.
 
-import { targetNamed } from '../../editing/client-config.ts';
+import { listClients, targetNamed } from '../../editing/client-config.ts';
 import type { LostRule } from '../../editing/client-entry.ts';
-import { listClients } from '../../editing/client-list.ts';
 import { install } from '../../editing/install.ts';
 import { socketPath } from '../../local/socket-path.ts';
 import { BridgeError } from '../../util/bridge-error.ts';

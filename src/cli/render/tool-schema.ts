@@ -5,7 +5,7 @@ import { isRecord, membersOf, textOf } from '../../util/json-value.ts';
 import { printable } from '../../util/printable.ts';
 import type { CalledTool } from '../tool-arguments.ts';
 
-export type Schema = Readonly<Record<string, unknown>>;
+type Schema = Readonly<Record<string, unknown>>;
 
 /** The kinds that a value may have. */
 export interface Shape {
@@ -48,7 +48,7 @@ export function otherParameters(root: unknown): Shape | undefined {
   return others === true || isOpen || isRecord(patternProperties) ? ANYTHING : undefined;
 }
 
-export function shapeOf(written: unknown, root: Schema, depth = 0): Shape {
+function shapeOf(written: unknown, root: Schema, depth = 0): Shape {
   const schema = resolve(written, root);
   const alternatives = [schema.anyOf, schema.oneOf].find(Array.isArray);
   if (alternatives !== undefined && depth < DEEPEST)
@@ -91,13 +91,13 @@ function typesOf(schema: Schema, values: readonly unknown[] | undefined): readon
   return schema.items === undefined ? [] : ['array'];
 }
 
-export function typeOf(value: unknown): string {
+function typeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
 /** The schema with everything in it that it refers to or adds up from. */
-export function resolve(written: unknown, root: Schema, depth = 0): Schema {
+function resolve(written: unknown, root: Schema, depth = 0): Schema {
   const schema = membersOf(written);
   if (depth >= DEEPEST) return schema;
   const parts = [

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { makeTree } from '../../../src/local/make-tree.ts';
+import { makeTree } from '../../../src/local/private-file.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
 describe('a tree of directories', () => {

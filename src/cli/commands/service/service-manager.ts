@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { xdgConfigDir } from '../../../local/home-dir.ts';
-import { makeTree } from '../../../local/make-tree.ts';
+import { makeTree } from '../../../local/private-file.ts';
 import { tryingFile } from '../../../local/whole-write.ts';
 import { BridgeError, systemCode } from '../../../util/bridge-error.ts';
 import type { UnitFormat } from './unit-texts.ts';
