@@ -38,7 +38,7 @@ export async function forPeople(
   return isLost ? told(`See: mcp-bridge tools ${textOf(server)}`) : error;
 }
 
-/** Where to look at a tool that is another one now, and to agree to it. */
+/** The commands that show how a tool has changed, and accept it. */
 function differenceOf(server: string): string {
   return `To see the difference: mcp-bridge tools ${server} --changed; to accept it, the same with --accept.`;
 }

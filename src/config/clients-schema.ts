@@ -70,7 +70,7 @@ function matchOf(reader: Reader, value: unknown, { place, budget }: At): ClientE
 }
 
 interface Globs extends At {
-  /** Where they cannot be read. */
+  /** The patterns to use if they cannot be read. */
   readonly otherwise: readonly string[] | undefined;
 }
 

@@ -16,7 +16,7 @@ type Outcome =
 const MOST_MS = 10_000;
 
 /**
- * What an older Node needs to import TypeScript, in the thread of its own that it runs such things in: the package
+ * Hooks that let an older Node import TypeScript, in the thread of their own: the package
  * `typescript` takes the types out, where the file finds it. Without it, a file without types is JavaScript.
  */
 const TYPES = `

@@ -47,8 +47,8 @@ export async function loadConfig(place: ConfigPlace, lastGood?: LastGoodConfigs)
 }
 
 /**
- * Of a daemon that starts: while its file cannot be read, what that said when it was last read counts. `checked` is the file that
- * was read before the daemon before was ended: that one counts also if it has gone since.
+ * Loads the config of a daemon that starts. While its file cannot be read, the last good content is used. `checked` is the file that
+ * was read before the previous daemon was ended: that one is used also if it has gone since.
  */
 export async function loadOrLastGood(
   place: ConfigPlace,

@@ -72,7 +72,7 @@ function patternsOf(
 
 const HINT = 'until then the rule forbids all tools, if it forbids any';
 
-/** Whoever permits, or only gives tags, forbids nothing by that being left out. */
+/** A rule that permits, or only gives tags, forbids nothing if it is left out. */
 function mayForbid(section: Readonly<Record<string, unknown>>): boolean {
   if (section.enabled !== undefined) return section.enabled !== true;
   return Object.keys(section).some((key) => !KEYS.includes(key));

@@ -80,7 +80,7 @@ export interface DaemonOptions {
 export class Daemon implements ControlledDaemon {
   readonly #options: DaemonOptions;
   readonly #startedMs = systemClock.now();
-  /** What happens here, for all who want to know. */
+  /** The stream of events that parts of the daemon subscribe to. */
   readonly #events = new Events((error) => this.#faults.note('a listener to what happens has failed', error));
   readonly #counters = new Counters(this.#events);
   /** Hears of errors of ours that nobody else does. */

@@ -99,7 +99,7 @@ function placedHash(draft: Draft, { root, path }: Consent): string {
 /** One approval: of a server by its name, or of all that a project brings. */
 export interface ClientApproval {
   readonly client: string;
-  /** Whose file says so: one that the project's author may have written counts only once for all that is in it. */
+  /** The owner of the file: one that the author of the project may have written approves once, for all that is in it then. */
   readonly by: 'user' | 'project';
   /** The project that it is for. */
   readonly dir: string;
@@ -151,7 +151,10 @@ export class StoredClientApprovals implements SeenApprovals {
     this.#projects = new Set(approvals.map(projectKey));
   }
 
-  /** Of a project where something was approved before, its own files cannot approve anything more. */
+  /**
+   * The definitions that an approval covers. In a project where something was approved before, its own files approve
+   * nothing more.
+   */
   covered(approval: ClientApproval): ReadonlySet<string> | undefined {
     const hashes = this.#hashes.get(approvalKey(approval));
     if (hashes !== undefined || approval.by === 'user') return hashes;

@@ -73,7 +73,7 @@ function userDirs(machine: Machine): Dirs {
     AS: [support],
     AD: [roaming],
     LAD: [local],
-    /** Where programs keep their data. */
+    /** The directories in which programs keep their data. */
     APP: [roaming ?? support ?? config],
     DATA: [roaming ?? support ?? data],
     /** XDG's directory for data. */

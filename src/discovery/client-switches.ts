@@ -85,7 +85,7 @@ function isExtensionOff(rules: readonly string[], { cwd }: Machine): boolean {
   return last?.startsWith('!') === true;
 }
 
-/** What any layer excludes is off, and each layer that allows some has to allow it. */
+/** A server is off if any layer excludes it, or a layer that allows some does not allow it. */
 function listsOf(layers: readonly Tree[], fits: (text: string, pattern: string) => boolean): IsOff {
   const lists = (key: string): string[][] =>
     layers.map((layer) => textsAt(layer, 'mcp', key).map((text) => text.toLowerCase().trim()));

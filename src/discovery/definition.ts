@@ -74,7 +74,7 @@ function tellProblems({ missing, executes }: Variables, badValues: readonly stri
   if (executes) tell('executes', 'has a value that its client gets by running a command. It is not run.');
 }
 
-/** What is not worth trying without: a value that somebody would run a command for, or a part of an address. */
+/** Values without which a start is not worth trying: one that a command prints, or a part of an address. */
 function missingIn({ transport, url = '' }: Launch, { missing, executes }: Variables): string[] {
   const isNowhere = missing.size > 0 && transport !== 'stdio' && !URL.canParse(url);
   return [...(executes ? ['a command that is not run'] : []), ...(isNowhere ? missing : [])];
@@ -223,7 +223,7 @@ function rawOf(
 type Texts = Readonly<Record<string, string>>;
 const NO_TEXTS: Texts = Object.freeze({});
 
-/** What becomes of each value; those that become nothing are left out. */
+/** The values after `change`; those that become nothing are left out. */
 function textsOf(values: EntryValues, change: (value: EntryValue) => string | undefined): Texts {
   if (values.size === 0) return NO_TEXTS;
   const pairs = [...values].map(([name, value]) => [name, change(value)] as const);

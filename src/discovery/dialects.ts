@@ -127,7 +127,7 @@ function warpVariable(name: string, at: Surroundings): VariableFinding {
   return at.machine.env(name) === '' ? suppliedInput(name, at) : variableOrInput(name, at);
 }
 
-/** What `envs` says, or the keyring keeps under a name of `env_keys`; of the environment nothing else. */
+/** A variable of `envs`, or of `env_keys`, whose values the keyring keeps; no other variable of the environment. */
 function gooseVariable(name: string, at: Surroundings): VariableFinding | undefined {
   if (!at.own.has(`${KEYRING}${name}`)) return ownVariable(name, at);
   return variableOrInput(name, at);

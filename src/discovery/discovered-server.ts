@@ -49,7 +49,7 @@ export interface DiscoveredServer extends Launch {
   readonly scope: string;
   readonly file: string;
   readonly realpath: string;
-  /** Where in the file it stands, as a JSON pointer. */
+  /** Its place in the file, as a JSON pointer. */
   readonly pointer: string;
   readonly sources: readonly ServerSource[];
   readonly timeoutMs: number | undefined;
@@ -75,7 +75,7 @@ export interface Draft extends Omit<DiscoveredServer, 'id' | 'alias'> {
   readonly order: number;
   /** True if it stands where the author of a project may have written it, and nobody has agreed to it yet. */
   readonly awaitsApproval: boolean;
-  /** Where its client's user trusts the project, if they do. */
+  /** The directory of the project that the client's user trusts, if they do. */
   readonly trustedDir: string | undefined;
   /** The same name of its client in another file is another server. */
   readonly isListedPerFile: boolean;

@@ -49,14 +49,14 @@ export interface DiscoveryOptions {
   readonly precedence?: Precedence;
   /** Decisions about definitions of projects, by the hash of the definition. */
   readonly approvals?: Approvals;
-  /** What other clients' approvals stood for when they were first seen; without it, all of them are new. */
+  /** Definitions that other clients' approvals covered when they were first seen; without it, all approvals are new. */
   readonly seenApprovals?: SeenApprovals;
   readonly policy?: OwnPolicy;
   /** The bridge's config that was read already, or none. Others of its kind are then what a project brings. */
   readonly ownConfig?: OwnConfig;
   /** Looks at nobody else's definitions: the bridge's own stand under everybody's policy all the same. */
   readonly isOwnOnly?: boolean;
-  /** What is found is to be written down: variables of the environment become references, and no values. */
+  /** True if definitions are to be written down: variables of the environment become references, never values. */
   readonly isToBeWritten?: boolean;
   /** Values for the inputs and secrets that definitions ask for. */
   readonly input?: (id: string) => string | undefined;
@@ -95,7 +95,7 @@ export interface Discovery {
   readonly policies: Policies;
   /** The ids that definitions have got here for the first time. To have them keep those, hold them. */
   readonly givenNames: HeldNames;
-  /** What runs because another client's approval is new: whoever serves it keeps it first. */
+  /** Definitions that run because another client's approval is new: whoever serves them notes them first. */
   readonly firstSeen: readonly FirstSeen[];
 }
 
@@ -285,7 +285,7 @@ interface Deciding {
 
 const GOVERNED = new Set([...LIVE, 'pending-approval']);
 
-/** What is excluded altogether takes no part in anything; what a list denies has been merged before. */
+/** Decides about all drafts. Excluded ones take no part in anything; those that a list denies are merged before. */
 function decide(drafts: readonly Draft[], { settings, policies, options, machine, firstSeen }: Deciding): Draft[] {
   const { precedence = 'scope', approvals = new Map(), heldNames = NO_HELD_NAMES } = options;
   const { root, path } = machine;

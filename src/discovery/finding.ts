@@ -40,7 +40,7 @@ export interface FindAnswer {
   readonly faults: readonly string[];
   /** How many wait for approval. */
   readonly pending: number;
-  /** Whose rules hold for the servers of every client. */
+  /** The policies whose rules hold for the servers of every client. */
   readonly policies: readonly Policy[];
   /** The inputs that are missing, by the servers that ask for them. */
   readonly missing?: Readonly<Record<string, readonly string[]>>;
@@ -110,7 +110,7 @@ export class ServerSearch {
     }
   }
 
-  /** What other clients approved for the first time is served once that is kept, and not otherwise. */
+  /** Finds servers. One that another client has approved for the first time is served only once that is noted. */
   async #findKept(
     { environment, homedir }: DiscoveringProcess,
     discover: (seen: SeenApprovals) => Promise<OwnFindings>,

@@ -50,7 +50,7 @@ export interface Entry {
   readonly name: string;
   readonly pointer: string;
   readonly fields: unknown;
-  /** Where it differs from what holds for the whole file. */
+  /** The client, where it differs from that of the whole file. */
   readonly client?: string;
   readonly scope?: string;
   readonly project?: string;
@@ -78,14 +78,14 @@ export interface ParsedFile {
   readonly path: string;
   readonly machine: Machine;
   readonly report: Report;
-  /** What the file beside it says, for formats that have one. */
+  /** The content of the file beside it, for formats that have one. */
   readonly companion: unknown;
   isProject(dir: string): boolean;
 }
 
 export interface Format {
   readonly syntax: Syntax | 'by-ending';
-  /** Where the file beside it is. */
+  /** The path of the file beside it. */
   readonly companion?: (path: string, machine: Machine) => string;
   readonly read: (file: ParsedFile) => Entry[];
 }
@@ -226,7 +226,7 @@ const OPENCODE: Format = {
   },
 };
 
-/** What is built into Goose, or comes with it, is not for others to start. */
+/** Goose's servers. Those that are built in or come with it cannot be started by others. */
 const GOOSE: Format = {
   syntax: 'yaml',
   read: (file) =>
@@ -380,7 +380,7 @@ function manifestVariables({ value, companion, machine }: ParsedFile, dir: strin
   return variables;
 }
 
-/** What Claude Desktop keeps where only it can read it. */
+/** The mark of values that only Claude Desktop can read. */
 const ENCRYPTED = '__encrypted__:';
 
 function userConfig(companion: unknown, key: string): unknown {

@@ -118,7 +118,7 @@ async function withCompanion(file: Current, { reader, machine }: Gathering): Pro
   return { ...file, companion: reading?.kind === 'document' ? reading.document.value : undefined };
 }
 
-/** What is in the user's hands is the user's, though a project may lead to it too. */
+/** The places of each file. A file of the user stays the user's if a project leads to it too. */
 function ownersOf(files: readonly ReadFile[], machine: Machine): Map<ReadFile, ReadFile[]> {
   const isProject = ({ location }: ReadFile): boolean => location.project !== undefined;
   const inTurn = [...files.filter((file) => !isProject(file)), ...files.filter(isProject)];
@@ -212,7 +212,7 @@ export interface GivenServers {
   readonly client: string;
   /** `dynamic` for flags and the bridge's own config, `hosted` for connectors. */
   readonly scope: string;
-  /** Where they come from, for people. */
+  /** Their origin, for people. */
   readonly file: string;
   readonly servers: unknown;
 }

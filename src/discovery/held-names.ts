@@ -11,7 +11,7 @@ export const NO_HELD_NAMES: HeldNames = new Map();
 
 type Keyed = Pick<Draft, 'client' | 'name' | 'scope' | 'file' | 'isListedPerFile'>;
 
-/** Of clients that keep one list for each file, files at the same place of two projects are never read together. */
+/** The key of a definition. Clients with a list for each file never read the same place of two projects together. */
 export function holderKey({ client, name, scope, file, isListedPerFile }: Keyed): string {
   if (!isListedPerFile) return JSON.stringify([client, name]);
   const isOfProject = scope === 'project' || scope === 'workspace';

@@ -18,7 +18,7 @@ export interface HostFiles {
   isPrivate?(path: string): Promise<boolean>;
 }
 
-/** What the bridge itself is called and listens on, so that it does not become a server of its own. */
+/** The names and sockets of the bridge itself, so that it does not become a server of its own. */
 export interface OwnIdentity {
   /** Bare names, and absolute paths. */
   readonly bins: readonly string[];

@@ -30,9 +30,9 @@ export interface Location {
   /** The project's directory that it belongs to. */
   readonly project: string | undefined;
   readonly instead: string | undefined;
-  /** Of a registry: whether its servers may be on other machines. */
+  /** True if the servers of a registry may be on other machines. */
   readonly mayBeRemote?: boolean;
-  /** What it says, where that is no file. */
+  /** Its content, where that is no file. */
   readonly text?: string;
   /** The plugin that brings it. */
   readonly plugin?: Plugin;
@@ -74,7 +74,7 @@ export function locationsBeside(ownConfig: { readonly file: string | undefined }
   });
 }
 
-/** What an administrator has set counts whatever else is looked at. */
+/** Files of the administrator, which always apply. */
 export function managedLocations(machine: Machine): Location[] {
   return locationsAt(
     machine,
@@ -116,7 +116,7 @@ function everyLocation(machine: Machine, bases: ReadonlyMap<string, Base>, place
   });
 }
 
-/** Where the last one wins, the nearest comes last. */
+/** Directories in the order of reading: where the last one wins, the nearest comes last. */
 function inOrder({ client }: ClientPlace, dirs: readonly string[]): readonly string[] {
   return LAYERED_PLACES.some((layered) => layered.client === client) ? [...dirs].reverse() : dirs;
 }

@@ -18,7 +18,7 @@ export interface Machine {
   /** True if the working directory is a project at all: a home directory is none. */
   readonly hasProject: boolean;
   env(name: string): string | undefined;
-  /** What a variable in a definition stands for: its value, or a reference to it where the definition is to be written down. */
+  /** The text for a variable in a definition: its value, or a reference to it where the definition is to be written down. */
   variable(name: string, otherwise?: string): string | undefined;
   isAlive(process: ProcessIdentity): boolean;
 }

@@ -31,7 +31,7 @@ function withoutDefault(variable: string): string {
 }
 
 /**
- * What a shell runs. The words that say what is run are shown, whatever they look like, and so is what a variable stands
+ * The command line of a shell. The words that say what is run are shown, whatever they look like, and so is what a variable stands
  * for that the script uses; `hide` takes more secrets out of the rest.
  */
 export function maskedScript(script: string, hide: (text: string) => string = (text) => text): string {

@@ -67,7 +67,7 @@ export function isOfProject({ scope, client }: Pick<DiscoveredServer, 'scope' | 
   return scope === 'project' || scope === 'workspace' || (scope === 'local' && client !== 'claude-code');
 }
 
-/** What the bridge's own config defines is served first, under its name. */
+/** True for servers of the bridge's own config, which are served first and under their own names. */
 export function isOwn({ client, scope }: Pick<DiscoveredServer, 'scope' | 'client'>): boolean {
   return client === 'bridge' && scope === 'dynamic';
 }

@@ -24,7 +24,7 @@ export function nodeDiscoveryHost(process: NodeProcess): DiscoveryHost {
   };
 }
 
-/** Whatever is neither keeps its files as Linux does. */
+/** The platform whose places are used: every other system keeps its files as Linux does. */
 function platformOf(platform: string): Platform {
   return platform === 'darwin' || platform === 'win32' ? platform : 'linux';
 }

@@ -42,7 +42,7 @@ export interface OwnDiscoveryOptions {
   /** Definitions that other clients' approvals covered before. */
   readonly seenApprovals: SeenApprovals;
   readonly isOwnOnly?: boolean;
-  /** What is found is to be written down: inputs and variables become references, and no values. */
+  /** True if definitions are to be written down: inputs and variables become references, never values. */
   readonly isToBeWritten?: boolean;
   /** True if the ids that are given here are kept: those that only look write nothing. */
   readonly keepsNames?: boolean;
@@ -159,7 +159,7 @@ export interface LookedAt {
   readonly path: string;
 }
 
-/** Where definitions may be, whether anything is there or not. */
+/** The places where definitions may be; nothing needs to be there. */
 export async function placesHere(own: DiscoveringProcess, cwd: string): Promise<LookedAt[]> {
   const host = hostOf(own, cwd);
   const machine = await machineOf(host, (path) => isThere(host, path));

@@ -42,7 +42,7 @@ export const FIRST_PLACES: readonly ClientPlace[] = [
 // Claude Code, Claude Desktop and its extensions, and what an administrator has set for them. Plugins have a list of their
 // own (plugins.ts).
 const DESKTOP_FILE = 'Claude/claude_desktop_config.json';
-/** Where the Store's package of Claude Desktop really keeps what it believes to be in %APPDATA%. */
+/** The directory that the Store's package of Claude Desktop gets in place of %APPDATA%. */
 const PACKAGED = 'LAD/Packages/Claude_*/LocalCache/Roaming';
 
 export const MANAGED_SERVERS = 'CLAUDE_MANAGED/managed-mcp.json';

@@ -63,7 +63,7 @@ export function isInside({ path }: Machine, root: string, file: string): boolean
   return relative !== '' && !relative.startsWith('..') && !path.isAbsolute(relative);
 }
 
-/** Of Codex: those that its user's config names, in the version that is installed. */
+/** Plugins of Codex: those that its user's config names, in the version that is installed. */
 export async function codexPlugins(reader: SourceReader, machine: Machine, dir: string): Promise<Location[]> {
   const { path } = machine;
   const config = await reader.read(path.join(dir, 'config.toml'), 'toml');
@@ -102,7 +102,7 @@ function newest(versions: readonly string[]): string | undefined {
 
 const COPILOT_MANIFESTS = ['', '.plugin/', '.github/plugin/', '.claude-plugin/'].map((dir) => `${dir}plugin.json`);
 
-/** Of Copilot CLI: `installed-plugins/MARKETPLACE/PLUGIN`, and `_direct` for those of no marketplace. */
+/** Plugins of Copilot CLI: `installed-plugins/MARKETPLACE/PLUGIN`, and `_direct` for those of no marketplace. */
 export async function copilotPlugins(reader: SourceReader, machine: Machine, dir: string): Promise<Location[]> {
   const { path } = machine;
   const settings = await reader.read(path.join(dir, 'settings.json'), 'json');
@@ -156,7 +156,7 @@ interface Finding {
   readonly reader: SourceReader;
   readonly machine: Machine;
   readonly settings: ClaudeSettings;
-  /** Where plugins have what they need. */
+  /** The home directory, below which plugins keep their files. */
   readonly home: string;
 }
 
@@ -238,7 +238,7 @@ function pluginOf({ machine, settings, home }: Finding, found: Found, manifest: 
   return { name, root, isOff: !isOn, variables, given: isOfProject ? { ...own, ...project } : own };
 }
 
-/** What its user has chosen, and what it has for the rest. */
+/** The options that its user has chosen, and its defaults for the rest. */
 function optionsOf(config: unknown, declared: unknown): ReadonlyMap<string, string | readonly string[]> {
   const defaults = Object.entries(isTree(declared) ? declared : {}).map(
     ([key, option]) => [key, member(option, 'default')] as const,
@@ -303,7 +303,7 @@ export function mergeExtensions(entries: readonly PlacedEntry[]): PlacedEntry[] 
   return result.filter((entry) => !merged.has(entry));
 }
 
-/** What a project says is no change of its user's. */
+/** True for a change that the user has made; what a project says is none. */
 function isChange({ extension, fields, awaitsApproval }: PlacedEntry): boolean {
   return (
     extension === undefined &&

@@ -23,7 +23,7 @@ export type ListName = 'allowedMcpServers' | 'deniedMcpServers';
 
 export interface RuleReading {
   readonly file: string;
-  /** What the lists stand in there, such as `policy.`. */
+  /** The section that the lists stand in, such as `policy.`. */
   readonly within?: string;
   readonly report: Report;
   /** True if a denial that is not understood denies every server. */
@@ -104,7 +104,7 @@ function filled(text: string, { env }: RuleReading): string {
   );
 }
 
-/** Whoever sets a variable must not choose the scheme, the host, or how much of its paths is allowed. */
+/** True if a variable could choose the scheme, the host, or how much of its paths is allowed. */
 function widens(text: string, { env }: RuleReading): boolean {
   const pathAt =
     /^[^:]*:\/\/[^/?#]*/.exec(text.replace(VARIABLE, (whole) => '_'.repeat(whole.length)))?.[0].length ?? 0;

@@ -152,7 +152,7 @@ function inSequence(before: readonly RememberedPart[], now: readonly RememberedP
   return found;
 }
 
-/** Of the common part of what begins at each pair of places. */
+/** The lengths of the common parts that begin at each pair of places. */
 function commonLengths(before: readonly RememberedPart[], now: readonly RememberedPart[]): number[][] {
   const lengths = Array.from({ length: before.length + 1 }, () => new Array<number>(now.length + 1).fill(0));
   for (let i = before.length - 1; i >= 0; i--)

@@ -17,7 +17,10 @@ import { SWITCHED_OFF } from './switched-servers.ts';
 /** States in which a definition of the bridge's own config is not served; what else is wrong with it, the config says. */
 const REFUSED = new Set(['blocked-by-policy', 'self']);
 
-/** `home` is where a definition starts that may not start in its project; `values` are for the references of the bridge's own. */
+/**
+ * `home` is where a definition starts that may not start in its project; `values` are for the references of the bridge's
+ * own.
+ */
 export interface Serving {
   readonly home?: string;
   readonly values?: ReferredValues;
@@ -133,7 +136,7 @@ function duplicatesOf(servers: readonly DiscoveredServer[]): Same {
   return ({ sources }) => sources.flatMap((source) => duplicates.get(keyOf(source)) ?? []);
 }
 
-/** What those who have the same server under other names, or with other filters, go on to mean by it. */
+/** The other names and the filters that clients have for the same server. */
 function sharedBy(
   server: DiscoveredServer,
   same: readonly DiscoveredServer[],

@@ -87,7 +87,7 @@ function scriptsOf({ command, args, raw }: Shown): string[] {
   ];
 }
 
-/** Where it really runs, unless that comes from a variable. */
+/** The directory that it really runs in; as it is written if a variable is in it. */
 function shownDir(cwd: string, written: string | undefined): string {
   return written !== undefined && /[$%{]/.test(written) ? written : cwd;
 }
@@ -142,7 +142,7 @@ function maskedArg(arg: string, before: string): string {
   return maskedWhole(arg) ?? maskedText(arg);
 }
 
-/** What a shell or an interpreter runs is shown, whatever names stand in it. */
+/** True for a script of a shell or an interpreter, which is shown whatever names stand in it. */
 function isScript(before: string, command: string): boolean {
   if (/^-[a-z]*c$|^\/[ck]$|^-S$|^-(?:Encoded)?Command$/i.test(before)) return true;
   return INTERPRETER.test(programName(command)) && /^(?:-[a-z]*e|-p|--eval|--print)$/i.test(before);

@@ -9,7 +9,10 @@ import { maskedArgs, withoutGiven } from './shown-launch.ts';
 export interface Signature {
   readonly key: string;
   readonly canonical: string;
-  /** What is probably the same: equal but for environment, headers and arguments. Undefined where that says nothing. */
+  /**
+   * A key that probable duplicates share: equal but for environment, headers and arguments. Undefined where that says
+   * nothing.
+   */
   readonly kin: string | undefined;
 }
 
@@ -34,7 +37,7 @@ function ofProcess({ command = '', args, env: whole, cwd, raw }: Signed): Signat
   return { key: JSON.stringify([run?.identity ?? line.command, rest, env, dir]), canonical, kin };
 }
 
-/** What is taken for a package or a program may be something else, with a secret in it. */
+/** The identity as it may be shown: what looks like a package or a program may be a text with a secret in it. */
 function shownIdentity(identity: string): string {
   const [, registry = '', spec = ''] = /^(\w+:)(.*)$/s.exec(identity) ?? [];
   return `${registry}${maskedArgs([spec], '').join('')}`;

@@ -13,7 +13,7 @@ export interface SourceMemoryOptions {
    * for, if it takes time.
    */
   readonly asked?: (path: string) => Promise<void> | void;
-  /** Of how many working directories the last discovery counts; the one that was longest ago goes first. */
+  /** The number of working directories whose last discovery is kept; the oldest goes first. */
   readonly mostDirectories?: number;
   /** Keeps what to fall back on for longer than this memory lives. */
   readonly keeper?: SourceKeeper;
@@ -21,7 +21,7 @@ export interface SourceMemoryOptions {
 
 const MOST_DIRECTORIES = 256;
 
-/** Of the files of one machine and one user; discoveries in any number of working directories share it. */
+/** A memory of the files of one machine and one user, which discoveries in any number of working directories share. */
 export class SourceMemory {
   readonly #asked: NonNullable<SourceMemoryOptions['asked']>;
   readonly #mostDirectories: number;
@@ -63,7 +63,7 @@ export class SourceMemory {
     return new Set(this.#places.keys());
   }
 
-  /** Those of `watched` that the last discovery in this working directory has asked for. */
+  /** The paths of `watched` that the last discovery in this working directory asked for. */
   pathsOf(cwd: string): string[] {
     return [...(this.#last.get(cwd)?.paths() ?? [])];
   }
@@ -132,7 +132,7 @@ export class SourceVisit {
     this.#release = release;
   }
 
-  /** What is known of the path, or what `looking` finds out if nothing is. */
+  /** The known value of a path, or the one that `looking` finds if there is none. */
   async recall<Name extends Aspect>(
     aspect: Name,
     path: string,
@@ -163,7 +163,7 @@ export class SourceVisit {
   }
 }
 
-/** Whatever the platform: that a name with a backslash in it is taken for two costs no more than a reading. */
+/** A test for paths in a directory, on any platform: a name with a backslash that is taken for two costs one reading. */
 function within(dir: string): (path: string) => boolean {
   const bare = dir.replace(/[\\/]$/, '');
   const isEnd = (char: string | undefined): boolean => char === undefined || char === '/' || char === '\\';
@@ -192,7 +192,7 @@ export interface Observation<Value> {
   readonly isGood: boolean;
   /** Why it cannot be used, though something is there. */
   readonly fault?: Diagnostic;
-  /** What the value can be made of once more; without it, the value is JSON. Nobody holds it for long. */
+  /** The origin that the value can be made of again; without it, the value is JSON. Nobody holds it for long. */
   readonly origin?: unknown;
 }
 
@@ -203,7 +203,7 @@ export interface SourceLook<Value> {
   revive(origin: unknown): Promise<Value>;
 }
 
-/** Where it is kept what to fall back on, for whoever starts again where this process has ended. */
+/** Keeps the last good content of files for the next process. */
 export interface SourceKeeper {
   /** With undefined, there is nothing to fall back on any more. */
   keep(aspect: Aspect, path: string, origin: unknown): void;
@@ -241,7 +241,7 @@ class Note<Value> {
     return this.#current;
   }
 
-  /** What is being read at the moment is for those who wait for it, and for nobody after them. */
+  /** Forgets the reading under way: it is for those who wait for it, and for nobody after them. */
   forget(): void {
     this.#current = undefined;
   }
@@ -302,7 +302,7 @@ export class SourcePlace {
   readonly #ready: Promise<void> | undefined;
   /** How many discoveries have asked for it. */
   claims = 0;
-  /** Where it leads to, if somebody has asked. */
+  /** The real path, if somebody has asked. */
   realpath: string | undefined;
 
   constructor(path: string, keeper: SourceKeeper | undefined, ready: Promise<void> | undefined) {

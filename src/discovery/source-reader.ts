@@ -136,7 +136,7 @@ export class SourceReader {
     }
   }
 
-  /** Of a file that a project brings less is read. */
+  /** Reads and parses a file; of one that a project brings, fewer bytes. */
   read(path: string, syntax: Syntax, isOfProject = false): Promise<DocumentReading> {
     const known = this.#readings.get(path);
     if (known !== undefined) return known;
@@ -344,7 +344,7 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Of a file that a project brings: whoever wrote it must not keep everybody else waiting for its parser. */
+/** The limit for a file that a project brings: its author must not keep everybody waiting for the parser. */
 const MOST_PROJECT_BYTES = 256 * 1024;
 
 function sizeWords(bytes: number): string {
@@ -358,7 +358,7 @@ export const LOST = 'Nothing of it is used.';
 class SourceFault extends Error {
   override readonly name = 'SourceFault';
   readonly diagnostic: Diagnostic;
-  /** What was there is there no more: nothing that was read before counts. */
+  /** True if the file has gone: nothing that was read before is used. */
   readonly isGone: boolean;
 
   constructor(code: DiagnosticCode, message: string, path: string, isGone = false) {

@@ -15,7 +15,7 @@ import { type DiscoveringProcess, discoverHere, type OwnFindings, ownConfigOf } 
 import type { RememberedLaunch } from './remembered-launch.ts';
 import { LOST } from './source-reader.ts';
 
-/** Where to look, and what the bridge's own config says there. */
+/** The place to look at, and the bridge's own config there. */
 export interface SurveyPlace {
   readonly own: DiscoveringProcess;
   /** The directory whose project is looked at. */

@@ -65,7 +65,7 @@ export function fitsGlob(text: string, pattern: string): boolean {
   return true;
 }
 
-/** Where the first copy of a part in `text` ends, between two places; -1 if there is none. `indexOf` is not linear. */
+/** The end of the first copy of a part in `text`, between two places; -1 if there is none. `indexOf` is not linear. */
 function endOfFirst(part: string, text: string, from: number, to: number): number {
   if (part.length > to - from) return -1;
   const borders = bordersOf(part);

@@ -228,7 +228,7 @@ interface Reference {
 
 export type EntryValues = ReadonlyMap<string, EntryValue>;
 
-/** What was wrong with an entry: `fault` for all of it, the names of variables for those. */
+/** The faults of an entry: `fault` for all of it, the names of variables for those. */
 class EntryNotes {
   fault: string | undefined;
   readonly badValues: string[] = [];

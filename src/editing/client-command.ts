@@ -14,7 +14,7 @@ export type CommandOutcome =
   /** Why it failed, without a word of what it has said: that may hold anything. */
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** Where the program is on the PATH; undefined if it is not there. */
+/** The place of the program on the PATH; undefined if it is not there. */
 export function findProgram(program: string, { environment }: EditingHost): string | undefined {
   const dirs = (environment.PATH ?? '').split(delimiter).filter(isAbsolute);
   return dirs.map((dir) => join(dir, program)).find(isExecutable);

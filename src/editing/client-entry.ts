@@ -134,7 +134,7 @@ function lostRule({ kind, text, file, obstacle }: Permission): LostRule {
 
 const UNASKED = ['alwaysAllow', 'autoApprove', 'autoapprove', 'trust'];
 
-/** What stands in the server's own entry, and lets its tools be called unasked. */
+/** Fields of the server's own entry that let its tools be called unasked. */
 function unaskedIn({ name, entry }: Going): LostRule[] {
   return UNASKED.flatMap((key) => {
     const said = isTree(entry) ? member(entry, key) : undefined;

@@ -37,7 +37,7 @@ interface SettingsPlace {
   readonly read: Reading;
 }
 
-/** Those that are about one of these servers, or may be. */
+/** The permissions that are about one of these servers, or may be. */
 export async function permissionsOf(
   target: ClientTarget,
   servers: readonly string[],
@@ -126,7 +126,7 @@ function ofProject(permission: Permission): Permission {
 
 // --- one client each ---
 
-/** What Claude Code makes of a name. */
+/** A name as Claude Code writes it in its rules. */
 const plainName = (name: string): string => name.replace(/[^a-zA-Z0-9_-]/g, '_');
 
 function claudeRules({ file, value, servers }: Settings): Permission[] {

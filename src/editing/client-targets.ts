@@ -26,7 +26,7 @@ export interface ClientTarget {
   readonly title: string;
   /** The first that is there counts; the first of all is made. */
   readonly files: readonly string[];
-  /** What is there where the client is. */
+  /** Paths that exist where the client is installed. */
   readonly signs: readonly string[];
   readonly syntax: Syntax;
   readonly container: readonly string[];
@@ -185,7 +185,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
   { ...JSON_MAP, client: 'kiro', title: 'Kiro', files: ['~/.kiro/settings/mcp.json'], signs: ['~/.kiro'] },
 ];
 
-/** What these places are on this machine; those that its platform does not have are left out. */
+/** The paths of these places on this machine; those that its platform does not have are left out. */
 export function pathsOf(places: readonly string[], machine: Machine): string[] {
   const bases = basesOf(machine);
   return places.flatMap((place) => {

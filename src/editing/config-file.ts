@@ -42,7 +42,7 @@ export interface ConfigFile {
   /** Undefined while there is none. */
   readonly bytes: Buffer | undefined;
   readonly text: string;
-  /** Who may read and write it, which what replaces it keeps; undefined while there is none. */
+  /** The permissions, which the file that replaces it keeps; undefined while there is none. */
   readonly mode: number | undefined;
   /** How many names the file has; what replaces it has one. */
   readonly links: number;
@@ -58,14 +58,14 @@ export function readConfigFile(path: string): ConfigFile {
   return { path, realpath, bytes, text: bytes?.toString('utf8') ?? '', mode, links: stat?.nlink ?? 0 };
 }
 
-/** What there is to say of replacing it. */
+/** The warning about replacing a file that has other names too. */
 export function linkLines({ path, links }: ConfigFile): string[] {
   if (links < 2) return [];
   const others = links === 2 ? 'another name' : `${links - 1} other names`;
   return [`${path} has ${others} by hard links, which keep what was in it before`];
 }
 
-/** What tells two contents apart, and says nothing of either. */
+/** A digest of the content, to compare contents without keeping them. */
 export function digestOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

@@ -9,7 +9,7 @@ import { stateDir } from '../local/state-dir.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { type ConfigFile, replaceConfigFile } from './config-file.ts';
 
-/** What is about to be done when `before` is called. */
+/** The step that follows when `before` is called. */
 type Step = 'record' | 'replace' | 'rename' | 'run';
 
 export interface EditingHost {
@@ -21,7 +21,7 @@ export interface EditingHost {
   readonly node: string;
   readonly program: string;
   now(): Date;
-  /** What a client's own command is given; tests give less. */
+  /** The time that a client's own command is given; tests give less. */
   readonly timeoutMs?: number;
   /** Tests stop here, or do what somebody else could do at that moment. */
   before?(step: Step, path: string): void;

@@ -29,7 +29,7 @@ export interface InstallPlan {
   readonly own: OpenOwnConfig | undefined;
   readonly ownDocument: ConfigDocument | undefined;
   readonly moved: readonly Moved[];
-  /** What becomes of the client's own rules for the tools of those. */
+  /** The client's own rules for the tools of those, in the bridge's words. */
   readonly rules: RulesOfClient;
   readonly staying: readonly Staying[];
   /** How many of the client's own were not asked to move. */
@@ -38,7 +38,7 @@ export interface InstallPlan {
   readonly filled: ReadonlyMap<string, readonly string[]>;
   /** Why some of them are not shared as others are, by these names. */
   readonly natures: ReadonlyMap<string, ServerNature>;
-  /** Those at a URL, by these names: they have no process. */
+  /** Names of the servers at a URL: they have no process. */
   readonly remotes: ReadonlySet<string>;
   /** The reasons why servers get other names behind the bridge, by the names that the client has for them. */
   readonly renamings: ReadonlyMap<string, string>;
@@ -97,7 +97,7 @@ interface Ruling {
   readonly offered: readonly DiscoveredServer[];
 }
 
-/** What the client's own rules come to in the bridge's config, and a client that says who it is. */
+/** The documents with the client's own rules in the bridge's config, and with a client that says who it is. */
 async function withRules(moving: Ruling, options: PlanOptions, host: EditingHost) {
   const { moved, own, config, movable, offered, ownDocument } = moving;
   const { target, record } = config;

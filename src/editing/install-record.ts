@@ -45,7 +45,7 @@ export interface InstallRecord {
   readonly ownOriginal: Original | null;
   /** The directories that were made for it, if an installation has made it: this one, or one before. */
   readonly ownMade?: readonly string[] | null;
-  /** What was written about the client into `clients` of the bridge's own config. */
+  /** The entry for the client in `clients` of the bridge's own config. */
   readonly clients?: unknown;
 }
 
@@ -132,7 +132,10 @@ export function backUp(file: ConfigFile, client: string, host: EditingHost): str
   return path;
 }
 
-/** Of one file the last ones are kept, with the newest, whatever the clock says, and those that an `uninstall` would put back. */
+/**
+ * Removes old copies of a file. The last ones stay, with the newest whatever the clock says, and those that an `uninstall`
+ * would put back.
+ */
 function removeOldBackups(
   dir: string,
   newest: string,

@@ -115,7 +115,7 @@ function recordOf(plan: InstallPlan, { bytes, ownBytes }: Written, host: Editing
   };
 }
 
-/** Whoever is uninstalled last takes away what the first one has made. */
+/** Files that the first installation has made, which the last `uninstall` removes. */
 function ownMadeOf({ record, file }: ClientConfig, own: OpenOwnConfig | undefined, host: EditingHost) {
   if (own === undefined) return record?.ownMade ?? null;
   if (own.file.bytes === undefined) return [];
@@ -192,7 +192,7 @@ function movedLines({ moved, filled, renamings, own }: InstallPlan, mood: Mood):
   return [...lines, ...(isNarrowed(own.file, entries) ? [narrowedLine(own.file, mood)] : [])];
 }
 
-/** Which of them all clients share from now on, and which they do not. */
+/** Lines that say which servers all clients share from now on, and which they do not. */
 function sharingLines({ moved, natures, remotes }: InstallPlan): string[] {
   const shared = moved.filter(({ name }) => natures.get(name)?.keepsState === undefined);
   const isRemote = ({ name }: Moved): boolean => remotes.has(name);

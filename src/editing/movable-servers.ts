@@ -41,7 +41,7 @@ export interface SortedFile {
   readonly document: ConfigDocument;
 }
 
-/** Of those that are not the bridge itself. */
+/** Sorts the servers of a client that are not the bridge itself. */
 export async function sortServers(names: readonly string[], from: SortedFile, host: EditingHost): Promise<Sorted> {
   if (names.length === 0) return { movable: [], staying: [] };
   const servers = await serversOf(from, host);

@@ -116,7 +116,7 @@ function appendix(text: string, last: Node, entry: OwnClientEntry): TextSplice[]
   ];
 }
 
-/** Of one behind another one, its lines go and the comma before it. */
+/** The splices that remove an entry: if it stands behind another one, its lines and the comma before it. */
 function removal(text: string, nodes: readonly Node[], at: number): TextSplice[] {
   const [node, before] = [nodes[at], nodes[at - 1]];
   if (node === undefined) return [];

@@ -109,7 +109,7 @@ export function filledWords(filled: readonly string[]): string {
   return filled.length === 0 ? '' : `, with ${filled.join(', ')} written out as now`;
 }
 
-/** What the bridge itself would say of the entry; such a sentence quotes no value. */
+/** The fault that the bridge itself finds in the entry; such a sentence quotes no value. */
 export function faultOf(name: string, entry: Tree): string | undefined {
   const reader = new Reader();
   serverOf(reader, name, entry, (path) => path);

@@ -66,7 +66,7 @@ function hintHere(name: string, names: readonly string[]): string {
   return names.length === 0 ? 'It has none.' : `There are: ${(near.length > 0 ? near : names).join(', ')}`;
 }
 
-/** Where other programs define it. */
+/** A hint that names the files of other programs that define it. */
 async function hintElsewhere(name: string, own: OpenOwnConfig, host: EditingHost): Promise<string | undefined> {
   const { others } = await foundServers(own, { cwd: host.cwd, keepsNames: false }, host);
   const places = others
@@ -132,7 +132,7 @@ function refuseUnknown(client: string, host: EditingHost): void {
   });
 }
 
-/** What is the same as another client's is its own client's too. */
+/** States of servers that can be imported: a duplicate of another client's server is its own client's too. */
 const IMPORTABLE = new Set<ServerState>(['ready', 'duplicate']);
 
 type Importing = ServersToMove & Pick<ImportOptions, 'dryRun'>;

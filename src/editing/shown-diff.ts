@@ -39,7 +39,7 @@ async function shownText(whole: string, syntax: Syntax): Promise<string> {
   return spliced(text, [...masked.flat(), ...remarks]);
 }
 
-/** What stands as a value of a variable or a header, and could be written elsewhere once more. */
+/** Values of variables and headers, which could be written elsewhere once more. */
 function secretsIn(values: readonly TextValue[]): string[] {
   return values
     .filter(({ path, value }) => isHidden(path) && typeof value === 'string')
@@ -80,7 +80,7 @@ function isOfNames(path: TextValue['path']): boolean {
   );
 }
 
-/** What it is called; what stands in a list is called as the list. */
+/** The key of a value; a value in a list has the key of the list. */
 function keyOf(path: TextValue['path']): string {
   return String(path.findLast((key) => typeof key === 'string') ?? '');
 }

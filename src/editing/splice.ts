@@ -23,14 +23,14 @@ export function lineStart(text: string, offset: number): number {
   return text.lastIndexOf('\n', offset - 1) + 1;
 }
 
-/** Where the line's own characters end, before its line end. */
+/** The end of the line's own characters, before its line end. */
 export function lineEnd(text: string, offset: number): number {
   const found = text.indexOf('\n', offset);
   if (found < 0) return text.length;
   return text[found - 1] === '\r' && found - 1 >= offset ? found - 1 : found;
 }
 
-/** Where the next line begins; the end of the text for the last one. */
+/** The start of the next line; the end of the text for the last one. */
 export function nextLine(text: string, offset: number): number {
   const found = text.indexOf('\n', offset);
   return found < 0 ? text.length : found + 1;

@@ -20,7 +20,7 @@ export interface Anatomy {
   readonly comments: readonly Range[];
 }
 
-/** Of a text that its strict parser takes. */
+/** The anatomy of a text that its strict parser takes. */
 export function anatomyOf(text: string, syntax: Syntax): Promise<Anatomy> {
   switch (syntax) {
     case 'json':

@@ -124,7 +124,7 @@ function intoBraces(text: string, map: YAMLMap, keys: readonly string[], value: 
   return spliced(text, [{ start: body.length, end: body.length, text: `${comma}${member}` }]);
 }
 
-/** Of a document without anything, or of a key without a value or with `{}`. */
+/** The text after the first value is put into an empty document, or a key without a value or with `{}`. */
 function intoEmpty(text: string, pair: Pair | undefined, keys: readonly string[], value: unknown): string {
   if (pair === undefined) return afterLine(text, text.length, block(text, keys, value, 0));
   const [keyStart, keyEnd] = rangeOf(pair.key);
@@ -158,7 +158,7 @@ function afterLine(text: string, offset: number, added: string): string {
   return text.slice(0, at) + gap + added + text.slice(at);
 }
 
-/** Where its last character is; the parser counts the line ends behind it too. */
+/** The end of its last character; the parser includes the line ends behind it. */
 function endOfPair(text: string, { key, value }: Pair): number {
   const [start] = rangeOf(key);
   const end = Math.max(rangeOf(value)[1], rangeOf(key)[1]);

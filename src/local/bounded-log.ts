@@ -7,7 +7,7 @@ import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { expectSystemError } from '../util/expected-error.ts';
 import { isForeign, statOf } from './owned-path.ts';
 import { openPrivateLog } from './private-file.ts';
-import { putAsideAtOnce } from './rotated-file.ts';
+import { putAside } from './rotated-file.ts';
 
 export const MOST_LOG_BYTES = 10 * 1024 * 1024;
 
@@ -73,7 +73,7 @@ export function isOpenAs(fd: number, path: string): boolean {
 export function putAsideLog(path: string, most: number = MOST_LOG_BYTES): void {
   if (!isTooLarge(path, most)) return;
   try {
-    putAsideAtOnce(path, () => isTooLarge(path, most));
+    putAside(path, 1, () => isTooLarge(path, most));
   } catch (error) {
     if (systemCode(error) === undefined && !(error instanceof BridgeError)) throw error;
     empty(path);

@@ -13,7 +13,7 @@ import { fileFailure } from './whole-write.ts';
 
 /** Turns of the event loop without a new connection, after which none waits: each turn looks for one. */
 const QUIET_TURNS = 3;
-/** Where the socket stays, there is no end of those who come. */
+/** The most turns of accepting: while the socket stays, clients come without end. */
 const MOST_TURNS = 100;
 
 /** With Node's default of 511, hundreds of 10,000 clients that come at once are turned away. */

@@ -24,7 +24,7 @@ export function isForeign(path: string): boolean {
 }
 
 /**
- * Whether another user has the file, or the link that leads to it. Root is none: it may do as it likes with this user's
+ * True if another user has the file, or the link that leads to it. Root is none: it may do as it likes with this user's
  * processes and files anyway, and installs what containers and packages bring.
  */
 export function isAnotherUsers(path: string): boolean {

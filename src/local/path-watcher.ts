@@ -194,7 +194,7 @@ export class PathWatcher {
     this.#follow(node, undefined);
   }
 
-  /** Where all that matters is further down, nothing is missed but a directory on the way being replaced. */
+  /** Reports a directory that cannot be watched. If all that matters is further down, only its replacement is missed. */
   #tellFailure(node: PathNode): void {
     const { failure } = node;
     if (failure === undefined || failure.isTold) return;
@@ -238,7 +238,7 @@ function openWatch(dir: string, heard: Heard): FSWatcher {
 
 interface Seen {
   readonly isDir: boolean;
-  /** Where it leads to, if it is a link. */
+  /** The target, if it is a link. */
   readonly link?: string;
 }
 

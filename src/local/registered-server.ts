@@ -6,7 +6,7 @@ import type { ProcessIdentity } from './process-identity.ts';
 export interface RegisteredServer {
   readonly name: string;
   readonly process: ProcessIdentity;
-  /** Where it takes requests over HTTP; undefined if it does not. */
+  /** The URL at which it takes requests over HTTP; undefined if it does not. */
   readonly url: string | undefined;
   /** How it is reached there; undefined if it does not say, or says something else. */
   readonly transport: 'http' | 'sse' | 'ws' | undefined;

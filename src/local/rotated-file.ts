@@ -2,10 +2,10 @@
 // Whoever is killed at whatever step loses no line that was written, and at most breaks the last one, behind which a new one
 // begins. Several processes may write to it.
 
-import { closeSync, fstatSync, readSync, renameSync, write, writeSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
+import { close, closeSync, constants, fstatSync, openSync, readSync, renameSync, write, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { BridgeError } from '../util/bridge-error.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import { LockFile } from './lock-file.ts';
 import { isForeign, statOf } from './owned-path.ts';
 import { openPrivateLog } from './private-file.ts';
@@ -34,7 +34,7 @@ export class RotatedFile {
   readonly #options: RotatedFileOptions;
   #fd: number | undefined;
   #ino = 0;
-  /** Where our last write has ended; what is behind it somebody else has written. */
+  /** The end of our last write; somebody else has written what is behind it. */
   #end = -1;
 
   constructor(options: RotatedFileOptions) {
@@ -48,7 +48,7 @@ export class RotatedFile {
   /** Writes what of the batch is not in the file yet. Fails with a BridgeError; then it may be called again with it. */
   async append(batch: LineBatch): Promise<void> {
     try {
-      const fd = await this.#prepare(batch);
+      const fd = this.#prepare(batch);
       while (batch.done < batch.bytes.length) {
         const { bytesWritten } = await writeSome(fd, batch.bytes, batch.done);
         batch.done += bytesWritten;
@@ -60,14 +60,14 @@ export class RotatedFile {
   }
 
   /** The open file, at whose end the rest of the batch may be written. */
-  async #prepare(batch: LineBatch): Promise<number> {
+  #prepare(batch: LineBatch): number {
     let { fd, size } = this.#current();
     const isWithinLine = batch.done > 0 && size === this.#end;
     if (!isWithinLine) {
       // What was begun of a line is broken, or in another file.
       batch.done = batch.bytes.subarray(0, batch.done).lastIndexOf(NEWLINE) + 1;
       const toCome = batch.bytes.length - batch.done;
-      if (size > 0 && size + toCome > this.#options.maxBytes && toCome > 0 && (await this.#putAside()))
+      if (size > 0 && size + toCome > this.#options.maxBytes && toCome > 0 && this.#putAside())
         ({ fd, size } = this.#current());
       if (size !== this.#end && size > 0) size += endLine(fd, size);
     }
@@ -87,7 +87,7 @@ export class RotatedFile {
     return { fd, size };
   }
 
-  #putAside(): Promise<boolean> {
+  #putAside(): boolean {
     const { path, keep } = this.#options;
     return putAside(path, keep, () => statOf(path)?.ino === this.#ino);
   }
@@ -101,31 +101,40 @@ export class RotatedFile {
 
 /**
  * Renames FILE to FILE.1, FILE.1 to FILE.2 and so on, and gives up the oldest. `isStillDue` is asked under the lock, as another process may
- * have done it. Returns false while another process does it. The disk takes its time to forget the oldest.
+ * have done it. Returns false while another process does it.
  */
-async function putAside(path: string, keep: number, isStillDue: () => boolean): Promise<boolean> {
+export function putAside(path: string, keep: number, isStillDue: () => boolean): boolean {
   const lock = LockFile.take(`${path}.lock`);
   if (lock === undefined) return false;
   try {
-    if (!isStillDue()) return true;
-    // The oldest is given up only if there is no gap before it, as there is behind one who was killed here.
-    let last = 1;
-    while (last < keep && statOf(`${path}.${last}`) !== undefined) last++;
-    for (let n = last; n > 1; n--) await renameOwn(`${path}.${n - 1}`, `${path}.${n}`);
-    await renameOwn(path, `${path}.1`);
+    if (isStillDue()) rotate(path, keep);
     return true;
   } finally {
     lock.release();
   }
 }
 
-/** The same with one old file, for a small file: nothing is written meanwhile. */
-export function putAsideAtOnce(path: string, isStillDue: () => boolean): void {
-  const lock = LockFile.take(`${path}.lock`);
+function rotate(path: string, keep: number): void {
+  // The oldest is given up only if there is no gap before it, as there is behind one who was killed here.
+  let last = 1;
+  while (last < keep && statOf(`${path}.${last}`) !== undefined) last++;
+  const letGo = held(`${path}.${last}`);
   try {
-    if (lock !== undefined && isStillDue()) renameSync(path, ownName(`${path}.1`));
+    for (let n = last; n > 1; n--) renameOwn(`${path}.${n - 1}`, `${path}.${n}`);
+    renameOwn(path, `${path}.1`);
   } finally {
-    lock?.release();
+    letGo();
+  }
+}
+
+/** Keeps a file open until the returned function is called. The disk takes its time to forget a large one, which a thread waits for then. */
+function held(path: string): () => void {
+  try {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return () => close(fd, () => undefined);
+  } catch (error) {
+    expectSystemError(error); // There is none, or none that can be read.
+    return () => undefined;
   }
 }
 
@@ -135,11 +144,7 @@ function endLine(fd: number, size: number): number {
   return count === 0 || lastByte[0] === NEWLINE ? 0 : writeSync(fd, '\n');
 }
 
-async function renameOwn(from: string, to: string): Promise<void> {
-  await rename(from, ownName(to));
-}
-
-function ownName(path: string): string {
-  if (!isForeign(path)) return path;
-  throw new BridgeError('FILE_UNUSABLE', `${path} belongs to another user`, { hint: 'Look at it.' });
+function renameOwn(from: string, to: string): void {
+  if (isForeign(to)) throw new BridgeError('FILE_UNUSABLE', `${to} belongs to another user`, { hint: 'Look at it.' });
+  renameSync(from, to);
 }

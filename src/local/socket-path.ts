@@ -28,7 +28,7 @@ export interface SocketPathWishes {
   readonly flag?: string | undefined;
   readonly environment?: string | undefined;
   readonly config?: string | undefined;
-  /** Where relative paths begin. */
+  /** The directory that relative paths begin at. */
   readonly cwd: string;
   readonly user: SocketUser;
   /** The shared directory of the default; another one only in tests. */

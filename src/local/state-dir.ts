@@ -10,7 +10,7 @@ export function stateDir(
   return join(xdgDir(environment.XDG_STATE_HOME, join(home, '.local', 'state')), 'mcp-bridge');
 }
 
-/** Where daemons in the background log, all of them. */
+/** The log file of all daemons in the background. */
 export function daemonLogFile(environment: Readonly<Record<string, string | undefined>>, home?: string): string {
   return join(stateDir(environment, home), 'daemon.log');
 }

@@ -2,7 +2,7 @@
 
 import type { ToolFilter } from './tool-rules.ts';
 
-/** Whoever can, everybody, or nobody. */
+/** Clients that share one instance: those that can, all of them, or none. */
 export type Sharing = 'auto' | 'shared' | 'dedicated';
 
 /** Reasons not to share a server as others are shared, as far as the bridge knows the program; for people. */
@@ -28,7 +28,7 @@ interface AnyServer {
   readonly startTimeoutMs: number | undefined;
   /** The tool filter of the file where the definition was found. */
   readonly tools: ToolFilter;
-  /** Where clients that have it say different things of its tools: each with what it says. */
+  /** The filters of clients that have the same server, where they differ. */
   readonly filters?: readonly ClientFilter[];
   /** Other ids that mean it, of definitions that are the same. */
   readonly alsoNamed?: readonly string[];
@@ -53,7 +53,7 @@ export interface StdioServer extends AnyServer {
   readonly env: Readonly<Record<string, string>>;
   /** Absolute, if the definition has one. */
   readonly cwd: string | undefined;
-  /** Where it was defined: the directory to run in without a cwd, and for clients that do not say where they work. */
+  /** The directory of its definition, to run in without a cwd, and for clients that do not say where they work. */
   readonly dir: string | undefined;
   /** A directory that is made for it before it starts. */
   readonly dataDir?: string;
@@ -83,7 +83,7 @@ export interface OAuthSettings {
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
   readonly scope: string | undefined;
-  /** Where the browser is sent back to; without it, any port that is free. */
+  /** The port that the browser is sent back to; without it, any free one. */
   readonly callbackPort: number | undefined;
 }
 

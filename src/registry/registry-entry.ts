@@ -9,7 +9,7 @@ export interface ServerInfo {
   readonly name: string;
   /** The process that it lives and dies with; else this one. */
   readonly pid?: number | undefined;
-  /** Where it takes requests over HTTP, or over a WebSocket. */
+  /** The URL at which it takes requests over HTTP, or over a WebSocket. */
   readonly url?: string | undefined;
   /** The address that it listens on, where that is not what the URL says. */
   readonly host?: string | undefined;

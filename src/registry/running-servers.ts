@@ -9,7 +9,7 @@ export interface RunningServer {
   readonly id: string;
   readonly name: string;
   readonly pid: number;
-  /** Where it takes requests over HTTP. */
+  /** The URL at which it takes requests over HTTP. */
   readonly url: string | undefined;
   readonly socket: string | undefined;
   readonly isOnStdio: boolean;

@@ -48,7 +48,7 @@ export function nearest(wanted: string, names: Iterable<string>): string[] {
 }
 
 /**
- * Those that somebody meant who has mistyped a word or begun it: less than a third of it is wrong. Of words as short as
+ * The names that a person may have meant who mistyped a word or began it: less than a third of it is wrong. Of words as short as
  * commands, what is less like it is another word.
  */
 export function mistyped(wanted: string, words: Iterable<string>): string[] {

@@ -22,7 +22,7 @@ export interface RestartValues extends WhereValues {
 
 interface Replaced {
   readonly pid: number | undefined;
-  /** Where it logs, as the end of a sentence. */
+  /** The place of its log, as the end of a sentence. */
   readonly log: string;
 }
 

@@ -11,7 +11,7 @@ import { tilde } from './terminal.ts';
 
 export type Line = readonly [label: string, text: string];
 
-/** Where it stands and what it is. */
+/** The place of a definition, and its parts. */
 export function definitionLines(server: DiscoveredServer, host: CliHost): Line[] {
   const { file, client, scope, inputs, tools } = server;
   const { command, url, cwd, env, envFile, executed, headers, headersHelper, transport } = shownLaunch(server);

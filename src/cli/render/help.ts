@@ -13,7 +13,7 @@ const INDENT = '  ';
 const GAP = 2;
 /** Columns for a text beside its name. */
 const LEAST_TEXT = 30;
-/** Where a text below its name begins. */
+/** The column of a text that stands below its name. */
 const BELOW = 6;
 
 type Entry = readonly [name: string, text: string];
@@ -105,7 +105,7 @@ function withChoices(text: string, choices: readonly string[] | undefined): stri
 
 interface Layout {
   readonly width: number;
-  /** Where texts begin. */
+  /** The column at which texts begin. */
   readonly column: number;
 }
 

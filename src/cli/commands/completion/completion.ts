@@ -41,7 +41,7 @@ export interface OfferValues extends ToolCommandValues {
 
 type Offered = (values: OfferValues, host: CliHost) => Promise<readonly string[]>;
 
-/** Whoever has pressed Tab waits. */
+/** The time for an answer: a person has pressed Tab and waits. */
 const NAMES_MS = 1500;
 
 const OFFERED: Readonly<Record<(typeof NAMES)[number], Offered>> = {
