@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Node, ParseError } from 'jsonc-parser';
 import { BridgeError } from '../util/bridge-error.ts';
-import { placeIn, sentenceOf } from '../util/json-value.ts';
+import { placeIn, sentenceOf } from '../util/json-fault.ts';
 import { cautionsFor } from './cautions.ts';
 import {
   type ConfigPlace,

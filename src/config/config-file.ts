@@ -7,7 +7,7 @@ import { xdgConfigDir } from '../local/home-dir.ts';
 import { isAnotherUsers } from '../local/owned-path.ts';
 import { readRegularSync } from '../local/regular-file.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
-import { placeIn, sentenceOf } from '../util/json-value.ts';
+import { placeIn, sentenceOf } from '../util/json-fault.ts';
 
 export interface ConfigPlace {
   /** A file named by the user; it must be there. */

@@ -12,8 +12,8 @@ import { livenessOf, type ProcessIdentity } from '../local/process-identity.ts';
 import type { StdioServer } from '../model/server-definition.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
-import { plainOf } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
+import { plainOf } from '../util/plain-json.ts';
 import type { FoundServers } from './definitions.ts';
 import { type Answered, FinderProcess } from './finder-process.ts';
 

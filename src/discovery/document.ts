@@ -5,7 +5,7 @@
 import type { Node, ParseError } from 'jsonc-parser';
 import type { Document as YamlDocument } from 'yaml';
 import { expectSyntaxError } from '../util/expected-error.ts';
-import { placeIn, sentenceOf } from '../util/json-value.ts';
+import { placeIn, sentenceOf } from '../util/json-fault.ts';
 import { diagnostic, type Report } from './diagnostic.ts';
 import { sizeOf, treeOf } from './tree.ts';
 

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { documentOf, type Syntax, SyntaxFault } from '../discovery/document.ts';
 import { isTree, member, type Tree, treeAt, treeOf } from '../discovery/tree.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import { placeIn } from '../util/json-value.ts';
+import { placeIn } from '../util/json-fault.ts';
 import { textEditorFor } from './text-editor.ts';
 
 export interface DocumentPlace {

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainOf } from '../../../src/util/json-value.ts';
+import { plainOf } from '../../../src/util/plain-json.ts';
 
 test('what JSON can say stays as it is', () => {
   fc.assert(
