@@ -319,8 +319,7 @@ export class Daemon implements ControlledDaemon {
     const events = this.#events;
     const clock = this.#clock;
     return new ServerPool({
-      definitions: this.#followed.definitions,
-      dialledIn: () => this.#dialIns.offered,
+      sources: [this.#followed.definitions, this.#dialIns],
       defaultView: () => finder.config.config.view,
       gates: this.#gates,
       origin: () => originOf(finder),
@@ -362,7 +361,6 @@ export class Daemon implements ControlledDaemon {
           remote: new StartGate(limits.maxRemoteStarts, { clock, events }),
         },
         exchanges: new ExchangeGate(limits.maxRemoteCalls),
-        inbound: (name) => this.#dialIns.open(name),
       },
     });
   }

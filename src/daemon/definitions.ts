@@ -2,7 +2,9 @@
 // has found there. They are found once for each directory, and again when a file has changed.
 
 import type { ReloadReport } from '../control/report.ts';
+import { OPENED_HERE } from '../downstream/instance-runner.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
+import type { ServerSource } from './server-source.ts';
 
 export interface FoundServers {
   readonly servers: ReadonlyMap<string, ServerDefinition>;
@@ -29,7 +31,9 @@ const NOTHING: FoundServers = { servers: new Map(), pending: 0, faults: [] };
 /** Directories that nobody works in any more are remembered as long as there are no more, and for a while. */
 const MOST_DIRECTORIES = 64;
 
-export class Definitions {
+export class Definitions implements ServerSource {
+  readonly comeByThemselves = OPENED_HERE.comeByThemselves;
+  readonly open = OPENED_HERE.open;
   readonly #options: DefinitionsOptions;
   readonly #found = new Map<string, FoundServers>();
   readonly #finding = new Map<string, Promise<void>>();

@@ -15,6 +15,7 @@ import type { Logger } from '../util/logger.ts';
 import type { Link } from '../wire/link.ts';
 import type { ReadPacer } from '../wire/read-pacer.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
+import type { ServerSource } from './server-source.ts';
 
 export interface DialInsOptions {
   /** Decisions in the config. */
@@ -48,7 +49,8 @@ interface Caller extends Program {
   told: DialInState;
 }
 
-export class DialIns {
+export class DialIns implements ServerSource {
+  readonly comeByThemselves = true;
   readonly #options: DialInsOptions;
   readonly #callers = new Map<string, Caller>();
   #offered: ReadonlyMap<string, ServerDefinition> = new Map();
@@ -59,9 +61,18 @@ export class DialIns {
     this.#options = options;
   }
 
-  /** The connected servers that clients may see, by their names. */
-  get offered(): ReadonlyMap<string, ServerDefinition> {
+  /** Nothing has to be looked for: a server is there, or it is not. */
+  prepare(): undefined {
+    return undefined;
+  }
+
+  /** The connected servers that clients may see, by their names, in any directory. */
+  of(): ReadonlyMap<string, ServerDefinition> {
     return this.#offered;
+  }
+
+  all(): Iterable<ServerDefinition> {
+    return this.#offered.values();
   }
 
   /** True if no server is connected, offered or not. */
@@ -157,7 +168,7 @@ export class DialIns {
   }
 
   /** Opens the connection for an instance. Throws if the server is not there. */
-  open(name: string): ServerConnection {
+  open({ name }: Pick<ServerDefinition, 'name'>): ServerConnection {
     const caller = this.#callers.get(name);
     if (caller === undefined) throw notConnected(name);
     return caller.server.open(name);

@@ -19,13 +19,13 @@ import { inProject } from '../downstream/project.ts';
 import type { ServerOutput } from '../downstream/server-output.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import type { Timer } from '../util/clock.ts';
-import { type Definitions, gatedBy, identityOf } from './definitions.ts';
+import { gatedBy, identityOf } from './definitions.ts';
+import type { ServerSource } from './server-source.ts';
 import type { ToolGates } from './tool-gates.ts';
 
 export interface ServerPoolOptions {
-  readonly definitions: Pick<Definitions, 'prepare' | 'of' | 'all'>;
-  /** Servers that have connected by themselves, by their names. */
-  readonly dialledIn: () => ReadonlyMap<string, ServerDefinition>;
+  /** Where servers come from; the earlier ones have precedence. */
+  readonly sources: readonly ServerSource[];
   readonly defaultView: () => string | undefined;
   readonly origin: () => string;
   readonly catalog: Catalog;
@@ -33,7 +33,7 @@ export interface ServerPoolOptions {
   /** Decides which tools may be used. */
   readonly gates: Pick<ToolGates, 'gateOf' | 'isForClient' | 'policyFor'>;
   readonly instanceContext: InstanceContext;
-  readonly runnerContext: RunnerContext;
+  readonly runnerContext: Omit<RunnerContext, 'source' | 'stopped'>;
 }
 
 /** Servers of one name, before those that nobody uses any more are forgotten. */
@@ -47,10 +47,16 @@ interface PooledServer {
   readonly server: Server;
   readonly seen: SeenTools;
   definition: ServerDefinition;
-  /** The definition, before it was made for a directory. */
-  readonly source: string;
+  /** The identity of the definition, before it was made for a directory. */
+  readonly defined: string;
   /** The directory of the client that was the last to look for it. */
   lastDir: string | undefined;
+}
+
+/** A definition with the source that it is from. */
+interface OfferedServer {
+  readonly definition: ServerDefinition;
+  readonly source: ServerSource;
 }
 
 export class ServerPool implements ServerDirectory {
@@ -76,12 +82,12 @@ export class ServerPool implements ServerDirectory {
   }
 
   prepare(cwd: string | undefined): Promise<void> | undefined {
-    return this.#options.definitions.prepare(cwd);
+    const preparing = this.#options.sources.flatMap((source) => source.prepare(cwd) ?? []);
+    return preparing.length === 0 ? undefined : Promise.all(preparing).then(() => undefined);
   }
 
   names(cwd: string | undefined): readonly string[] {
-    const defined = this.#options.definitions.of(cwd);
-    return [...defined.keys(), ...[...this.#options.dialledIn().keys()].filter((name) => !defined.has(name))];
+    return [...new Set(this.#options.sources.flatMap((source) => [...source.of(cwd).keys()]))];
   }
 
   find(name: string, cwd: string | undefined): Server | undefined {
@@ -112,8 +118,9 @@ export class ServerPool implements ServerDirectory {
   }
 
   #find(name: string, cwd: string | undefined): PooledServer | undefined {
-    const definition = this.definitionOf(name, cwd);
-    if (definition === undefined) return undefined;
+    const offered = this.#offered(name, cwd);
+    if (offered === undefined) return undefined;
+    const { definition, source } = offered;
     const own = inProject(definition, cwd);
     const identity = identityOf(own);
     const namesakes = this.#servers.get(own.name) ?? new Map<string, PooledServer>();
@@ -133,8 +140,8 @@ export class ServerPool implements ServerDirectory {
       this.#options.gates.isForClient(pooled.definition, settings)
         ? this.#options.gates.gateOf(pooled.definition, seen.changed, settings)
         : undefined;
-    const server = this.#make(own, seen, gateOf);
-    const pooled: PooledServer = { server, seen, definition, source: identityOf(definition), lastDir: cwd };
+    const server = this.#make(own, source, seen, gateOf);
+    const pooled: PooledServer = { server, seen, definition, defined: identityOf(definition), lastDir: cwd };
     namesakes.set(identity, pooled);
     return pooled;
   }
@@ -174,17 +181,16 @@ export class ServerPool implements ServerDirectory {
   }
 
   *#definitions(): Iterable<ServerDefinition> {
-    yield* this.#options.definitions.all();
-    yield* this.#options.dialledIn().values();
+    for (const source of this.#options.sources) yield* source.all();
   }
 
   // --- those that end ---
 
   /** The definitions are others now, and all clients use what they are to use. */
   refresh(): void {
-    const sources = new Set([...this.#definitions()].map(identityOf));
+    const defined = new Set([...this.#definitions()].map(identityOf));
     for (const [name, namesakes] of this.#servers) {
-      this.#letGo(namesakes, ({ server, source }) => !server.isSeen && !sources.has(source));
+      this.#letGo(namesakes, (pooled) => !pooled.server.isSeen && !defined.has(pooled.defined));
       if (namesakes.size === 0) this.#servers.delete(name);
     }
   }
@@ -206,7 +212,7 @@ export class ServerPool implements ServerDirectory {
     this.#timer = this.#options.runnerContext.clock.after(LOOK_MS, () => this.#endLeaving());
   }
 
-  #make(definition: ServerDefinition, seen: SeenTools, gateOf: ServerOptions['gateOf']): Server {
+  #make(definition: ServerDefinition, source: ServerSource, seen: SeenTools, gateOf: ServerOptions['gateOf']): Server {
     const server: Server = new Server({
       definition,
       known: this.#options.catalog.knownOf(definition, {
@@ -215,13 +221,13 @@ export class ServerPool implements ServerDirectory {
       gate: this.#options.gates.gateOf(definition, seen.changed),
       gateOf,
       context: this.#options.instanceContext,
-      makeRunner: (instance) => this.#makeRunner(definition, instance, () => server.stopped(instance)),
+      makeRunner: (instance) => this.#makeRunner(definition, source, instance, () => server.stopped(instance)),
     });
     return server;
   }
 
-  #makeRunner(definition: ServerDefinition, instance: Instance, stopped: () => void) {
-    const runner = new InstanceRunner(definition, instance, { ...this.#options.runnerContext, stopped });
+  #makeRunner(definition: ServerDefinition, source: ServerSource, instance: Instance, stopped: () => void) {
+    const runner = new InstanceRunner(definition, instance, { ...this.#options.runnerContext, source, stopped });
     this.#runners.set(instance, runner);
     this.#living.add(runner);
     const retire = (): void => {
@@ -266,10 +272,18 @@ export class ServerPool implements ServerDirectory {
 
   /** Also by the id of one that is the same. */
   definitionOf(name: string, cwd: string | undefined): ServerDefinition | undefined {
-    const defined = this.#options.definitions.of(cwd);
-    const known = defined.get(name) ?? this.#options.dialledIn().get(name);
-    if (known !== undefined) return known;
-    for (const definition of defined.values()) if (definition.alsoNamed?.includes(name) === true) return definition;
+    return this.#offered(name, cwd)?.definition;
+  }
+
+  #offered(name: string, cwd: string | undefined): OfferedServer | undefined {
+    const { sources } = this.#options;
+    for (const source of sources) {
+      const definition = source.of(cwd).get(name);
+      if (definition !== undefined) return { definition, source };
+    }
+    for (const source of sources)
+      for (const definition of source.of(cwd).values())
+        if (definition.alsoNamed?.includes(name) === true) return { definition, source };
     return undefined;
   }
 

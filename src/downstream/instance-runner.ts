@@ -12,6 +12,7 @@ import type { Logger } from '../util/logger.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ServerConnection } from './connection.ts';
 import { HttpConnection, type HttpContext } from './http-connection.ts';
+import { notConnected } from './inbound-server.ts';
 import { brokenServer, crash, ownFault, refusedStart, shuttingDown, startFailure } from './instance-failure.ts';
 import { type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
 import { ServerHandshake } from './server-handshake.ts';
@@ -30,9 +31,33 @@ export interface RunnerContext extends Omit<HttpContext, 'failed'> {
   readonly stopped?: () => void;
   /** The gates where processes and connections wait for their turn to start. */
   readonly gates: { readonly local: StartGate; readonly remote: StartGate };
-  /** Finds a server that has connected by itself. Throws if none has under this name. */
-  readonly inbound: (name: string) => ServerConnection;
+  readonly source: ConnectionSource;
 }
+
+/** Where the connections to servers come from. */
+export interface ConnectionSource {
+  /** True if the servers connect by themselves: they stay as long as they like, and nothing here can start them. */
+  readonly comeByThemselves: boolean;
+  /** Opens the connection of an instance. Throws why that is not possible. */
+  open(definition: ServerDefinition, context: RunnerContext & HttpContext): ServerConnection;
+}
+
+/** Starts processes, and connects to URLs. */
+export const OPENED_HERE: ConnectionSource = {
+  comeByThemselves: false,
+  open: (definition, context) => {
+    switch (definition.transport) {
+      case 'stdio':
+        return new ServerProcess(definition, context);
+      case 'ws':
+        return new WebSocketConnection(definition, context);
+      case 'dial-in':
+        throw notConnected(definition.name);
+      default:
+        return new HttpConnection(definition, context);
+    }
+  },
+};
 
 export class InstanceRunner {
   readonly definition: ServerDefinition;
@@ -85,14 +110,9 @@ export class InstanceRunner {
   usersChanged(users: number): void {
     this.#vacancy?.cancel();
     this.#vacancy = undefined;
-    if (users > 0 || this.#comesByItself) return;
+    if (users > 0 || this.#context.source.comeByThemselves) return;
     const idleMs = this.definition.idleMs ?? this.#context.limits.idleMs;
     this.#vacancy = this.#context.clock.after(idleMs, () => this.#vacate());
-  }
-
-  /** True for a server that connects by itself: it stays as long as it likes, and nothing here can start it. */
-  get #comesByItself(): boolean {
-    return this.definition.transport === 'dial-in';
   }
 
   #vacate(): void {
@@ -232,10 +252,7 @@ export class InstanceRunner {
   #spawn(): ServerConnection | undefined {
     const { definition } = this;
     try {
-      if (definition.transport === 'stdio') return new ServerProcess(definition, this.#context);
-      if (definition.transport === 'dial-in') return this.#context.inbound(definition.name);
-      if (definition.transport === 'ws') return new WebSocketConnection(definition, this.#context);
-      return new HttpConnection(definition, this.#context);
+      return this.#context.source.open(definition, this.#context);
     } catch (error) {
       this.#failStart(undefined, refusedStart(definition, error));
       return undefined;
@@ -270,7 +287,7 @@ export class InstanceRunner {
     void child?.stop();
     this.#context.events.instanceFailed.tell(this.instance, error);
     this.#context.logger.warn('server failed to start', { server: this.definition.name, reason: error.message });
-    this.#happen(error.code === 'SERVER_AUTH_REQUIRED' || this.#comesByItself ? 'refused' : 'died');
+    this.#happen(error.code === 'SERVER_AUTH_REQUIRED' || this.#context.source.comeByThemselves ? 'refused' : 'died');
     this.instance.failed(error);
   }
 
@@ -288,7 +305,7 @@ export class InstanceRunner {
       return this.#context.stopped?.();
     }
     if (before === 'ready') this.#recordCrash(how);
-    if (before === 'ready') this.#happen(this.#comesByItself ? 'left' : 'died');
+    if (before === 'ready') this.#happen(this.#context.source.comeByThemselves ? 'left' : 'died');
     else this.#happen('gone');
     this.instance.closed(crash(this.definition, how));
   }

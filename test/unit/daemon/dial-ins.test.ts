@@ -70,7 +70,7 @@ describe('a name', () => {
     const { dialIns, link, changes } = deskWith(dirty);
     expect(dialIns.admit('ide')).toBe('offered');
     dialIns.take('ide', link(), PROGRAM);
-    expect([...dialIns.offered.values()]).toMatchObject([
+    expect([...dialIns.of().values()]).toMatchObject([
       { name: 'ide', transport: 'dial-in', description: 'd', timeoutMs: 7, sharing: 'shared' },
     ]);
     expect(changes()).toBe(1);
@@ -81,18 +81,18 @@ describe('a name', () => {
     expect(dialIns.admit('notes')).toBe('waiting');
     const end = link();
     dialIns.take('notes', end, PROGRAM);
-    expect([dialIns.offered.size, changes()]).toEqual([0, 0]);
+    expect([dialIns.of().size, changes()]).toEqual([0, 0]);
     await decisions.decide(['notes'], 'approved');
     dialIns.refresh();
-    expect([...dialIns.offered.keys()]).toEqual(['notes']);
+    expect([...dialIns.of().keys()]).toEqual(['notes']);
     await decisions.decide(['notes'], 'rejected');
     dialIns.refresh();
-    expect(dialIns.offered.size).toBe(0);
+    expect(dialIns.of().size).toBe(0);
     await decisions.decide(['notes'], 'approved');
     dialIns.refresh();
     end.destroy();
     await settle();
-    expect([dialIns.offered.size, dialIns.report(), changes()]).toEqual([0, [], 4]);
+    expect([dialIns.of().size, dialIns.report(), changes()]).toEqual([0, [], 4]);
     expect(dialIns.admit('notes')).toBe('offered');
   });
 
@@ -147,10 +147,10 @@ describe('a name', () => {
   test('is no use to an instance when nobody is there, or another one has it', () => {
     const { dialIns, link } = deskWith(dirty);
     const absent = expect.objectContaining({ code: 'SERVER_NOT_CONNECTED', server: 'ide' });
-    expect(() => dialIns.open('ide')).toThrow(absent);
+    expect(() => dialIns.open({ name: 'ide' })).toThrow(absent);
     dialIns.take('ide', link(), PROGRAM);
-    expect(dialIns.open('ide').pid).toBeUndefined();
-    expect(() => dialIns.open('ide')).toThrow(absent);
+    expect(dialIns.open({ name: 'ide' }).pid).toBeUndefined();
+    expect(() => dialIns.open({ name: 'ide' })).toThrow(absent);
   });
 });
 

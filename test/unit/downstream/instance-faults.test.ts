@@ -8,7 +8,7 @@ import { Server } from '../../../src/core/server.ts';
 import { KnownServer } from '../../../src/core/server-knowledge.ts';
 import { OPEN_GATE } from '../../../src/core/tool-gate.ts';
 import { ExchangeGate } from '../../../src/downstream/exchange-gate.ts';
-import { InstanceRunner } from '../../../src/downstream/instance-runner.ts';
+import { InstanceRunner, OPENED_HERE } from '../../../src/downstream/instance-runner.ts';
 import { OrphanGuard } from '../../../src/downstream/process-groups.ts';
 import { StartGate } from '../../../src/downstream/start-gate.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
@@ -61,7 +61,7 @@ class World {
             pacer: new ReadPacer(),
             maxFrameBytes: 1 << 20,
             gates: { local: gate, remote: gate },
-            inbound: fail,
+            source: OPENED_HERE,
           },
           exchanges: new ExchangeGate(8),
         });

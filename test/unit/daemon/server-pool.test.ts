@@ -1,0 +1,115 @@
+// The servers of the daemon come from several sources, and the pool treats all sources alike.
+
+import { afterEach, expect, test } from 'vitest';
+import { Catalog } from '../../../src/catalog/catalog.ts';
+import { SeenToolsStore } from '../../../src/catalog/seen-tools-store.ts';
+import { Events } from '../../../src/core/events.ts';
+import { ServerPool } from '../../../src/daemon/server-pool.ts';
+import type { ServerSource } from '../../../src/daemon/server-source.ts';
+import { ToolGates } from '../../../src/daemon/tool-gates.ts';
+import { ExchangeGate } from '../../../src/downstream/exchange-gate.ts';
+import { OrphanGuard } from '../../../src/downstream/process-groups.ts';
+import { StartGate } from '../../../src/downstream/start-gate.ts';
+import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
+import type { StdioServer } from '../../../src/model/server-definition.ts';
+import { NO_FILTER } from '../../../src/model/tool-rules.ts';
+import { BridgeError } from '../../../src/util/bridge-error.ts';
+import { FlushTurn } from '../../../src/wire/outbox.ts';
+import { ReadPacer } from '../../../src/wire/read-pacer.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+
+const definition = (name: string, also: Partial<StdioServer> = {}): StdioServer => ({
+  ...{ name, description: '', transport: 'stdio', command: 'true', args: [], env: {}, cwd: undefined, dir: undefined },
+  ...{ timeoutMs: undefined, startTimeoutMs: undefined, idleMs: undefined, sharing: 'auto', trustHints: false },
+  tools: NO_FILTER,
+  ...also,
+});
+
+/** A source with these servers, which are looked for once; each start fails with the name of the source. */
+class FailingSource implements ServerSource {
+  readonly comeByThemselves = false;
+  readonly #name: string;
+  readonly #servers: ReadonlyMap<string, StdioServer>;
+  looks = 0;
+
+  constructor(name: string, servers: readonly StdioServer[]) {
+    this.#name = name;
+    this.#servers = new Map(servers.map((server) => [server.name, server]));
+  }
+
+  prepare(): Promise<void> | undefined {
+    return this.looks++ === 0 ? Promise.resolve() : undefined;
+  }
+
+  of(): ReadonlyMap<string, StdioServer> {
+    return this.#servers;
+  }
+
+  all(): Iterable<StdioServer> {
+    return this.#servers.values();
+  }
+
+  open(): never {
+    throw new BridgeError('SERVER_NOT_FOUND', `${this.#name} has no connection`);
+  }
+}
+
+const guard = new OrphanGuard();
+afterEach(() => guard.close());
+
+function poolOf(...sources: ServerSource[]): ServerPool {
+  const clock = new FakeClock();
+  const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+  const events = new Events((error) => {
+    throw error;
+  });
+  const context = { limits: DEFAULT_LIMITS, events, logger, clock };
+  const gate = new StartGate(4, { clock, events });
+  return new ServerPool({
+    sources,
+    defaultView: () => undefined,
+    origin: () => '',
+    catalog: new Catalog({ dir: undefined, ttlMs: 0, date: Date.now, clock, logger }),
+    seenTools: new SeenToolsStore({ dir: undefined, clock, date: Date.now, logger, changed: () => undefined }),
+    gates: new ToolGates(),
+    instanceContext: { ...context, contain: (_, task) => task(), cutOff: () => undefined },
+    runnerContext: {
+      ...{ ...context, version: '0', environment: {}, cwd: '/', guard, random: () => 0 },
+      ...{ turn: new FlushTurn(), pacer: new ReadPacer(), maxFrameBytes: 1 << 20 },
+      ...{ gates: { local: gate, remote: gate }, exchanges: new ExchangeGate(8) },
+    },
+  });
+}
+
+test('the servers of all sources are offered, each name once, those of earlier sources first', () => {
+  const pool = poolOf(
+    new FailingSource('first', [definition('a'), definition('b')]),
+    new FailingSource('second', [definition('b'), definition('c')]),
+    new FailingSource('third', [definition('d')]),
+  );
+  expect(pool.names('/x')).toEqual(['a', 'b', 'c', 'd']);
+  expect(pool.report().map(({ server }) => server)).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test('a server is opened by its own source, and by the earlier one where two have its name', async () => {
+  const pool = poolOf(
+    new FailingSource('first', [definition('a', { alsoNamed: ['other'] })]),
+    new FailingSource('second', [definition('a'), definition('c')]),
+  );
+  const failureOf = async (name: string): Promise<unknown> => {
+    const opened = pool.find(name, '/x')?.ownInstance().whenOpen();
+    return opened?.catch((error: unknown) => (error instanceof Error ? error.message : error));
+  };
+  expect(await failureOf('a')).toContain('first has no connection');
+  expect(await failureOf('c')).toContain('second has no connection');
+  expect(pool.find('other', '/x')).toBe(pool.find('a', '/x'));
+  await pool.stop();
+});
+
+test('all sources are asked what there is for a directory, until each knows it', async () => {
+  const sources = [new FailingSource('first', []), new FailingSource('second', [])];
+  const pool = poolOf(...sources);
+  await pool.prepare('/x');
+  expect(sources.map(({ looks }) => looks)).toEqual([1, 1]);
+  expect(pool.prepare('/x')).toBeUndefined();
+});
