@@ -1,7 +1,10 @@
 # The commands of this project. Each installs what it needs.
 
 .PHONY: help setup build wasm check unit test coverage release recording conformance torture soak bench bench-search bench-peers run clean
+.PHONY: lint types dead-code layers style names scanner
 .DEFAULT_GOAL := help
+
+BIN := node_modules/.bin
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -18,23 +21,39 @@ build: node_modules ## Build the command into dist/
 wasm: node_modules ## Compile the string scanner again, after a change in src/wire/assembly
 	node scripts/build-wasm.mjs
 
+# The parts run side by side, the longest first.
 check: node_modules ## Types, lint, layers, names, dead code
-	node scripts/build-wasm.mjs --check
-	npx tsc -p .
-	npx biome check --error-on-warnings .
-	npx eslint src test
-	npx depcruise --config .dependency-cruiser.cjs src
+	@$(MAKE) --no-print-directory -j 2 lint types dead-code layers style names scanner
+
+lint:
+	$(BIN)/eslint src test
+
+types:
+	$(BIN)/tsc -p .
+
+dead-code:
+	$(BIN)/knip
+
+layers:
+	$(BIN)/depcruise --config .dependency-cruiser.cjs src
+
+style:
+	$(BIN)/biome check --error-on-warnings .
+
+names:
 	node scripts/type-names.mjs
-	npx knip
+
+scanner:
+	node scripts/build-wasm.mjs --check
 
 unit: build ## Run the unit tests alone
-	npx vitest run --project unit
+	$(BIN)/vitest run --project unit
 
 test: build check ## Install, build and run everything
-	npx vitest run
+	$(BIN)/vitest run
 
 coverage: build ## Run everything, show what was run, and fail below 90 % of lines
-	npx vitest run --coverage
+	$(BIN)/vitest run --coverage
 
 conformance: build ## The official conformance suite and inspector, against a server and through the bridge
 	node test/conformance/run.mjs
@@ -51,7 +70,7 @@ bench-peers: build ## Measure: the bridge beside other gateways, which are fetch
 	node bench/peers.mjs
 
 torture: build ## Kill, stop, flood and starve the bridge, with real processes, and all random tests in full: some twenty minutes
-	RANDOM_RUNS=all npx vitest run round-trip envelope reference-model sharing-model source-memory shared-settings-model audit-trail held-names layers json-grammar config-document resumable-link finder-process
+	RANDOM_RUNS=all $(BIN)/vitest run round-trip envelope reference-model sharing-model source-memory shared-settings-model audit-trail held-names layers json-grammar config-document resumable-link finder-process
 	node test/torture/run.mjs
 
 soak: build ## Random clients and servers that hang up in the middle of everything: 30 minutes, with fixed and fresh seeds
