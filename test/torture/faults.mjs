@@ -126,12 +126,15 @@ const aCall = (tool) => async (daemon) => {
   return textOf(last) === 'last';
 };
 
-/** Tries one that nothing fails in, then each call that was counted; with `isShort` a dozen of them. */
+/** So many calls fail in the short form, from the first to the last ones. */
+const FEW = 8;
+
+/** Tries one that nothing fails in, then each call that was counted; with `isShort` some of them. */
 async function eachCall(place, { isShort, tries }) {
   const count = place.newPath('count');
   assert.equal(await tries(0, count), 'served');
   const calls = Number(readFileSync(count, 'utf8'));
-  const step = isShort ? Math.ceil(calls / 12) : 1;
+  const step = isShort ? Math.ceil(calls / FEW) : 1;
   const tally = {};
   let next = 1;
   const work = async () => {
