@@ -66,6 +66,8 @@ export interface DiscoveredServer extends Launch {
   readonly state: ServerState;
   /** Why it is not ready. */
   readonly reason: string | undefined;
+  /** True if a person has switched it off in the bridge, and not in its client. */
+  readonly isOffHere?: boolean;
   /** The same as it is written, before any variable was filled in. */
   readonly raw: Launch;
 }

@@ -15,7 +15,7 @@ import { locationsOf } from './locations.ts';
 import { machineOf } from './machine.ts';
 import { nodeDiscoveryHost } from './node-host.ts';
 import type { SourceMemory } from './source-memory.ts';
-import { SWITCHED_OFF, SwitchedServers } from './switched-servers.ts';
+import { SwitchedServers } from './switched-servers.ts';
 
 export { ApprovalFile, ClientApprovalFile } from './approval-file.ts';
 
@@ -74,7 +74,12 @@ export async function discoverHere(own: DiscoveringProcess, options: OwnDiscover
 function switchedBy(off: ReadonlySet<string>) {
   return (server: DiscoveredServer): DiscoveredServer => {
     if (server.state !== 'ready' || !off.has(server.id)) return server;
-    return { ...server, state: 'disabled', reason: `${SWITCHED_OFF} ${server.id}` };
+    return {
+      ...server,
+      state: 'disabled',
+      reason: `it is switched off: mcp-bridge enable ${server.id}`,
+      isOffHere: true,
+    };
   };
 }
 

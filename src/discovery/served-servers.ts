@@ -12,7 +12,6 @@ import type { DiscoveredServer } from './discovered-server.ts';
 import { NO_VALUES, type ReferredValues, withReferences } from './inputs.ts';
 import { isOfProject, isOwn } from './naming.ts';
 import { natureOf } from './server-natures.ts';
-import { SWITCHED_OFF } from './switched-servers.ts';
 
 /** States in which a definition of the bridge's own config is not served; what else is wrong with it, the config says. */
 const REFUSED = new Set(['blocked-by-policy', 'self']);
@@ -100,9 +99,8 @@ function definitionsOf(
   values: ReferredValues,
 ): Map<string, ServerDefinition> {
   const own = new Set(servers.filter(isOwn));
-  const isOff = ({ state, reason }: DiscoveredServer): boolean =>
-    state === 'disabled' && reason?.startsWith(SWITCHED_OFF) === true;
-  const refused = new Set([...own].filter((one) => REFUSED.has(one.state) || isOff(one)).map(({ name }) => name));
+  const isRefused = ({ state, isOffHere }: DiscoveredServer): boolean => REFUSED.has(state) || isOffHere === true;
+  const refused = new Set([...own].filter(isRefused).map(({ name }) => name));
   const sameAs = duplicatesOf(servers);
   const ownNamed = new Map([...own].map((server) => [server.name, server]));
   const served = new Map<string, ServerDefinition>(

@@ -3,9 +3,6 @@
 
 import { type StateEnvironment, StateFile } from '../local/state-file.ts';
 
-/** Why such a server is not used. */
-export const SWITCHED_OFF = 'it is switched off: mcp-bridge enable';
-
 export class SwitchedServers extends StateFile<ReadonlySet<string>> {
   constructor(environment: StateEnvironment, homedir: string) {
     const kind = {

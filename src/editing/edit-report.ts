@@ -1,8 +1,14 @@
-// What an edit has done, or would do: lines for people, and the difference that a dry run shows.
+// The report of an edit that was done, or would be: lines for people, and the difference that a dry run shows. Lines of a file
+// are shown as they are, but for what may be a secret: by the map that it stands in, by its name, or by how it looks.
 
 import type { Syntax } from '../discovery/document.ts';
+import { maskedText } from '../discovery/masked-text.ts';
+import { maskedArgs } from '../discovery/shown-launch.ts';
+import { looksRandom, looksSecret } from '../util/secret-signs.ts';
 import type { ConfigFile } from './config-file.ts';
-import { shownDiff } from './shown-diff.ts';
+import { lineDiff } from './line-diff.ts';
+import { spliced, type TextSplice } from './splice.ts';
+import { anatomyOf, type TextValue } from './text-anatomy.ts';
 
 export interface EditReport {
   readonly lines: readonly string[];
@@ -26,4 +32,106 @@ export async function diffOf(edits: readonly FileEdit[]): Promise<string> {
     .filter(isEdit)
     .map(({ file, syntax, after }) => shownDiff({ path: file.path, syntax, before: file.bytes && file.text, after }));
   return (await Promise.all(diffs)).join('');
+}
+
+export interface ShownChange {
+  readonly path: string;
+  readonly syntax: Syntax;
+  /** Undefined where there is no file. */
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** The lines that go and come, with a few around them. */
+export async function shownDiff({ path, syntax, before, after }: ShownChange): Promise<string> {
+  const [from, to] = [await shownText(before ?? '', syntax), await shownText(after ?? '', syntax)];
+  const head = `--- ${before === undefined ? '/dev/null' : path}\n+++ ${after === undefined ? '/dev/null' : path}\n`;
+  return head + lineDiff(from, to);
+}
+
+const MASK = '***';
+const SHORTEST_SECRET = 6;
+
+async function shownText(whole: string, syntax: Syntax): Promise<string> {
+  const text = whole.replace(/^\ufeff/, '');
+  const { values, comments } = await anatomyOf(text, syntax);
+  const secrets = secretsIn(values);
+  const hide = (shown: string): string => secrets.reduce((rest, secret) => rest.replaceAll(secret, MASK), shown);
+  const masked = values.map((found, i) => {
+    const shown = shownValue(found, values[i - 1]);
+    return maskedAt(text, found, isOfNames(found.path) ? shown : hide(shown));
+  });
+  const remarks = comments.map(({ start, end }) => ({ start, end, text: hide(maskedRemark(text.slice(start, end))) }));
+  return spliced(text, [...masked.flat(), ...remarks]);
+}
+
+/** Values of variables and headers, which could be written elsewhere once more. */
+function secretsIn(values: readonly TextValue[]): string[] {
+  return values
+    .filter(({ path, value }) => isHidden(path) && typeof value === 'string')
+    .filter(({ path, value }) => looksSecret(keyOf(path)) || looksRandom(String(value)))
+    .flatMap(({ value }) => [String(value), String(value).replace(/^\w+\s+/, '')])
+    .filter((text) => text.length >= SHORTEST_SECRET && !HARMLESS.test(text))
+    .sort((a, b) => b.length - a.length);
+}
+
+function maskedAt(text: string, { start, end, value }: TextValue, shown: string): TextSplice[] {
+  if (shown === String(value)) return [];
+  const lineEnd = text.slice(start, end).endsWith('\n') ? '\n' : '';
+  return [{ start, end, text: `${typeof value === 'string' ? JSON.stringify(shown) : shown}${lineEnd}` }];
+}
+
+/** Maps of values that nobody else may see. */
+const HIDDEN_MAP = /^(?:.*[_-])?(?:env|envs|environment)$|headers$|environment_?variables$|^oauth$/i;
+const SECRET_MAP = /(?:tokens?|secrets?|credentials?|passwords?)$/i;
+
+function isHidden(path: TextValue['path']): boolean {
+  // A server may have any name: it says nothing of what stands in its entry.
+  const maps = path
+    .filter((key, at) => typeof key === 'string' && at < path.length - 1 && !isServerAt(path, at))
+    .map(String);
+  return maps.some((key) => HIDDEN_MAP.test(key) || SECRET_MAP.test(key)) || HIDDEN_MAP.test(keyOf(path));
+}
+
+const SERVER_MAP = /^(?:mcp_?servers|servers|context_servers|mcp)$/i;
+
+function isServerAt(path: TextValue['path'], at: number): boolean {
+  return at > 0 && at < path.length - 1 && SERVER_MAP.test(String(path[at - 1]));
+}
+
+/** `clients` of the bridge's own config has names of programs, servers and tools. */
+function isOfNames(path: TextValue['path']): boolean {
+  return (
+    path[0] === 'clients' && typeof path[1] === 'number' && ['match', 'names', 'toolRules'].includes(String(path[2]))
+  );
+}
+
+/** The key of a value; a value in a list has the key of the list. */
+function keyOf(path: TextValue['path']): string {
+  return String(path.findLast((key) => typeof key === 'string') ?? '');
+}
+
+/** Nothing but a variable, or a switch. A dollar alone may begin a password. */
+const HARMLESS = /^(?:(?:Bearer|Basic|Token)\s+)?(?:\$\{(?:env:)?\w+\}|\{env:\w+\})$|^(?:true|false|null)?$/;
+
+function shownValue({ path, value }: TextValue, previous: TextValue | undefined): string {
+  const text = String(value);
+  if (isOfNames(path)) return text;
+  if (isHidden(path) || looksSecret(keyOf(path))) return HARMLESS.test(text) ? text : MASK;
+  if (typeof value !== 'string') return text;
+  if (typeof path.at(-1) !== 'number') return maskedText(text);
+  const isBefore = previous !== undefined && String(previous.path.slice(0, -1)) === String(path.slice(0, -1));
+  const [, shown = ''] = maskedArgs([isBefore ? String(previous.value) : '', text], '');
+  return shown;
+}
+
+/** A definition that somebody has switched off is a comment. */
+const SWITCHED_OFF = /("?)\b([A-Z][A-Z0-9_]+)\1(\s*[:=]\s*)(\S.*)/g;
+
+function maskedRemark(remark: string): string {
+  return maskedText(
+    remark.replace(SWITCHED_OFF, (_, quote: string, name: string, between: string) => {
+      return `${quote}${name}${quote}${between}${MASK}`;
+    }),
+  );
 }

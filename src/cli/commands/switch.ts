@@ -1,6 +1,6 @@
 // `mcp-bridge enable` and `mcp-bridge disable`: whether the bridge offers a server, wherever it is defined.
 
-import { SWITCHED_OFF, SwitchedServers } from '../../discovery/switched-servers.ts';
+import { SwitchedServers } from '../../discovery/switched-servers.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { nearest, suggestion } from '../../util/nearest.ts';
 import { DONE } from '../exit-code.ts';
@@ -31,14 +31,12 @@ export async function switchServers(values: SwitchValues, isOff: boolean, host: 
   for (const name of names) {
     const already = changed.has(name) ? '' : ' already';
     host.stdout.write(`${printable(name)} is ${isOff ? 'off' : 'on'}${already}\n`);
-    const other = servers.find(({ id, state, reason }) => id === name && state !== 'ready' && !isOurs(reason));
+    const other = servers.find(({ id, state, isOffHere }) => id === name && state !== 'ready' && isOffHere !== true);
     if (!isOff && other !== undefined) host.stdout.write(`${printable(`  but ${other.reason ?? other.state}`)}\n`);
   }
   await haveDaemonLook(values, host);
   return DONE;
 }
-
-const isOurs = (reason: string | undefined): boolean => reason?.startsWith(SWITCHED_OFF) === true;
 
 function unknown(name: string, known: readonly string[]): BridgeError {
   const near = nearest(name, known);

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { Syntax } from '../../../src/discovery/document.ts';
+import { shownDiff } from '../../../src/editing/edit-report.ts';
 import { lineDiff } from '../../../src/editing/line-diff.ts';
-import { shownDiff } from '../../../src/editing/shown-diff.ts';
 
 function shown(syntax: Syntax, text: string): Promise<string> {
   return shownDiff({ path: '/f', syntax, before: undefined, after: text });
