@@ -6,27 +6,30 @@
 // Decoding and encoding again would cost more than all the rest of the way, and would lose what a router must not
 // touch: the order of keys, the spelling of numbers, members it does not know.
 
-import { invariant } from '../util/invariant.ts';
 import type { Outbox } from './outbox.ts';
 
-/** A request has its id, progress token and tool's name to change, what stands around its arguments, and its session. */
-const MOST_CUTS = 6;
+/** A request of the newest era has about ten cuts, a list one for each item. Room for more is given back. */
+const USUAL_CUTS = 16;
 
 /** Filled again for each frame; one object serves a whole process. */
 export class Splice {
   #count = 0;
-  readonly #from = new Int32Array(MOST_CUTS);
-  readonly #to = new Int32Array(MOST_CUTS);
-  readonly #text: string[] = Array(MOST_CUTS).fill('');
+  #from = new Int32Array(USUAL_CUTS);
+  #to = new Int32Array(USUAL_CUTS);
+  #text: string[] = Array(USUAL_CUTS).fill('');
 
   clear(): this {
     this.#count = 0;
+    if (this.#text.length > USUAL_CUTS) this.#resize(USUAL_CUTS);
     return this;
   }
 
-  /** b[from, to) becomes `text`, of which each character is one byte. Cuts may come in any order, but not overlap. */
+  /**
+   * b[from, to) becomes `text`, of which each character is one byte. Cuts may come in any order, but not overlap. Many cost
+   * least in the order of the frame.
+   */
   replace(from: number, to: number, text: string): this {
-    invariant(this.#count < MOST_CUTS, 'a splice has room for all its cuts');
+    if (this.#count === this.#text.length) this.#resize(this.#count * 2);
     let i = this.#count++;
     for (; i > 0 && (this.#from[i - 1] as number) > from; i--) {
       this.#from[i] = this.#from[i - 1] as number;
@@ -37,6 +40,20 @@ export class Splice {
     this.#to[i] = to;
     this.#text[i] = text;
     return this;
+  }
+
+  #resize(room: number): void {
+    const from = new Int32Array(room);
+    const to = new Int32Array(room);
+    const text: string[] = Array(room).fill('');
+    for (let i = 0; i < this.#count; i++) {
+      from[i] = this.#from[i] as number;
+      to[i] = this.#to[i] as number;
+      text[i] = this.#text[i] as string;
+    }
+    this.#from = from;
+    this.#to = to;
+    this.#text = text;
   }
 
   /** Sends b[start, end) with the cuts made, as one frame. */
