@@ -24,8 +24,11 @@ export interface ByteSink {
 export const BLOCK_BYTES = 16_384;
 /** From this size on, passing bytes on costs less than copying them. */
 const LARGE_PIECE = 4096;
-/** Up to this length a loop writes a text faster than a call into Node does: ids are that short. */
-const SHORT_TEXT = 32;
+/**
+ * Up to this length a loop writes a text or bytes faster than a call into Node does, which makes a view of the bytes first: ids
+ * are that short, and the part of a frame before its id.
+ */
+const SHORT_PIECE = 32;
 const NEWLINE = 0x0a;
 /** A block with less room than this is not worth keeping. */
 const LEAST_ROOM = 1024;
@@ -145,7 +148,7 @@ export class Outbox {
   latin1(text: string): void {
     if (text.length > LARGE_PIECE) return this.bytes(Buffer.from(text, 'latin1'), 0, text.length);
     const block = this.#room(text.length);
-    if (text.length > SHORT_TEXT) block.bytes.latin1Write(text, block.used);
+    if (text.length > SHORT_PIECE) block.bytes.latin1Write(text, block.used);
     else writeShort(block, text);
     block.used += text.length;
     this.#appendedBytes += text.length;
@@ -160,7 +163,9 @@ export class Outbox {
   bytes(b: Buffer, from: number, to: number): void {
     if (to - from < LARGE_PIECE) {
       const block = this.#room(to - from);
-      block.used += b.copy(block.bytes, block.used, from, to);
+      if (to - from > SHORT_PIECE) b.copy(block.bytes, block.used, from, to);
+      else copyShort(block, b, from, to);
+      block.used += to - from;
       this.#appendedBytes += to - from;
       return;
     }
@@ -271,4 +276,8 @@ export class Outbox {
 
 function writeShort({ bytes, used }: Block, text: string): void {
   for (let i = 0; i < text.length; i++) bytes[used + i] = text.charCodeAt(i);
+}
+
+function copyShort({ bytes, used }: Block, b: Buffer, from: number, to: number): void {
+  for (let i = from; i < to; i++) bytes[used + i - from] = b[i] as number;
 }
