@@ -57,7 +57,7 @@ export interface View {
   levelFor(session: Session): string | undefined;
   /** The URI by which the client knows a server's resource; '' for the server's own. */
   outwardUri(session: Session, instance: Instance, uri: string): string;
-  /** Looked at once a second. */
+  /** Called once a second. */
   tick(session: Session, nowMs: number): void;
   /** Forgets a client, whose bindings are the caller's. */
   leave(session: Session): ClientMarks | undefined;
@@ -65,7 +65,7 @@ export interface View {
   close(): void;
 }
 
-/** What a client has read and set in its view; made on first use. */
+/** The lists that a client has read in its view, and what it has set. Made on first use. */
 export interface ClientMarks {
   /** The lists that it has read and was not notified about since. */
   readonly read: Set<ListKind>;

@@ -1,5 +1,5 @@
-// Which servers there are for clients that work in a directory: those of the bridge's config, and those that discovery
-// has found there. They are found once for each directory, and again when a file has changed.
+// The definitions of servers for each directory: those of the bridge's config, and those that discovery has found there.
+// They are looked for once for each directory, and again when a file has changed.
 
 import type { ReloadReport } from '../control/report.ts';
 import { OPENED_HERE } from '../downstream/instance-runner.ts';
@@ -8,7 +8,7 @@ import type { ServerSource } from './server-source.ts';
 
 export interface FoundServers {
   readonly servers: ReadonlyMap<string, ServerDefinition>;
-  /** How many definitions wait for approval. */
+  /** The number of definitions that wait for approval. */
   readonly pending: number;
   /** The inputs that are missing, by the servers that ask for them. */
   readonly missing?: Readonly<Record<string, readonly string[]>>;
@@ -47,7 +47,7 @@ export class Definitions implements ServerSource {
     this.#options = options;
   }
 
-  /** Undefined if it is known already. */
+  /** Looks for the definitions of a directory; undefined if they are known already. */
   prepare(cwd: string | undefined): Promise<void> | undefined {
     const dir = cwd ?? this.#options.home;
     this.#unused.delete(dir);
@@ -62,7 +62,7 @@ export class Definitions implements ServerSource {
     return (this.#found.get(cwd ?? this.#options.home) ?? NOTHING).servers;
   }
 
-  /** How many definitions wait for approval there; undefined if that is not known. */
+  /** The number of definitions there that wait for approval; undefined if that is not known. */
   pendingIn(cwd: string): number | undefined {
     return this.#found.get(cwd)?.pending;
   }
@@ -104,7 +104,7 @@ export class Definitions implements ServerSource {
     for (const dir of this.#found.keys()) if (!used.has(dir)) this.#forget(dir);
   }
 
-  /** Forgets the directories that nobody works in, and did not the last time this was called; whether there are some. */
+  /** Forgets the directories that nobody works in now and at the call before; returns true if there were any. */
   forgetLeft(): boolean {
     const used = new Set([this.#options.home, ...this.#options.dirsInUse()]);
     const unused = [...this.#found.keys()].filter((dir) => !used.has(dir));
@@ -119,7 +119,7 @@ export class Definitions implements ServerSource {
     this.#options.leave(dir);
   }
 
-  /** Searches all directories in use again, and says what has changed. */
+  /** Looks for the definitions of all directories in use again; returns the differences. */
   async reload(): Promise<ReloadReport> {
     // What was found while this was under way may be older than the change that was noticed meanwhile.
     while (this.#reloading !== undefined) await this.#reloading;
@@ -163,7 +163,7 @@ function isOther(a: ServerDefinition, b: ServerDefinition): boolean {
   return identityOf(a) !== identityOf(b) || gatedBy(a) !== gatedBy(b);
 }
 
-/** Two definitions that have it in common are one server. It has their secrets in it. */
+/** The identity of a definition: two definitions with the same one are one server. It contains secrets. */
 export function identityOf(definition: ServerDefinition): string {
   const { filters: _, alsoNamed: __, ...own } = definition;
   return JSON.stringify(own);

@@ -80,7 +80,7 @@ export class DialIns implements ServerSource {
     return this.#callers.size === 0;
   }
 
-  /** Throws why nobody may register under this name. */
+  /** Returns the state of a server with this name. Throws if no server may register under it. */
   admit(name: string): DialInState {
     if (this.#options.isDefined(name))
       throw new BridgeError('SERVER_EXISTS', `A server ${name} is defined already`, { server: name, hint: RENAME });
@@ -141,7 +141,7 @@ export class DialIns implements ServerSource {
     return this.#options.configured().find((definition) => definition.name === name);
   }
 
-  /** Somebody has come, gone, or been decided about. */
+  /** Finds the offered servers again: a server has come or gone, or somebody has decided about one. */
   refresh(): void {
     if (this.#callers.size > 0) this.#readDecisions();
     for (const [name, caller] of this.#callers) this.#tellState(name, caller);

@@ -1,6 +1,5 @@
-// The servers that the daemon offers, and all of their instances. Where what is defined depends on the directory that a
-// client works in, there is a server for each of the definitions. One that is defined otherwise now, or not any more, ends
-// when it has done what it was asked.
+// The servers that the daemon offers, from all sources, and their instances. If definitions differ between directories,
+// there is a server for each definition. A server without a definition ends when its calls are answered.
 
 import type { Catalog } from '../catalog/catalog.ts';
 import type { SeenTools } from '../catalog/seen-tools.ts';
@@ -36,11 +35,11 @@ export interface ServerPoolOptions {
   readonly runnerContext: Omit<RunnerContext, 'source' | 'stopped'>;
 }
 
-/** Servers of one name, before those that nobody uses any more are forgotten. */
+/** The most servers of one name, before unused ones are forgotten. */
 const MOST_NAMESAKES = 64;
-/** Names in one line of the log. */
+/** The most names in one line of the log. */
 const MOST_TOLD = 20;
-/** How often those are looked at that are to end. */
+/** The period of the look at servers that are about to end. */
 const LOOK_MS = 100;
 
 interface PooledServer {
@@ -65,7 +64,7 @@ export class ServerPool implements ServerDirectory {
   readonly #servers = new Map<string, Map<string, PooledServer>>();
   readonly #leaving = new Set<Server>();
   readonly #runners = new Map<Instance, InstanceRunner>();
-  /** All servers, those on their way out among them. */
+  /** The runners of all instances, also of those that end. */
   readonly #living = new Set<InstanceRunner>();
   #timer: Timer | undefined;
 
@@ -94,7 +93,7 @@ export class ServerPool implements ServerDirectory {
     return this.#find(name, cwd)?.server;
   }
 
-  /** The directories of servers that run, be it for nobody at the moment: what is defined there says whether they may. */
+  /** The directories of servers that run, also without clients: the definitions there say if the servers may go on. */
   *dirsInUse(): Iterable<string> {
     for (const { server, lastDir } of this.#pooled()) if (lastDir !== undefined && this.#runs(server)) yield lastDir;
   }
@@ -151,12 +150,12 @@ export class ServerPool implements ServerDirectory {
     yield* this.#leaving;
   }
 
-  /** There are other rules now for what may be used of them. */
+  /** Applies changed rules for tools. */
   renewGates(): void {
     for (const pooled of this.#pooled()) this.#renewGate(pooled);
   }
 
-  /** Tools differ from what somebody has agreed to, or match it again; `names` are the tools of which this is new. */
+  /** Tools differ from the ones that the user approved, or match them again; `names` are the newly changed tools. */
   toolsChanged(seen: SeenTools, names: readonly string[]): void {
     const { gates, instanceContext } = this.#options;
     let isTold = names.length === 0;
@@ -184,9 +183,9 @@ export class ServerPool implements ServerDirectory {
     for (const source of this.#options.sources) yield* source.all();
   }
 
-  // --- those that end ---
+  // --- servers that end ---
 
-  /** The definitions are others now, and all clients use what they are to use. */
+  /** Lets servers go whose definitions are gone. All clients use other servers by now. */
   refresh(): void {
     const defined = new Set([...this.#definitions()].map(identityOf));
     for (const [name, namesakes] of this.#servers) {
@@ -247,7 +246,7 @@ export class ServerPool implements ServerDirectory {
     return [...this.#options.catalog.swept, ...this.#options.seenTools.swept];
   }
 
-  /** True if a server works on something. */
+  /** True while an instance has work to do. */
   get isBusy(): boolean {
     for (const server of this.servers()) for (const instance of server.instances) if (instance.isBusy) return true;
     return false;
@@ -270,7 +269,7 @@ export class ServerPool implements ServerDirectory {
     );
   }
 
-  /** Also by the id of one that is the same. */
+  /** The definition of a server by its name, or by the id of a server that is the same. */
   definitionOf(name: string, cwd: string | undefined): ServerDefinition | undefined {
     return this.#offered(name, cwd)?.definition;
   }
