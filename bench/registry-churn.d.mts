@@ -1,16 +1,15 @@
+export interface Counts {
+  readonly readings: number;
+  readonly registered: number;
+  readonly killed: number;
+  readonly most: number;
+}
+
 export interface Churn {
   readonly processes: number;
-  readonly durationMs: number;
+  readonly isEnough: (counts: Counts, tookMs: number) => boolean;
   readonly killPeriodMs: number;
   readonly file: string;
 }
 
-export function churn(options: Churn): Promise<{
-  readonly counts: {
-    readonly readings: number;
-    readonly registered: number;
-    readonly killed: number;
-    readonly most: number;
-  };
-  readonly faults: readonly string[];
-}>;
+export function churn(options: Churn): Promise<{ readonly counts: Counts; readonly faults: readonly string[] }>;

@@ -8,8 +8,8 @@ import { listServers } from '../dist/registry.js';
 
 const WORKER = fileURLToPath(new URL('registry-worker.mjs', import.meta.url));
 
-/** Resolves to what was counted, and every fault that was seen. */
-export async function churn({ processes, durationMs, killPeriodMs, file }) {
+/** Goes on until `isEnough` of what was counted and the milliseconds that it took; resolves to the counts, and every fault that was seen. */
+export async function churn({ processes, isEnough, killPeriodMs, file }) {
   const counts = { readings: 0, registered: 0, killed: 0, most: 0 };
   const faults = [];
   /** What must be listed, by pid, with how often that has changed; and what must not. */
@@ -53,11 +53,12 @@ export async function churn({ processes, durationMs, killPeriodMs, file }) {
 
   for (let n = 0; n < processes; n++) start();
   const killer = setInterval(() => {
+    if (counts.killed >= counts.registered) return; // on a slow machine none would live long enough to register
     const victims = [...running].filter(({ isEnding }) => !isEnding);
     const victim = victims[Math.floor(Math.random() * victims.length)];
     if (victim !== undefined) kill(victim);
   }, killPeriodMs);
-  for (const deadline = performance.now() + durationMs; performance.now() < deadline; await delay(2)) {
+  for (const began = performance.now(); !isEnough(counts, performance.now() - began); await delay(2)) {
     const before = new Map(present);
     const goneBefore = new Set(dead);
     try {

@@ -77,9 +77,19 @@ test('progress comes, and a cancellation goes, through execute_tool', async () =
       undefined,
       options,
     );
-  const slow = { onprogress: ({ progress }: { progress: number }) => seen.push(progress) };
-  expect(textIn(await execute('slow', { ms: 200, steps: 2 }, slow))).toBe('done');
+  // The SDK drops progress that comes together with the answer, so the answer waits until all has been heard.
+  let hasHeard = (): void => undefined;
+  const heard = new Promise<void>((resolve) => {
+    hasHeard = resolve;
+  });
+  const onprogress = ({ progress }: { progress: number }): void => {
+    if (seen.push(progress) === 2) hasHeard();
+  };
+  const answer = execute('hold', { steps: 2 }, { onprogress });
+  await heard;
   expect(seen).toEqual([1, 2]);
+  await execute('release', {}, {});
+  expect(textIn(await answer)).toBe('released');
   const stop = new AbortController();
   const held = execute('hold', { steps: 1 }, { signal: stop.signal, onprogress: () => stop.abort() });
   await expect(held).rejects.toThrow();

@@ -9,7 +9,9 @@ const CALLS = 100;
 const NOTES = 2;
 
 test('a thousand clients with a hundred calls each, all with ids 0, 1, 2… and one progress token', async () => {
-  const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
+  // However long this machine takes, nobody is asked meanwhile if it is still there.
+  const config = { mcpServers: { fixture: fixtureServer() }, limits: { pingPeriodMs: 0 } };
+  const daemon = await TestDaemon.start(config);
   const clients = await Promise.all(Array.from({ length: CLIENTS }, () => daemon.client()));
   await Promise.all(
     clients.map(async (client, n) => {
