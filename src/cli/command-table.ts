@@ -84,7 +84,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   }),
   resources: row({
     group: 'Every day',
-    summary: 'Show what servers have to read, or read one of these',
+    summary: 'List the resources of servers, or read one',
     words: [
       { name: 'action', describe: WHAT_TO_DO, choices: ['list', 'read'], isNeeded: true },
       { name: 'uri', describe: 'The URI of a resource' },
@@ -97,7 +97,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   }),
   prompts: row({
     group: 'Every day',
-    summary: 'Show the prompts of servers, or fill one in',
+    summary: 'List the prompts of servers, or fill one in',
     words: [
       { name: 'action', describe: WHAT_TO_DO, choices: ['list', 'get'], isNeeded: true },
       { name: 'name', describe: 'The prompt' },
@@ -256,7 +256,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   }),
   demo: row({
     group: 'Servers and clients',
-    summary: 'Show what the bridge does, with real parts and none of yours',
+    summary: 'Show what the bridge does, with a daemon and servers of its own',
     words: [],
     options: {},
     examples: ['demo'],
@@ -272,7 +272,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   }),
   stop: row({
     group: 'The daemon',
-    summary: 'Stop the daemon, once what was asked is answered',
+    summary: 'Stop the daemon, once open requests are answered',
     words: [],
     options: options.LISTING,
     examples: ['stop', 'stop --json'],

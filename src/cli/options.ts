@@ -5,7 +5,7 @@ import { CONNECT, LOGGING, type Options, WHERE } from './start-options.ts';
 
 export { CONNECT, SERVE, WHERE } from './start-options.ts';
 
-/** How it is written. */
+/** A time as people write it. */
 const TIME = '500ms, 2s, 5m, or a number of milliseconds';
 
 const TOOL_COMMAND = {
@@ -25,14 +25,14 @@ export const TOOLS = {
   ...TOOL_COMMAND,
   all: { type: 'boolean', describe: 'Show disabled and blocked tools too' },
   changed: { type: 'boolean', describe: 'Show what has changed since tools were first seen or accepted' },
-  accept: { type: 'boolean', describe: 'Look at that, and agree to it' },
-  yes: { type: 'boolean', describe: 'Ask nothing' },
+  accept: { type: 'boolean', describe: 'Show the changes, and accept them' },
+  yes: { type: 'boolean', describe: 'Do not ask' },
 } as const satisfies Options;
 
 export const SEARCH = {
   ...TOOL_COMMAND,
   server: { type: 'string', describe: 'Only tools of this server' },
-  limit: { type: 'string', describe: 'How many; else 10' },
+  limit: { type: 'string', describe: 'The most results; else 10' },
 } as const satisfies Options;
 
 export const DESCRIBE = TOOL_COMMAND;
@@ -62,19 +62,19 @@ export const LISTING = {
 
 const INTERVAL = {
   type: 'string',
-  describe: 'Seconds between two looks, or a time such as 500ms or 5m; else 1',
+  describe: 'Seconds between updates, or a time such as 500ms or 5m; else 1',
 } as const;
 export const TOP = { ...LISTING, interval: INTERVAL } as const satisfies Options;
 export const STATUS = {
   ...LISTING,
-  watch: { type: 'boolean', describe: 'Show it again and again, until q or Ctrl-C' },
+  watch: { type: 'boolean', describe: 'Keep showing it until q or Ctrl-C' },
   interval: INTERVAL,
 } as const satisfies Options;
 
 export const LOGS = {
   ...LISTING,
-  lines: { type: 'string', alias: 'n', describe: 'How many of the last lines; else 50' },
-  follow: { type: 'boolean', alias: 'f', describe: 'Go on with what comes, until Ctrl-C' },
+  lines: { type: 'string', alias: 'n', describe: 'The number of last lines; else 50' },
+  follow: { type: 'boolean', alias: 'f', describe: 'Follow the log until Ctrl-C' },
   all: { type: 'boolean', describe: 'Lines of daemons at other sockets too' },
 } as const satisfies Options;
 
@@ -89,7 +89,7 @@ export const CONFIG = { config: WHERE.config, json: LISTING.json } as const sati
 export const DOCTOR = {
   ...LISTING,
   'mcp-client-id': CONNECT['mcp-client-id'],
-  start: { type: 'boolean', describe: 'Have each server started too, one after the other' },
+  start: { type: 'boolean', describe: 'Also start each server, one after the other' },
 } as const satisfies Options;
 export const COMPLETION = { ...WHERE } as const satisfies Options;
 export const SEND = {
@@ -105,13 +105,13 @@ export const ATTACH = { ...WHERE, 'no-autostart': CONNECT['no-autostart'] } as c
 
 const PROJECT = {
   ...WHERE,
-  cwd: { type: 'string', describe: 'The directory whose project is looked at, instead of this one' },
+  cwd: { type: 'string', describe: 'The directory of the project, instead of the working directory' },
   json: LISTING.json,
 } as const satisfies Options;
 
 export const DISCOVER = {
   ...PROJECT,
-  all: { type: 'boolean', describe: 'Show what is not used too, and every remark' },
+  all: { type: 'boolean', describe: 'Also show servers that are not used, and all remarks' },
   client: { type: 'string', repeats: true, describe: 'Only what this client has; may be given several times' },
   explain: { type: 'string', describe: 'Everything about the definitions of this name' },
   plugin: { type: 'string', repeats: true, describe: 'The directory of an Agent Plugin; may be given several times' },
@@ -126,7 +126,7 @@ export const REJECT = {
 
 export const APPROVE = {
   ...REJECT,
-  yes: { type: 'boolean', describe: 'Ask nothing' },
+  yes: { type: 'boolean', describe: 'Do not ask' },
 } as const satisfies Options;
 
 const OWN_CONFIG = {
@@ -143,8 +143,8 @@ export const ADD = {
   config: OWN_CONFIG,
   env: { type: 'string', repeats: true, describe: 'A variable for it, KEY=VALUE; may be given several times' },
   cwd: { type: 'string', describe: 'The directory that it runs in' },
-  url: { type: 'string', describe: 'Where it is, instead of a command' },
-  type: { type: 'string', describe: 'How it is reached at the URL', choices: ['http', 'sse', 'ws', 'auto'] },
+  url: { type: 'string', describe: 'The URL of the server, instead of a command' },
+  type: { type: 'string', describe: 'The transport at the URL', choices: ['http', 'sse', 'ws', 'auto'] },
   header: { type: 'string', repeats: true, describe: "A header for it, 'Name: value'; may be given several times" },
   description: { type: 'string', describe: 'What it is, for people' },
 } as const satisfies Options;
@@ -160,9 +160,9 @@ export const IMPORT = {
 export const UNINSTALL = { 'dry-run': DRY_RUN, 'no-client-cli': NO_CLIENT_CLI } as const satisfies Options;
 
 export const ANNOUNCE = {
-  remove: { type: 'boolean', describe: 'Take it out again' },
-  url: { type: 'string', describe: 'Where it takes requests over HTTP' },
-  pid: { type: 'string', describe: 'The process that it ends with; else this command, which then stays' },
+  remove: { type: 'boolean', describe: 'Remove the server from the registry' },
+  url: { type: 'string', describe: 'The URL at which it takes requests' },
+  pid: { type: 'string', describe: 'The process of the server; else this command, which then keeps running' },
   project: { type: 'boolean', describe: 'In the registry of the project in this directory, not in your own' },
 } as const satisfies Options;
 
@@ -171,21 +171,21 @@ export const SWITCH = { ...WHERE, cwd: PROJECT.cwd } as const satisfies Options;
 export const RESOURCES = {
   ...TOOL_COMMAND,
   server: { type: 'string', describe: 'Only of this server; else of all' },
-  out: { type: 'string', describe: 'Save what is no text in this file; - is stdout' },
+  out: { type: 'string', describe: 'Save content that is not text to this file; - is stdout' },
 } as const satisfies Options;
 export const PROMPTS = { ...TOOL_COMMAND, server: RESOURCES.server } as const satisfies Options;
 
 export const SERVICE = {
   ...WHERE,
   'dry-run': DRY_RUN,
-  force: { type: 'boolean', describe: 'Also replace or remove what has been changed by hand' },
+  force: { type: 'boolean', describe: 'Also replace or remove units that were changed by hand' },
 } as const satisfies Options;
 
 export const INSTALL = {
   'mcp-bridge-socket': { type: 'string', describe: 'The socket that the client is to use; else MCP_BRIDGE_SOCKET' },
   config: OWN_CONFIG,
   replace: { type: 'boolean', describe: "Move the client's own servers behind the bridge" },
-  yes: { type: 'boolean', describe: 'Ask nothing, also where rules of the client would not hold any more' },
+  yes: { type: 'boolean', describe: 'Do not ask, even if rules of the client would no longer apply' },
   ...UNINSTALL,
   json: LISTING.json,
 } as const satisfies Options;

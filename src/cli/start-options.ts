@@ -9,7 +9,7 @@ export interface Option {
   readonly choices?: readonly string[];
   /** One letter, behind one dash. */
   readonly alias?: string;
-  /** It may be given several times, and each time counts. */
+  /** True if it may be given several times, and all of them are used. */
   readonly repeats?: boolean;
 }
 export type Options = Readonly<Record<string, Option>>;
@@ -24,13 +24,13 @@ export const WHERE = {
 
 export const LOGGING = {
   'log-level': { type: 'string', describe: 'What to log', choices: LOG_LEVELS },
-  'log-file': { type: 'string', describe: 'Where to log, instead of stderr' },
+  'log-file': { type: 'string', describe: 'The file to log to, instead of stderr' },
 } as const satisfies Options;
 
 export const SERVE = {
   ...WHERE,
   ...LOGGING,
-  'config-dir': { type: 'string', describe: 'Where a config is found that is not named, instead of here' },
+  'config-dir': { type: 'string', describe: 'The directory to look for a config in, instead of the working directory' },
   'config-checked': {
     type: 'string',
     describe: 'A config that a command has just read: if it cannot be read now, what it said then is used',
