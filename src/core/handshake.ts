@@ -1,5 +1,6 @@
 // A client's `initialize`, from its arrival to its answer, and what comes behind it meanwhile.
 
+import type { ClientSettingsSource } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
 import {
@@ -27,7 +28,6 @@ import { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Link } from '../wire/link.ts';
 import { Splice } from '../wire/splice.ts';
-import type { ClientSettingsSource } from './client-settings.ts';
 import type { Events } from './events.ts';
 import type { JoinedView, ToolsInstead } from './joined-view.ts';
 import type { Messaging } from './messaging.ts';

@@ -3,6 +3,8 @@
 
 import type { Limits } from '../model/limits.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
+import { maxConcurrentCallsOf, type SharingTerms } from '../model/sharing.ts';
+import type { ToolGate } from '../model/tool-gate.ts';
 import type { Era, ListKind, MethodRole } from '../protocol/era.ts';
 import { ERA_2025, LATEST_PROTOCOL_VERSION, ROOTS_CHANGED_NOTICE } from '../protocol/era-2025.ts';
 import { eraOf } from '../protocol/eras.ts';
@@ -30,9 +32,7 @@ import { outcomeUnknown } from './resumption.ts';
 import { clientInfoText, type KnownServer, type ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 import { SharedSettings } from './shared-settings.ts';
-import { maxConcurrentCallsOf, type SharingTerms } from './sharing.ts';
 import { Tasks } from './tasks.ts';
-import type { ToolGate } from './tool-gate.ts';
 
 /** Shared by all instances, for frames that have waited. */
 const readAgain = new Envelope(ERA_2025.keys);

@@ -1,6 +1,7 @@
 // The lists of a joined view: waits for missing parts, joins them in pages, and finds the server of a name. A part is
 // cut out of the server's own bytes once for all clients; no item is changed but for its name.
 
+import type { ToolGate } from '../model/tool-gate.ts';
 import { LISTS, type ListKind } from '../protocol/era.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -13,7 +14,6 @@ import { itemsIn, keyOf } from './lists.ts';
 import { type Binding, type Server, whenRootsKnown } from './server.ts';
 import type { ListPage, ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
-import type { ToolGate } from './tool-gate.ts';
 
 /** The place of a server in a joined view. */
 export interface JoinedPlace {

@@ -2,6 +2,7 @@
 // the server that its name begins with; the rest is answered here. Never changes more than the name in a call.
 
 import { aliasesOf } from '../model/aliases.ts';
+import type { ClientSettings } from '../model/client-settings.ts';
 import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
 import { capabilitiesOf, instructionsOf } from '../protocol/initialize.ts';
 import {
@@ -21,7 +22,6 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import type { Call, ClientRequest } from './call.ts';
 import { namedPlan, type OtherServers, resourcePlan } from './call-plan.ts';
-import type { ClientSettings } from './client-settings.ts';
 import type { Instance } from './instance.ts';
 import {
   isOfApp,

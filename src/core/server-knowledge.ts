@@ -1,6 +1,7 @@
 // The knowledge of one server, also while nothing runs: its answers to `initialize`, its lists, whether it asks back,
 // and which of its tools do. One for each definition. Never gives one client's lists to another.
 
+import { type DeclaredSharing, declaredSharingIn } from '../model/sharing.ts';
 import type { ListKind } from '../protocol/era.ts';
 import {
   type ClientCapabilities,
@@ -12,7 +13,6 @@ import {
 import type { InstanceKey } from './instance.ts';
 import { ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './roots.ts';
 import type { Session } from './session.ts';
-import { type DeclaredSharing, declaredSharingIn } from './sharing.ts';
 
 /** One answer to a list method: the bytes of the server's result, with a newline behind them. */
 export interface ListPage {

@@ -1,6 +1,8 @@
 // The view `server:NAME`: one server with its own names, capabilities and bytes. Lists are answered from what is known
 // while it does not run, so that a client that only looks starts nothing.
 
+import type { ClientSettings } from '../model/client-settings.ts';
+import { withPermittedTools } from '../model/tool-gate.ts';
 import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
@@ -9,12 +11,10 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ClientRequest } from './call.ts';
 import { type CallPlan, type ListReader, planOf } from './call-plan.ts';
-import type { ClientSettings } from './client-settings.ts';
 import type { Instance } from './instance.ts';
 import { followServers, type ListWatcher, notOffered, type Server } from './server.ts';
 import type { Session } from './session.ts';
 import { listTasks } from './tasks.ts';
-import { withPermittedTools } from './tool-gate.ts';
 import {
   type ClientMarks,
   cursorIn,

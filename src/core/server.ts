@@ -1,19 +1,19 @@
 // One server by its name: which client uses which of its instances, and when another instance is needed. Never starts
 // or ends an instance itself; a Runner does.
 
+import type { ClientSettings } from '../model/client-settings.ts';
 import type { ServerDefinition, Sharing } from '../model/server-definition.ts';
+import { type SharingTerms, sharingOf } from '../model/sharing.ts';
+import type { ToolGate } from '../model/tool-gate.ts';
 import { LISTS, type ListKind } from '../protocol/era.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { MoveResult } from './call-table.ts';
-import type { ClientSettings } from './client-settings.ts';
 import { Faults } from './faults.ts';
 import { Instance, type InstanceContext, type InstanceKey, type InstancePorts } from './instance.ts';
 import { NO_ROOTS_KEY, ROOTS_IN_DOUBT } from './roots.ts';
 import type { KnownServer, ListPage, ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
-import { type SharingTerms, sharingOf } from './sharing.ts';
-import type { ToolGate } from './tool-gate.ts';
 
 export interface ServerOptions {
   readonly definition: Pick<ServerDefinition, 'name' | 'description' | 'timeoutMs' | 'trustHints'> & SharingTerms;

@@ -2,6 +2,7 @@
 // It knows nothing of methods; what a frame means is the router's business.
 
 import { randomBytes } from 'node:crypto';
+import { type ClientSettings, type ClientSettingsSource, PLAIN_SETTINGS } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Era } from '../protocol/era.ts';
@@ -18,7 +19,6 @@ import type { RequestId } from '../wire/request-id.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { Call, CallOwner } from './call.ts';
 import { ClientOutput } from './client-output.ts';
-import { type ClientSettings, type ClientSettingsSource, PLAIN_SETTINGS } from './client-settings.ts';
 import type { Events } from './events.ts';
 import type { Instance } from './instance.ts';
 import { ClientLiveness } from './liveness.ts';

@@ -1,5 +1,6 @@
 // What a client sees of the servers, and where what it sends goes.
 
+import type { ClientSettings } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import { type CallRole, LISTS, type ListKind } from '../protocol/era.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
@@ -12,7 +13,6 @@ import { ownFrame } from '../wire/own-frame.ts';
 import { Call, type CallOwner, type ClientRequest } from './call.ts';
 import { overdueMs, shorterMs } from './call-endings.ts';
 import { type CallPlan, errorTextOf, planOf } from './call-plan.ts';
-import type { ClientSettings } from './client-settings.ts';
 import type { Instance } from './instance.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';

@@ -1,10 +1,10 @@
 // The views in use. Clients share one view if they work in the same directory, have the same capabilities, and may use
 // the same servers, tools and names. Never starts a server, and keeps nothing of a view that nobody has.
 
+import type { ClientSettings } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import { LIST_KINDS } from '../protocol/era.ts';
 import type { Clock } from '../util/clock.ts';
-import type { ClientSettings } from './client-settings.ts';
 import { JoinedView, type OwnTools, type ToolsInstead } from './joined-view.ts';
 import { followServers } from './server.ts';
 import { ServerView } from './server-view.ts';

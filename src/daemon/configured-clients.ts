@@ -7,7 +7,7 @@ import {
   type ClientSettings,
   type ClientSettingsSource,
   programNamed,
-} from '../core/client-settings.ts';
+} from '../model/client-settings.ts';
 import { anyOf, problemIn } from '../util/glob.ts';
 
 type Matches = (text: string) => boolean;

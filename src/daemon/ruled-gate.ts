@@ -1,7 +1,7 @@
 // A gate by rules: those of the config, and the filter in the client file that defines the server. The last rule that matches
 // a tool decides; a tool without a rule is permitted.
 
-import type { ToolGate } from '../core/tool-gate.ts';
+import type { ToolGate } from '../model/tool-gate.ts';
 import type { ToolFilter, ToolRule } from '../model/tool-rules.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { anyOf, problemIn } from '../util/glob.ts';

@@ -1,9 +1,9 @@
 // Makes the gate of each server from the rules of the config, the filters of clients, and the tools that have changed. The
 // code for rules is loaded only when there is one.
 
-import type { ClientSettings } from '../core/client-settings.ts';
-import { OPEN_GATE, type ToolGate } from '../core/tool-gate.ts';
+import type { ClientSettings } from '../model/client-settings.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
+import { OPEN_GATE, type ToolGate } from '../model/tool-gate.ts';
 import { NO_FILTER, type ToolChangePolicy, type ToolFilter, type ToolRule } from '../model/tool-rules.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { invariant } from '../util/invariant.ts';

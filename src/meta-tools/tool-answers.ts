@@ -3,7 +3,7 @@
 
 import { type JoinedServer, refreshHint } from '../core/joined-lists.ts';
 import type { Server } from '../core/server.ts';
-import type { ToolGate } from '../core/tool-gate.ts';
+import type { ToolGate } from '../model/tool-gate.ts';
 import { instructionsOf, serverInfoOf } from '../protocol/initialize.ts';
 import { textOf } from '../util/json-value.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';

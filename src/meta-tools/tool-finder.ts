@@ -3,7 +3,7 @@
 
 import type { JoinedServer } from '../core/joined-lists.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
-import type { ToolGate } from '../core/tool-gate.ts';
+import type { ToolGate } from '../model/tool-gate.ts';
 import type { WordGroups } from '../search/question.ts';
 import type { SearchableTool } from '../search/tool-index.ts';
 import type { ToolSearch } from '../search/tool-search.ts';

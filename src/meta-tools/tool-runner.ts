@@ -7,8 +7,8 @@ import { type JoinedPlace, JoinedServer, mayBeStale, refreshHint } from '../core
 import type { JoinedView } from '../core/joined-view.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
 import type { Session } from '../core/session.ts';
-import type { ToolGate } from '../core/tool-gate.ts';
 import { openCall } from '../core/view.ts';
+import type { ToolGate } from '../model/tool-gate.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { invariant } from '../util/invariant.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';

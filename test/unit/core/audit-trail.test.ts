@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { AuditTrail, CallOutcome, CallRecord } from '../../../src/core/audit-trail.ts';
-import type { ToolGate } from '../../../src/core/tool-gate.ts';
+import type { ToolGate } from '../../../src/model/tool-gate.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
 import { runs } from '../../support/runs.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { declaredSharingIn, sharingOf } from '../../../src/core/sharing.ts';
+import { declaredSharingIn, sharingOf } from '../../../src/model/sharing.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
 
 const SECOND = 1000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { PLAIN_SETTINGS } from '../../../src/core/client-settings.ts';
 import { chooseView, type ServerDirectory, type ViewChoice } from '../../../src/core/view.ts';
+import { PLAIN_SETTINGS } from '../../../src/model/client-settings.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
 

@@ -1,7 +1,7 @@
 // Views are made of a directory, capabilities and permissions, and shared by all clients that have these in common.
 
 import { describe, expect, test } from 'vitest';
-import { type ClientSettings, PLAIN_SETTINGS } from '../../../src/core/client-settings.ts';
+import { type ClientSettings, PLAIN_SETTINGS } from '../../../src/model/client-settings.ts';
 import { CoreInMemory, type TestClient } from '../../support/core-in-memory.ts';
 
 const ALL = { _meta: { 'mcp-bridge/view': 'all' } };

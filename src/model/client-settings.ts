@@ -1,7 +1,7 @@
 // The config's settings for one client: its default view, its servers and tools, and its names for servers. Sessions
 // with the same settings share one object.
 
-import type { ToolRule } from '../model/tool-rules.ts';
+import type { ToolRule } from './tool-rules.ts';
 
 export interface ClientSettings {
   /** The client program, such as `codex`, if the client names it or its `clientInfo.name` is known. */

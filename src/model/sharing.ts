@@ -2,7 +2,7 @@
 // setting comes first, then the server's own `capabilities["x-mux"].sharing`, then what the bridge knows of the
 // program.
 
-import type { ServerDefinition, Sharing } from '../model/server-definition.ts';
+import type { ServerDefinition, Sharing } from './server-definition.ts';
 
 /**
  * `isolated`: each client needs an instance of its own. `session-aware`: the server tells clients apart by
