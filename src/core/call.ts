@@ -1,6 +1,7 @@
 // One unanswered request: who asked, under which id, whom we asked, under which id. The session and its owner both
 // hold it, so that whichever goes first finds it and sees to its answer. It is closed exactly once.
 
+import type { Limits } from '../model/limits.ts';
 import type { CallRole } from '../protocol/era.ts';
 import type { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -73,7 +74,7 @@ export class Call {
   laneUntilMs = 0;
   laneTurn = 0;
   wasAskedBack = false;
-  /** When its time is up, and when at the very last; 0 until the first look at it. See deadline.ts. */
+  /** When its time is up, and when at the very last; 0 until the first look at it. */
   deadlineMs = 0;
   lastDeadlineMs = 0;
 
@@ -91,4 +92,28 @@ export class Call {
 export function serverRequestIdAt(b: Buffer, field: Field, envelope: Envelope): number {
   const id = envelope.id(b, field);
   return typeof id === 'number' ? id : 0;
+}
+
+/**
+ * The limit that has ended a call, in milliseconds; undefined while its time is not up. `timeoutMs` is 0 where the
+ * client decides. All calls are looked at once a second, without a timer for each. The first look sets the time, so a
+ * call may take up to a second more.
+ */
+export function overdueMs(call: Call, nowMs: number, timeoutMs: number, limits: Limits): number | undefined {
+  const mostMs = Math.max(limits.maxCallMs, timeoutMs);
+  if (call.lastDeadlineMs === 0) call.lastDeadlineMs = nowMs + mostMs;
+  if (call.deadlineMs === 0)
+    call.deadlineMs = timeoutMs === 0 ? call.lastDeadlineMs : Math.min(nowMs + timeoutMs, call.lastDeadlineMs);
+  if (nowMs < call.deadlineMs) return undefined;
+  return nowMs >= call.lastDeadlineMs ? mostMs : timeoutMs;
+}
+
+/** Gives the call its whole time again, up to the limit: it has shown a sign of life. */
+export function extend(call: Call): void {
+  call.deadlineMs = 0;
+}
+
+/** The shorter of two limits, where 0 is none. */
+export function shorterMs(one: number, other: number): number {
+  return one === 0 || other === 0 ? one + other : Math.min(one, other);
 }

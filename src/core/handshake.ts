@@ -2,6 +2,7 @@
 
 import type { ClientSettingsSource } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
+import type { AcceptedMethods } from '../protocol/accepted-methods.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
 import {
   bridgeInitializeResult,
@@ -28,9 +29,9 @@ import { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Link } from '../wire/link.ts';
 import { Splice } from '../wire/splice.ts';
+import type { ClientRequest } from './call.ts';
 import type { Events } from './events.ts';
-import type { JoinedView, ToolsInstead } from './joined-view.ts';
-import type { Messaging } from './messaging.ts';
+import type { JoinedView, OwnTools, ToolsInstead } from './joined-view.ts';
 import type { Session } from './session.ts';
 import type { InitializeAnswer, ServerDirectory } from './view.ts';
 import type { Views } from './views.ts';
@@ -53,6 +54,22 @@ export interface HandshakeContext {
   readonly version: string;
   readonly build: string;
   readonly daemonId: string;
+}
+
+/** Hands messages between clients on; the room messaging implements it. */
+export interface Messaging {
+  /** The message tools for a client that may use them. */
+  toolsFor(accepted: AcceptedMethods): OwnTools | undefined;
+  /** A client has got its id; `wantedId` is the id that it asked for. */
+  joined(session: Session, accepted: AcceptedMethods, wantedId: string | undefined): void;
+  /** A client has lost its connection and may come back. */
+  wentAway(session: Session): void;
+  left(session: Session): void;
+  /** Answers a request about other clients, or for one of them. */
+  request(session: Session, request: ClientRequest, envelope: Envelope): void;
+  notice(session: Session, frame: Frame, envelope: Envelope): void;
+  /** The daemon is about to end: calls that wait for a message are answered. */
+  endWaits(): void;
 }
 
 /** A client's `initialize`, which is being handed on. */

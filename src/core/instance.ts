@@ -5,10 +5,11 @@ import type { Limits } from '../model/limits.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import { maxConcurrentCallsOf, type SharingTerms } from '../model/sharing.ts';
 import type { ToolGate } from '../model/tool-gate.ts';
-import type { Era, ListKind, MethodRole } from '../protocol/era.ts';
+import { cancelNotice, type Era, type ListKind, type MethodRole } from '../protocol/era.ts';
 import { ERA_2025, LATEST_PROTOCOL_VERSION, ROOTS_CHANGED_NOTICE } from '../protocol/era-2025.ts';
 import { eraOf } from '../protocol/eras.ts';
 import { type ClientCapabilities, settlesOnBatches } from '../protocol/initialize.ts';
+import { outcomeUnknown } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -17,9 +18,8 @@ import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { Link } from '../wire/link.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { ownFrame } from '../wire/own-frame.ts';
-import type { AuditTrail } from './audit-trail.ts';
-import type { Call, CallOwner } from './call.ts';
-import { CallEndings, extend } from './call-endings.ts';
+import { Splice } from '../wire/splice.ts';
+import { type Call, type CallOwner, extend, overdueMs, serverRequestIdAt, shorterMs } from './call.ts';
 import { isNamedCall, mayHarmTwice, takesTurn } from './call-plan.ts';
 import { CallTable, type MoveResult, type OwnAnswer, type OwnRequests } from './call-table.ts';
 import type { Events } from './events.ts';
@@ -28,14 +28,14 @@ import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
 import { InstanceLists } from './lists.ts';
 import { ServerBacklog, SlowClients } from './pressure.ts';
 import { Questions } from './questions.ts';
-import { outcomeUnknown } from './resumption.ts';
 import { clientInfoText, type KnownServer, type ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 import { SharedSettings } from './shared-settings.ts';
 import { Tasks } from './tasks.ts';
 
-/** Shared by all instances, for frames that have waited. */
+/** Shared by all instances, for frames that have waited or come back. */
 const readAgain = new Envelope(ERA_2025.keys);
+const splice = new Splice();
 
 /** The runner of an instance, and the server it is an instance of. */
 export interface InstancePorts {
@@ -75,9 +75,6 @@ export class Instance implements CallOwner {
   readonly context: InstanceContext;
   /** The era in which the server speaks. */
   readonly era: Era = eraOf(LATEST_PROTOCOL_VERSION);
-  readonly limits: Limits;
-  readonly events: Events;
-  readonly clock: Clock;
   /** True if all clients have to share the instance, whatever their roots are. */
   readonly isForAll: boolean;
   /** The server's own time limit for a call, if its definition has one. */
@@ -96,18 +93,13 @@ export class Instance implements CallOwner {
   readonly #gate: (session: Session) => ToolGate;
   readonly #trustsHints: boolean;
   readonly #opening: InstanceWaiters;
-  readonly #endings: CallEndings;
 
   constructor({ definition, known, gate, key, ports, context }: InstanceOptions) {
     const { name: server, timeoutMs, trustHints, sharing } = definition;
-    const { limits, events, clock } = context;
     this.server = server;
     this.key = key;
     this.known = known;
     this.context = context;
-    this.limits = limits;
-    this.events = events;
-    this.clock = clock;
     this.isForAll = sharing === 'shared';
     this.timeoutMs = timeoutMs;
     this.#ports = ports;
@@ -131,7 +123,6 @@ export class Instance implements CallOwner {
     this.lists = new InstanceLists({ ...context, server, known, key, ask, learnt: ports.listLearnt });
     this.sharedSettings = new SharedSettings(this);
     this.questions = new Questions(this);
-    this.#endings = new CallEndings(this);
     this.fromServer = new ServerMessages(this);
   }
 
@@ -224,26 +215,6 @@ export class Instance implements CallOwner {
     return this.#opening.whenBegun();
   }
 
-  cancel(call: Call, notice: Frame, envelope: Envelope): void {
-    this.#endings.cancel(call, notice, envelope);
-  }
-
-  wasSent(call: Call): boolean {
-    return this.#endings.wasSent(call);
-  }
-
-  withdraw(call: Call): void {
-    this.#contain(() => this.#endings.withdraw(call));
-  }
-
-  abandon(call: Call): void {
-    this.#contain(() => this.#endings.abandon(call));
-  }
-
-  tickCall(call: Call, nowMs: number): void {
-    this.#endings.tickCall(call, nowMs);
-  }
-
   /**
    * Decides whether a call is sent, and when: it is refused, or sent now, or it waits for its turn, and has the instance
    * started if there is none. Whatever happens, it gets one answer.
@@ -268,7 +239,7 @@ export class Instance implements CallOwner {
 
   /** The error for a tool that the client may not call, whatever view the call comes from. */
   #refusalOf(call: Call, frame: Frame, envelope: Envelope): BridgeError | undefined {
-    this.events.callRouted.tell(call, this.server);
+    this.context.events.callRouted.tell(call, this.server);
     const gate = this.#gate(call.session);
     if (!gate.isOpen) {
       const isNamed = call.nameText !== '' || envelope.has(Field.name);
@@ -287,7 +258,7 @@ export class Instance implements CallOwner {
   /** Takes over a call that has waited at another instance. */
   #takeOver(call: Call, frame: Frame): void {
     call.owner = this;
-    readAgain.scan(frame.b, frame.start, frame.end, this.limits.maxDepth);
+    readAgain.scan(frame.b, frame.start, frame.end, this.context.limits.maxDepth);
     this.#nameForLane(call, frame, readAgain);
     this.calls.resubmit(call, frame);
     this.#startIfWaiting();
@@ -365,9 +336,92 @@ export class Instance implements CallOwner {
     if (this.#running === undefined && this.calls.hasWaiting) this.#opening.start();
   }
 
-  /** The server has not looked at this request. Returns true if the next instance gets it. */
-  returned(request: Frame): boolean {
-    return this.#endings.returned(request);
+  // --- the ends of calls without an answer: cancelled, client gone, time up ---
+
+  cancel(call: Call, notice: Frame, envelope: Envelope): void {
+    if (call.serverRequestId !== 0) this.#passCancel(call, notice, envelope);
+    this.calls.remove(call);
+    this.#ended(call);
+  }
+
+  /**
+   * Passes a cancellation on, shortened if the server does not keep up: a client is not held up because it has given a
+   * call up.
+   */
+  #passCancel({ serverRequestId }: Call, { b, start, end }: Frame, envelope: Envelope): void {
+    const { calls, backlog, outbox } = this;
+    if (outbox === undefined) return;
+    if (backlog.isFull)
+      return calls.tell(cancelNotice(String(serverRequestId), 'The client does not want it any more'));
+    splice.clear().replace(envelope.from(Field.requestId), envelope.to(Field.requestId), String(serverRequestId));
+    splice.send(outbox, b, start, end);
+  }
+
+  wasSent({ serverRequestId, isSecondTry, mayBeDone }: Call): boolean {
+    return serverRequestId !== 0 || isSecondTry || mayBeDone;
+  }
+
+  withdraw(call: Call): void {
+    this.#contain(() => this.calls.withdraw(call));
+  }
+
+  abandon(call: Call): void {
+    this.#contain(() => {
+      this.calls.giveUp(call, 'The client has gone');
+      this.#ended(call);
+    });
+  }
+
+  /**
+   * Takes back a request that the server has not read, as it was sent. Returns true if it waits for the next instance,
+   * which it does once, or if no client waits for it.
+   */
+  returned(frame: Frame): boolean {
+    const { calls } = this;
+    const { limits } = this.context;
+    readAgain.scan(frame.b, frame.start, frame.end, limits.maxDepth);
+    const call = calls.peekSent(serverRequestIdAt(frame.b, Field.id, readAgain));
+    if (call === undefined) return true;
+    if (call.isSecondTry) return false;
+    call.again = frame;
+    call.nameText = ''; // the frame has the server's own name
+    call.cut = undefined;
+    return true;
+  }
+
+  /** Ends a call whose time is up: the server is told, and the client gets an error. */
+  tickCall(call: Call, nowMs: number): void {
+    const { server, calls, questions } = this;
+    const { limits, events } = this.context;
+    // While a person is asked, the call waits for that person, up to the limit.
+    if (questions.isAsking(call.session)) extend(call);
+    const timeoutMs = this.#timeoutOf(call);
+    const tookMs = overdueMs(call, nowMs, timeoutMs, limits);
+    if (tookMs === undefined) return;
+    events.incident.tell('timeouts', call.session);
+    const hint = `It may still go on there. ${this.#settingsFor(call, tookMs)} allows more.`;
+    const message = `Server ${server} has not answered within ${tookMs} ms`;
+    calls.giveUp(call, 'The time for this call is up', new BridgeError('CALL_TIMED_OUT', message, { server, hint }));
+    this.#ended(call);
+  }
+
+  /** The limit of a call; 0 where the client decides, and where a task does. */
+  #timeoutOf({ plan, timeoutMs }: Call): number {
+    const { timeoutMs: ownMs } = this;
+    const { limits } = this.context;
+    return plan.role === 'task-result' ? 0 : shorterMs(timeoutMs, ownMs ?? limits.callTimeoutMs);
+  }
+
+  #settingsFor(call: Call, tookMs: number): string {
+    if (tookMs !== this.#timeoutOf(call)) return 'The setting limits.maxCallMs';
+    return call.timeoutMs === tookMs
+      ? 'The setting discovery.timeoutMs'
+      : 'The setting timeoutMs of the server, or limits.callTimeoutMs,';
+  }
+
+  #ended(call: Call): void {
+    if (call.serverRequestId === 0) this.settle();
+    else this.questions.callGivenUp(call.session);
   }
 
   /** Looked at once a second. */
@@ -611,7 +665,7 @@ export interface InstanceContext {
   readonly logger: Logger;
   readonly clock: Clock;
   /** Undefined if no calls are recorded. */
-  readonly audit?: Pick<AuditTrail, 'refusal'> | undefined;
+  readonly audit?: { readonly refusal: BridgeError | undefined } | undefined;
   /** Runs what is done for one client, whose own end an error of ours in it is. */
   readonly contain: (session: Session, task: () => void) => void;
   /** Cuts a client off that does not take what is meant for it. */

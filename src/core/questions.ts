@@ -34,7 +34,8 @@ export class Questions {
   #held: ServerQuestion[] = [];
 
   constructor(instance: Instance) {
-    const { calls, clock, key, isForAll } = instance;
+    const { calls, key, isForAll } = instance;
+    const { clock } = instance.context;
     this.#instance = instance;
     this.#attribution = new Attribution(calls);
     this.#fence = new RootsFence({
@@ -54,7 +55,7 @@ export class Questions {
     this.#instance.known.noteAsksBack();
     const taskId = relatedTask(question.params._meta);
     if (taskId !== undefined) return this.#askAboutTask(taskId, question);
-    if (this.#held.length >= this.#instance.limits.maxQuestions) return this.#pending.refuseOneMore(question);
+    if (this.#held.length >= this.#instance.context.limits.maxQuestions) return this.#pending.refuseOneMore(question);
     this.#held.push(question);
     if (this.#attribution.isInDoubt) this.#refuseWhatIsInDoubt();
     this.#instance.settle();
@@ -167,7 +168,7 @@ export class Questions {
   }
 
   tick(nowMs: number): void {
-    const { questionHeldMs } = this.#instance.limits;
+    const { questionHeldMs } = this.#instance.context.limits;
     // An earlier one in this loop may have ended this one.
     for (const question of [...this.#held])
       if (this.#held.includes(question) && isLate(question, nowMs, questionHeldMs)) this.#giveUp(question);
@@ -176,7 +177,7 @@ export class Questions {
   }
 
   #giveUp(question: ServerQuestion): void {
-    this.#instance.events.incident.tell('questionsUncertain', this.#instance.server);
+    this.#instance.context.events.incident.tell('questionsUncertain', this.#instance.server);
     this.#held = this.#held.filter((other) => other !== question);
     for (const session of this.#attribution.askers()) this.#attribution.markAskedBack(session);
     this.#refuse(
@@ -406,7 +407,7 @@ class PendingQuestions {
     const { id } = this.#open(session, question);
     const { idFrom, idTo, tokenText, tokenFrom, tokenTo } = question;
     const tokenAt = tokenText === '' ? undefined : { from: tokenFrom, to: tokenTo };
-    this.#instance.events.questionAsked.tell(session, this.#instance.server, question.role);
+    this.#instance.context.events.questionAsked.tell(session, this.#instance.server, question.role);
     session.output.passQuestion(id, question, { from: idFrom, to: idTo }, tokenAt);
   }
 
@@ -430,12 +431,13 @@ class PendingQuestions {
 
   /** True if this server asks too much, or the client has too many questions or does not read. */
   #isFlooded(session: Session): boolean {
-    const { maxQuestions } = this.#instance.limits;
+    const { maxQuestions } = this.#instance.context.limits;
     return this.#pending.size >= maxQuestions || session.questions.size >= maxQuestions || session.backlog.isFull;
   }
 
   refuseOneMore({ idText }: ServerQuestion): void {
-    const { events, server, outbox } = this.#instance;
+    const { server, outbox } = this.#instance;
+    const { events } = this.#instance.context;
     events.incident.tell('questionsRefused', server);
     answerServer(outbox, idText, `"error":${TOO_MANY}`);
   }
@@ -470,7 +472,8 @@ class PendingQuestions {
     // Two clients may use the same id for their tasks. Then the owner is not certain.
     this.#tasks.set(taskId, before === undefined || before === session ? session : NOBODY);
     const [oldest] = this.#tasks.keys();
-    if (this.#tasks.size > this.#instance.limits.maxTasksPerServer && oldest !== undefined) this.#tasks.delete(oldest);
+    if (this.#tasks.size > this.#instance.context.limits.maxTasksPerServer && oldest !== undefined)
+      this.#tasks.delete(oldest);
   }
 
   /** The client that works on this task, if that is certain. */
@@ -519,7 +522,8 @@ class PendingQuestions {
   }
 
   tick(nowMs: number): void {
-    const { limits, events, outbox } = this.#instance;
+    const { outbox } = this.#instance;
+    const { limits, events } = this.#instance.context;
     for (const pending of [...this.#pending]) {
       if (!isLate(pending, nowMs, limits.questionTimeoutMs)) continue;
       events.incident.tell('questionTimeouts', pending.session);
@@ -535,7 +539,7 @@ class PendingQuestions {
   }
 
   #forget(pending: PendingQuestion, end: QuestionEnd): void {
-    this.#instance.events.questionEnded.tell(pending.session, this.#instance.server, end);
+    this.#instance.context.events.questionEnded.tell(pending.session, this.#instance.server, end);
     this.#pending.delete(pending);
     pending.session.forgetQuestion(pending.id);
   }
@@ -614,7 +618,8 @@ class InstanceRoots {
    * Returns the one client that can answer for the whole connection. Without one, the bridge answers as soon as it can.
    */
   ask(idText: string): Session | undefined {
-    const { known, limits, outbox } = this.#instance;
+    const { known, outbox } = this.#instance;
+    const { limits } = this.#instance.context;
     known.noteAsksForRoots();
     this.#fence.asked(this.#attribution.askers().size > 0);
     if (this.#waiting.length >= limits.maxQuestions) {
@@ -719,7 +724,8 @@ class InstanceRoots {
   }
 
   tick(nowMs: number): void {
-    const { outbox, key, limits, sessions } = this.#instance;
+    const { outbox, key, sessions } = this.#instance;
+    const { limits } = this.#instance.context;
     if (this.#waiting.filter((question) => isLate(question, nowMs, limits.questionHeldMs)).length === 0) return;
     const isUnused = sessions.size === 0 && this.#askers().size === 0;
     key.rootsKey = isUnused ? NO_ROOTS_KEY : ROOTS_DISAGREED;

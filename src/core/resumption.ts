@@ -420,15 +420,3 @@ function refused(why: string): BridgeError {
     hint: 'Send initialize without a token; announce the requests under way with bridge/again.',
   });
 }
-
-/**
- * The error of a repeated request that may have been carried out before the restart, because doing it twice may do
- * harm. `server` is the server that may have done it.
- */
-export function outcomeUnknown(server?: string): BridgeError {
-  return new BridgeError(
-    'OUTCOME_UNKNOWN',
-    'The bridge was restarted while this call was under way; whether it was done is not known',
-    { ...(server !== undefined && { server }), hint: 'Look at what it was to change before it is called again.' },
-  );
-}

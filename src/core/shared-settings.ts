@@ -21,7 +21,7 @@ export class SharedSettings {
   constructor(instance: Instance) {
     this.#instance = instance;
     const ask = ({ method, params }: OwnRequest): void => instance.calls.own.ask(method, params);
-    this.subscriptions = new Subscriptions({ ask, mostBytes: instance.limits.maxSubscribedBytesPerClient });
+    this.subscriptions = new Subscriptions({ ask, mostBytes: instance.context.limits.maxSubscribedBytesPerClient });
     this.levels = new LogLevels({ ask });
   }
 
@@ -49,7 +49,8 @@ export class SharedSettings {
   }
 
   #refuse(call: Call): void {
-    const { server, calls, events, limits } = this.#instance;
+    const { server, calls } = this.#instance;
+    const { events, limits } = this.#instance.context;
     events.incident.tell('subscriptionsRefused', call.session);
     const message = `A client may have at most ${limits.maxSubscribedBytesPerClient} bytes of subscriptions on server ${server}`;
     const hint = 'Unsubscribe from some resources, or raise limits.maxSubscribedBytesPerClient.';

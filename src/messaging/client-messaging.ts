@@ -3,15 +3,14 @@
 
 import type { ClientRequest } from '../core/call.ts';
 import type { Events } from '../core/events.ts';
+import type { Messaging } from '../core/handshake.ts';
 import type { OwnTools } from '../core/joined-view.ts';
-import type { Messaging } from '../core/messaging.ts';
-import { outcomeUnknown } from '../core/resumption.ts';
 import type { Session } from '../core/session.ts';
 import { openCall, paramsOf } from '../core/view.ts';
 import type { Limits } from '../model/limits.ts';
 import type { MessagingSettings } from '../model/messaging-settings.ts';
 import type { AcceptedMethods } from '../protocol/accepted-methods.ts';
-import { failureOf } from '../protocol/rpc-error.ts';
+import { failureOf, outcomeUnknown } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';

@@ -2,7 +2,7 @@
 // whichever is first settles the other side.
 
 import type { Call, CallOwner } from '../core/call.ts';
-import { extend, overdueMs } from '../core/call-endings.ts';
+import { extend, overdueMs } from '../core/call.ts';
 import type { Events } from '../core/events.ts';
 import type { ClientQuestion } from '../core/session.ts';
 import type { Limits } from '../model/limits.ts';

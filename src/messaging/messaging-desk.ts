@@ -3,11 +3,10 @@
 
 import type { Call, CallOwner, ClientRequest } from '../core/call.ts';
 import type { OwnTools } from '../core/joined-view.ts';
-import { outcomeUnknown } from '../core/resumption.ts';
 import type { Session } from '../core/session.ts';
 import { openCall, paramsOf } from '../core/view.ts';
 import { faultsIn } from '../meta-tools/meta-tools.ts';
-import { failureOf } from '../protocol/rpc-error.ts';
+import { failureOf, outcomeUnknown } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { isRecord } from '../util/json-value.ts';

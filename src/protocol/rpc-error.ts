@@ -95,6 +95,18 @@ export function cutShort(wasSent: boolean): string {
   return rpcError(INTERNAL_ERROR, `The bridge is shutting down; ${what}`, { code: 'SHUTTING_DOWN', wasSent });
 }
 
+/**
+ * The error of a repeated request that may have been carried out before the restart, because doing it twice may do
+ * harm. `server` is the server that may have done it.
+ */
+export function outcomeUnknown(server?: string): BridgeError {
+  return new BridgeError(
+    'OUTCOME_UNKNOWN',
+    'The bridge was restarted while this call was under way; whether it was done is not known',
+    { ...(server !== undefined && { server }), hint: 'Look at what it was to change before it is called again.' },
+  );
+}
+
 // What a client is told about a frame that the router does not act on.
 
 export const BAD_ID = 'Invalid request: an id is a string of at most 256 bytes or a safe integer';

@@ -1,8 +1,7 @@
 // The core on links in memory, with a clock and a turn of the loop that the test moves, and servers that say what the
 // test tells them to. Nothing happens by itself: settle() lets happen what is due.
 
-import type { AuditTrail } from '../../src/core/audit-trail.ts';
-import { keepAuditTrail } from '../../src/core/audit-trail.ts';
+import { type AuditTrail, keepAuditTrail } from '../../src/core/audit-trail.ts';
 import { CallMeters } from '../../src/core/call-meter.ts';
 import { ConnectionManager } from '../../src/core/connection-manager.ts';
 import { Counters } from '../../src/core/counters.ts';
