@@ -37,13 +37,13 @@ export interface CallTableOptions {
   readonly contain: (session: Session, task: () => void) => void;
   /** Calls of tools that the server gets at a time; 0 for no bound. */
   readonly maxConcurrentCalls: number;
-  /** A client waits for the end of another one's conversation. Says what it gets instead. */
+  /** Finds an instance for a client that waits for the end of another client's conversation. */
   readonly contended: (session: Session) => MoveResult;
-  /** A call of the client's waits here once more, whichever instance the client uses by now. */
+  /** Notes that a call of the client waits here once more, whichever instance the client uses by now. */
   readonly unsent: (session: Session) => void;
   /** True if a call whose turn has come is sent; else it was answered. */
   readonly takesTurn: (call: Call, frame: Frame, envelope: Envelope) => boolean;
-  /** A call that was given up is over at the server too. */
+  /** Called when a call that was given up is over at the server too. */
   readonly released: () => void;
 }
 
@@ -59,14 +59,14 @@ export class CallTable {
   readonly #contended: (session: Session) => MoveResult;
   readonly #unsent: (session: Session) => void;
   readonly #takesTurn: CallTableOptions['takesTurn'];
-  /** Requests that were sent, ever, and calls of tools among them. */
+  /** The number of requests that were ever sent, and of calls of tools among them. */
   sentInAll = 0;
   toolCallsSent = 0;
-  /** Nothing is sent while a question of the server's waits for calls to end. */
+  /** True while a question of the server waits for calls to end: nothing is sent meanwhile. */
   isHeld = false;
-  /** Nothing is sent before the server has its clients' roots, see RootsFence. */
+  /** True until the server has its clients' roots: nothing is sent before, see RootsFence. */
   isFenced = false;
-  /** The server wants to be told whose request each one is. */
+  /** True if the server wants to know the client of each request. */
   namesSessions = false;
   readonly #concurrent: ConcurrentCalls;
   readonly lane: Lane;
@@ -104,14 +104,14 @@ export class CallTable {
     return this.#waiting.size > 0;
   }
 
-  /** From here on requests can be sent; the bridge's own go first. */
+  /** The instance runs: requests can be sent, the bridge's own first. */
   opened(outbox: Outbox, own: readonly OwnRequest[]): void {
     this.#outbox = outbox;
     this.own.opened(outbox, own);
     this.pump();
   }
 
-  /** Looked at once a second. */
+  /** Called once a second. */
   tick(nowMs: number): void {
     this.lingering.tick(nowMs);
     this.own.tick(nowMs);
@@ -155,7 +155,7 @@ export class CallTable {
     return nowMs >= call.laneUntilMs;
   }
 
-  /** Tells the server; nobody answers. */
+  /** Sends the server a notification. */
   tell(notice: string): void {
     this.#outbox?.utf8(notice);
     this.#outbox?.endFrame();
@@ -178,7 +178,7 @@ export class CallTable {
     if (call.unsent !== undefined && this.lane.isContended(call.session, call.laneName)) this.#contended(call.session);
   }
 
-  /** The server has refused it: someone else may be asked. */
+  /** Asks the next server, because this one has refused. */
   retryElsewhere(call: Call): void {
     if (call.serverRequestId !== 0) call.session.countUnsent();
     call.serverRequestId = 0;
@@ -186,7 +186,7 @@ export class CallTable {
     otherServersFor(call).askNext();
   }
 
-  /** One that has waited elsewhere. */
+  /** Queues a call that has waited at another instance. */
   resubmit(call: Call, frame: Frame): void {
     this.#wait(call, frame);
     this.pump();
@@ -197,7 +197,7 @@ export class CallTable {
     return this.#waiting.takeAllOf(session);
   }
 
-  /** The sent request that an answer is for; it is not sent any more. */
+  /** Takes the sent call that an answer is for; undefined if there is none. */
   takeSent(serverRequestId: number, hasResult: boolean): Call | undefined {
     const call = this.#sent.get(serverRequestId);
     if (call === undefined) return undefined;
@@ -214,7 +214,7 @@ export class CallTable {
     return this.#sent.values();
   }
 
-  /** A conversation has begun: the next calls may have to wait for its end. */
+  /** Has clients moved whose next call would wait for the end of a conversation that has begun. */
   noteContention(): void {
     for (const [session, next] of this.#waiting.heads())
       if (this.lane.isContended(session, next.laneName)) this.#contended(session);
@@ -267,14 +267,14 @@ export class CallTable {
     if (call.hasLane) this.lingering.add(call);
   }
 
-  /** The server has answered a call that nobody waits for. */
+  /** Notes that the server has answered a call that nobody waits for. */
   answeredLate(serverRequestId: number): void {
     this.lingering.release(serverRequestId);
     this.#concurrent.end(serverRequestId);
     this.pump();
   }
 
-  /** Asks the server for a sign. Whatever it says before that may be about the call that was given up. */
+  /** Sends a ping behind a call that was given up: all that the server says before its answer may be about that call. */
   #fence({ hasLane, serverRequestId, laneName: call }: Call): void {
     if (!hasLane) return;
     this.own.ask(OWN_METHODS.ping, {}, (answer) => {
@@ -282,7 +282,7 @@ export class CallTable {
     });
   }
 
-  /** The call's one answer is an error. The session closes it last, because it may leave with its last answer. */
+  /** Answers a call with an error. The session closes it last, because it may leave with its last answer. */
   fail(call: Call, error: BridgeError): void {
     endRequest(call, 'lost');
     this.#events.callFailed.tell(call, error);
@@ -290,7 +290,7 @@ export class CallTable {
     call.session.close(call);
   }
 
-  /** The instance is gone. Sent calls have no certain outcome; waiting calls wait for the next instance. */
+  /** Fails the sent calls of an instance that is gone: their outcome is not certain. Waiting calls wait for the next one. */
   failSent(error: BridgeError): void {
     this.#outbox = undefined;
     this.own.closed();
@@ -409,9 +409,10 @@ function cutAround({ from, innerFrom, innerTo, to }: Cut, start: number): void {
   splice.replace(start + from, start + innerFrom, '').replace(start + innerTo, start + to, '');
 }
 
-// The requests that wait for their turn at one instance, one of each client after the other, and the bytes that they take
-// meanwhile: so much of one client's, and so much of all.
-
+/**
+ * The calls that wait for their turn at one instance, served client after client. Bounds the bytes that they take, for
+ * each client and for all.
+ */
 export class WaitingRequests {
   readonly #limits: Limits;
   readonly #queue = new FairQueue<Session, Call>();
@@ -425,7 +426,7 @@ export class WaitingRequests {
     return this.#queue.size;
   }
 
-  /** False if there is no room for it. */
+  /** Queues a call; false if there is no room for it. */
   add(call: Call, unsent: Frame): boolean {
     const bytes = unsent.end - unsent.start;
     if (this.#bytes + bytes > this.#limits.maxWaitingBytesPerServer) return false;
@@ -441,7 +442,7 @@ export class WaitingRequests {
     return this.#queue.take(mayServe);
   }
 
-  /** The frame of one that waits no more. */
+  /** Takes the frame of a call that waits no more. */
   takeFrame(call: Call): Frame {
     const frame = call.unsent;
     invariant(frame !== undefined, 'a call that waits has its frame');
@@ -451,14 +452,14 @@ export class WaitingRequests {
     return frame;
   }
 
-  /** Gives away what a client has waiting here, in order, but for what only this instance can answer. */
+  /** Takes all waiting calls of a client, in order, except those that only this instance can answer. */
   takeAllOf(session: Session): { readonly call: Call; readonly frame: Frame }[] {
     const waiting = this.#queue.takeAll(session);
     for (const call of waiting) if (isBound(call)) this.#queue.push(session, call);
     return waiting.filter((call) => !isBound(call)).map((call) => ({ call, frame: this.takeFrame(call) }));
   }
 
-  /** Nobody waits for its answer any more. */
+  /** Drops a call: nobody waits for its answer any more. */
   remove(call: Call): void {
     if (this.#queue.remove(call.session, call)) this.takeFrame(call);
   }
@@ -473,9 +474,6 @@ export class WaitingRequests {
     return this.#queue.heads();
   }
 }
-
-// What the bridge asks a server for itself: its lists, the settings its clients share, whether it still works on something. Their
-// ids come from the same row as those of clients' requests, so that no answer can be taken for another one's.
 
 export interface OwnRequest {
   readonly method: string;
@@ -493,6 +491,10 @@ interface OwnCall {
 /** The envelope for an answer that never came. */
 const nothing = new Envelope(ERA_2025.keys);
 
+/**
+ * The requests of the bridge itself: lists, shared settings, pings. Their ids come from the same row as those of calls, so
+ * that no answer can be taken for another one's.
+ */
 export class OwnRequests {
   readonly #takeId: () => number;
   readonly #timeoutMs: number;
@@ -504,13 +506,13 @@ export class OwnRequests {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** From here on requests can be sent. */
+  /** The instance runs: sends the first requests. */
   opened(outbox: Outbox, first: readonly OwnRequest[]): void {
     this.#outbox = outbox;
     for (const { method, params } of first) this.ask(method, params);
   }
 
-  /** Without `onAnswer`, whatever the answer is, nobody waits for it. */
+  /** Asks the server. Without `onAnswer` nobody waits for the answer. */
   ask(method: string, params: object, onAnswer?: OwnAnswer): void {
     if (this.#outbox === undefined) return onAnswer?.(undefined, nothing);
     const id = this.#takeId();
@@ -519,7 +521,7 @@ export class OwnRequests {
     this.#outbox.endFrame();
   }
 
-  /** Takes the answer to one of them; whether it was one. */
+  /** Takes an answer; returns true if it was for one of these requests. */
   take(id: number, answer: Frame | undefined, envelope: Envelope = nothing): boolean {
     const own = this.#open.get(id);
     this.#open.delete(id);
@@ -544,11 +546,7 @@ export class OwnRequests {
   }
 }
 
-// Calls that nobody waits for any more, while the server may not know that yet: it may still ask back about them, and such
-// a question must not be taken for one of another client's call. Each lingers until the server has answered a ping that
-// was sent behind the cancellation; one of a tool that is known to ask back, until it has answered after all, or for a while.
-
-/** The time for which a call counts that nobody waits for and the server does not answer. */
+/** The time for which an unanswered call counts that nobody waits for. */
 const LINGER_MS = 5_000;
 
 interface GivenUp {
@@ -556,9 +554,14 @@ interface GivenUp {
   deadlineMs: number;
 }
 
+/**
+ * Calls that were given up while the server may still work on them. It may ask something about them, and that question
+ * must not be taken for one of another client's call. A call lingers until the server has answered a ping that was sent
+ * behind the cancellation. A call of a tool that is known to ask lingers until its answer comes, or for a while.
+ */
 export class LingeringCalls {
   readonly #byId = new Map<number, GivenUp>();
-  /** The call has left the lane. */
+  /** Called when a call has ended at the server too. */
   readonly #released: (call: Call) => void;
 
   constructor(released: (call: Call) => void) {
@@ -577,7 +580,7 @@ export class LingeringCalls {
     for (const { call } of this.#byId.values()) yield call;
   }
 
-  /** It is certain that the server works on it no more. */
+  /** Notes that the server certainly works on a call no more. */
   release(serverRequestId: number): void {
     const givenUp = this.#byId.get(serverRequestId);
     if (givenUp === undefined) return;
@@ -598,24 +601,25 @@ export class LingeringCalls {
   }
 }
 
-// The calls of tools that a server has at a time, where that is bounded (`maxConcurrentCalls`). A call that was given up
-// counts until the server answers it after all, or for a while: nothing tells when a server has stopped writing, because
-// it answers pings meanwhile, and one that heeds the cancellation never answers.
-
 interface Wait {
-  /** As many calls had ended when it began. */
+  /** The number of calls that had ended when the wait began. */
   readonly ended: number;
   readonly untilMs: number;
 }
 
+/**
+ * The calls of tools that a server has at a time, where that is bounded (`maxConcurrentCalls`). A call that was given up
+ * counts until the server answers it after all, or for a while: nothing tells when a server has stopped writing, because
+ * it answers pings meanwhile, and a server that heeds the cancellation never answers.
+ */
 export class ConcurrentCalls {
   /** 0 for no bound. */
   readonly #most: number;
   readonly #underWay = new Map<number, Session>();
-  /** Until when each counts; 0 until the first look at it. */
+  /** Calls that were given up, with the time until which each counts; 0 until the first look. */
   readonly #givenUp = new Map<number, number>();
   readonly #waits = new WeakMap<Call, Wait>();
-  /** Calls that have ended, ever. */
+  /** The number of calls that have ever ended. */
   #ended = 0;
 
   constructor(most: number) {
@@ -631,19 +635,19 @@ export class ConcurrentCalls {
     if (this.#most > 0 && plan.role === 'call') this.#underWay.set(serverRequestId, session);
   }
 
-  /** The server has answered, or does not work on it any more. */
+  /** Counts a call no more: the server has answered, or works on it no more. */
   end(serverRequestId: number): void {
     if (!this.#underWay.delete(serverRequestId)) return;
     this.#givenUp.delete(serverRequestId);
     this.#ended++;
   }
 
-  /** Nobody waits for its answer, which may still come. */
+  /** Counts a call for a while longer: nobody waits for its answer, which may still come. */
   giveUp(serverRequestId: number): void {
     if (this.#underWay.has(serverRequestId)) this.#givenUp.set(serverRequestId, 0);
   }
 
-  /** Looked at once a second. Whether there is room for another call. */
+  /** Called once a second; returns true if there is room for another call. */
   tick(nowMs: number): boolean {
     const before = this.#ended;
     for (const [serverRequestId, untilMs] of [...this.#givenUp]) {
@@ -669,19 +673,19 @@ export class ConcurrentCalls {
     return nowMs >= wait.untilMs;
   }
 
-  /** A client that waits for a call of its own can cancel that. */
+  /** True if other clients hold the room. A client that waits for a call of its own can cancel that. */
   #isHeldByOthers(session: Session): boolean {
     for (const other of this.#underWay.values()) if (other !== session) return true;
     return false;
   }
 }
 
-// Tells a server whose request it gets, where the server has asked for that (`x-mux.sharing: "session-aware"`): a text in
-// `params._meta.muxSessionId`, the same for all requests of one client. What a client says there itself does not count.
-
 const KEY = 'muxSessionId';
 
-/** Adds its cuts to those of a request that is about to be sent. */
+/**
+ * Names the client of a request to a server that wants to know (`x-mux.sharing: "session-aware"`): a text in
+ * `params._meta.muxSessionId`, the same for all requests of one client. It replaces whatever the client wrote there.
+ */
 function nameSession(splice: Splice, { b, start }: Frame, envelope: Envelope, id: string): void {
   const member = `"${KEY}":"${id}"`;
   const place = envelope.has(Field.meta) ? envelope.from(Field.meta) : -1;
@@ -706,7 +710,7 @@ function isAlike(key: string): boolean {
   return key.toLowerCase() === KEY.toLowerCase();
 }
 
-/** Makes it the first member of the object that opens at `at`. */
+/** Adds the first member to the object that opens at `at`. */
 function open(splice: Splice, at: number, isEmpty: boolean, member: string): void {
   splice.replace(at + 1, at + 1, isEmpty ? member : `${member},`);
 }

@@ -41,9 +41,9 @@ type CallStart = Pick<Call, 'session' | 'plan' | 'owner' | 'id' | 'idText' | 'to
 
 export class Call {
   readonly session: Session;
-  /** What it is for. */
+  /** The purpose of the call, which decides what happens to it on its way. */
   readonly plan: CallPlan;
-  /** Changes hands while it waits. */
+  /** The holder that has to answer; another one may take over while the call waits. */
   owner: CallOwner;
   readonly id: RequestId;
   /** The id and the progress token as the client spelled them; '' without a token. */
@@ -53,28 +53,29 @@ export class Call {
   nameText = '';
   /** The parts of the frame that are not passed on, if any. */
   cut: Cut | undefined;
-  /** Gone once it was sent. */
+  /** The frame while the call waits; undefined once it was sent. */
   unsent: Frame | undefined;
-  /** It may have been carried out already, by who was asked before the bridge was started again. */
+  /** True if an earlier daemon may have had it carried out already. */
   mayBeDone = false;
-  /** Kept if it may be sent once more when the server dies over it. */
+  /** The frame, if the call may be sent once more when the server dies over it. */
   again: Frame | undefined;
-  /** It was taken back from an instance that has gone. */
+  /** True if an instance that has gone was sent it before. */
   isSecondTry = false;
-  /** Our own id towards the server; 0 until it was sent. It is the progress token too. */
+  /** Our own id towards the server, and the progress token; 0 until the call was sent. */
   serverRequestId = 0;
-  /** When it was sent, by its server's meter. */
+  /** The moment in which it was sent, in the ticks of the meters. */
   sentTicks = 0;
   /** The name by which the lane knows the call; see lane.ts. */
   laneName = '';
   hasLane = false;
   /** A time limit besides that of its server; 0 for none. */
   timeoutMs = 0;
-  /** Until when it waits for the lane, and for whose turn of that this was set. */
+  /** The end of its wait for the lane, and the turn of the lane for which that was set. */
   laneUntilMs = 0;
   laneTurn = 0;
+  /** True if the server has asked something during the call. */
   wasAskedBack = false;
-  /** When its time is up, and when at the very last; 0 until the first look at it. */
+  /** The end of its time, which a sign of life extends, and the last end of all; 0 until the first look. */
   deadlineMs = 0;
   lastDeadlineMs = 0;
 
@@ -88,7 +89,7 @@ export class Call {
   }
 }
 
-/** Reads one of our ids out of a server's frame. Our ids are numbers: an answer to "7" answers nothing. 0 for none. */
+/** Reads one of our ids out of a server's frame; 0 for none. Our ids are numbers: an answer to "7" answers nothing. */
 export function serverRequestIdAt(b: Buffer, field: Field, envelope: Envelope): number {
   const id = envelope.id(b, field);
   return typeof id === 'number' ? id : 0;

@@ -1,4 +1,4 @@
-// What happens in the daemon, said once, where it happens. Counters, meters, the audit trail and whatever watches the
+// The stream of events: all that happens in the daemon is said once, where it happens. Counters, meters, the audit trail and whatever watches the
 // daemon listen here; nothing in the core knows who does. A listener is called at once and must be quick. It changes
 // nothing of what happens, and one that fails costs nobody else anything.
 

@@ -37,20 +37,20 @@ import { Tasks } from './tasks.ts';
 const readAgain = new Envelope(ERA_2025.keys);
 const splice = new Splice();
 
-/** The runner of an instance, and the server it is an instance of. */
+/** The orders of an instance to its runner, and its messages to its server. */
 export interface InstancePorts {
-  /** Asks for it; opened() or failed() follows, unless one is on its way already. */
+  /** Has the instance started; opened() or failed() follows, unless one is on its way already. */
   readonly start: () => void;
   readonly usersChanged: (users: number) => void;
-  /** It has said of itself how it may be shared; nothing was sent yet. */
+  /** The instance has declared how it may be shared; nothing was sent to it yet. */
   readonly declared: () => void;
-  /** Clients have different roots, and the instance asks for them: all but one get another instance, or this one again. */
+  /** Gives all clients but one another instance, or this one again: the server asks for roots, and theirs differ. */
   readonly divide: (staying: Session | undefined) => void;
-  /** An error of ours over it: nobody knows any more what it works on, so it is ended. */
+  /** Ends the instance after a fault of the bridge: nobody knows any more what it works on. */
   readonly broken: (error: unknown) => void;
-  /** A client would have to wait for another one's conversation. */
+  /** Finds an instance for a client that would wait for another client's conversation. */
   readonly contended: (session: Session) => MoveResult;
-  /** A list of the server's is another one than it was, and has been read. */
+  /** A list of the server has been read, and differs from before. */
   readonly listLearnt: (kind: ListKind) => void;
 }
 
@@ -222,7 +222,7 @@ export class Instance implements CallOwner {
   submit(call: Call, frame: Frame, envelope: Envelope): void {
     const isToolCall = call.plan.role === 'call';
     call.owner = this;
-    extend(call); // how long it may take from here on is the server's to say
+    extend(call); // from here on the server's time limit counts
     if (isToolCall) {
       const refusal = this.#refusalOf(call, frame, envelope);
       if (refusal !== undefined) return this.calls.fail(call, refusal);
@@ -433,7 +433,7 @@ export class Instance implements CallOwner {
     });
   }
 
-  /** Asks for the bridge itself. */
+  /** Asks the server something for the bridge itself. */
   ask(method: string, params: object, onAnswer: OwnAnswer): void {
     this.calls.own.ask(method, params, onAnswer);
   }
@@ -443,12 +443,12 @@ export class Instance implements CallOwner {
     this.backlog.tell(session, b, start, end);
   }
 
-  /** A client may have more under way than a moment ago. */
+  /** Sends what waits: a client may have more under way than a moment ago. */
   pump(): void {
     this.#contain(() => this.calls.pump());
   }
 
-  /** The server, or one of the clients, has taken what was queued for it. */
+  /** Goes on after the server or a client has taken what was queued for it. */
   drained(): void {
     this.#contain(() => {
       this.calls.pump();
@@ -543,7 +543,7 @@ function nameOf({ nameText }: Call, { b }: Frame, envelope: Envelope): string {
   return nameText || envelope.raw(b, envelope.has(Field.name) ? Field.name : Field.method);
 }
 
-/** Decodes a name in JSON of which each character is one byte. */
+/** Decodes a name in JSON with one byte for each character. */
 function toolIn(nameText: string): string | undefined {
   const name: unknown = JSON.parse(Buffer.from(nameText, 'latin1').toString());
   return typeof name === 'string' ? name : undefined;
@@ -553,8 +553,6 @@ function toolIn(nameText: string): string | undefined {
 function noName(server: string): BridgeError {
   return new BridgeError('TOOL_ARGUMENTS_INVALID', 'The name of a tool is a text', { server });
 }
-
-// Who waits for an instance to come up: those who need it, and those who only want to know that its time has begun.
 
 /** A running instance, as its runner reports it. */
 export interface RunningInstance {
@@ -571,14 +569,15 @@ interface Waiter {
   readonly session: Session | undefined;
 }
 
+/** The clients and parts of the bridge that wait for an instance to come up, or for its start to begin. */
 export class InstanceWaiters {
   readonly #start: () => void;
   #waiters: Waiter[] = [];
   readonly #whenBegun: (() => void)[] = [];
   #hasBegun = false;
-  /** It was asked for, and has neither come nor failed yet. */
+  /** True once it was asked for, until it has come or failed. */
   #isAwaited = false;
-  /** The last time. */
+  /** True if the last start has failed. */
   hasFailed = false;
 
   /** `start` asks for the instance; opened() or failed() follows, unless one is on its way already. */
@@ -633,7 +632,7 @@ export class InstanceWaiters {
     for (const { reject } of this.#takeWaiters()) reject(error);
   }
 
-  /** It has gone; those who wait wait for the next one. */
+  /** The instance has gone; its waiters wait for the next one. */
   closed(): void {
     this.#hasBegun = false;
     this.#isAwaited = false;
@@ -657,8 +656,7 @@ export interface InstanceKey {
   owner: Session | undefined;
 }
 
-// What all instances of all servers have in common.
-
+/** The things that all instances of all servers have in common. */
 export interface InstanceContext {
   readonly limits: Limits;
   readonly events: Events;
@@ -666,8 +664,8 @@ export interface InstanceContext {
   readonly clock: Clock;
   /** Undefined if no calls are recorded. */
   readonly audit?: { readonly refusal: BridgeError | undefined } | undefined;
-  /** Runs what is done for one client, whose own end an error of ours in it is. */
+  /** Runs a task for one client. A fault of the bridge in it ends this client and nobody else. */
   readonly contain: (session: Session, task: () => void) => void;
-  /** Cuts a client off that does not take what is meant for it. */
+  /** Cuts off a client that does not take what is meant for it. */
   readonly cutOff: (session: Session, reason: string) => void;
 }

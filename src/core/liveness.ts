@@ -1,5 +1,5 @@
-// Whether a client is still there: has it sent `initialize` in time, does it read, does it speak or answer pings? It
-// finds out and decides nothing more; the ConnectionManager acts on it.
+// The signs of life of a client: has it sent `initialize` in time, does it read, does it speak or answer pings? This
+// only finds out; the ConnectionManager acts on it.
 
 import type { Limits } from '../model/limits.ts';
 import type { LivenessSettings } from '../model/liveness-settings.ts';

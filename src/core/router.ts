@@ -1,4 +1,5 @@
-// What a frame of a client means, and where it goes. One function a kind of frame; all state is in Session and Instance.
+// Decides what a frame of a client means and where it goes, with one function for each kind of frame. All state is in
+// Session and Instance.
 
 import { isCall, type Method } from '../protocol/era.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
@@ -38,7 +39,7 @@ interface Request extends Frame {
   readonly idText: string;
 }
 
-/** Decoding megabytes takes time that is everybody's. What clients really say is some hundred bytes, and at most an icon. */
+/** Decoding megabytes would hold everybody up. Real clients send some hundred bytes, and at most an icon. */
 const MOST_HELLO_BYTES = 262_144;
 const HELLO_TOO_LONG = rpcError(INVALID_PARAMS, `initialize is longer than ${MOST_HELLO_BYTES} bytes`);
 
@@ -104,7 +105,7 @@ export class Router {
     if (!session.isLeaving) this.#refuseFrame(session, frame.b);
   }
 
-  /** Its messages are those of one chunk: who is paused over one of them is not read behind the last. */
+  /** Takes the messages of a batch. A client that is paused over one of them is not read behind the last. */
   #onBatch(session: Session, { b, start }: Frame): void {
     const batch = cutBatch(b, start);
     const refusal = batchRefusal(batch);
@@ -163,7 +164,7 @@ export class Router {
     }
   }
 
-  /** It can only be about a question that the client was asked. */
+  /** Takes progress, which can only be about a question that the client was asked. */
   #onProgress(session: Session, frame: Frame): void {
     const token = envelope.id(frame.b, Field.progressToken);
     const question = token === undefined ? undefined : session.questions.get(token);

@@ -40,22 +40,22 @@ const MAY_FOLLOW: Readonly<Record<SessionState, readonly SessionState[]>> = {
 /** A question that the client has not answered yet. */
 export interface ClientQuestion {
   answer(answer: Frame, envelope: Envelope): void;
-  /** The client says how far it is. */
+  /** Takes how far the client is. */
   progress(notice: Frame, envelope: Envelope): void;
   /** The client has gone. */
   abandon(): void;
 }
 
-/** Frames that came behind an unanswered `initialize`, before its client is no longer read. */
+/** The most frames behind an unanswered `initialize`. At this number their client is not read any more. */
 const MOST_HELD = 64;
 
 export interface SessionContext {
   readonly events: Events;
   readonly limits: Limits;
-  /** Lets it go, once what is queued for it was taken. */
+  /** Lets the session go once the client has taken what is queued for it. */
   readonly leave: (session: Session) => void;
   readonly now: { readonly date: Date; readonly ms: number };
-  /** Who has connected. */
+  /** The user and the process behind the connection. */
   readonly principal: Principal;
 }
 
@@ -162,7 +162,7 @@ export class Session {
 
   // --- the client ---
 
-  /** Who is behind the connection. */
+  /** The user and the process behind the connection. */
   get principal(): Principal {
     return this.#principal;
   }
@@ -297,7 +297,7 @@ export class Session {
     this.#transition('connecting');
   }
 
-  /** Has said that it is ready, or behaves as if. */
+  /** The client has said that it is ready, or behaves so. */
   becomeReady(): void {
     if (this.#state !== 'initializing') return;
     this.#transition('ready');
@@ -468,7 +468,7 @@ export class Session {
     return this.#repeated?.delete(id) ?? false;
   }
 
-  /** The call was answered or given up. */
+  /** Forgets a call that was answered or given up. */
   close(call: Call): void {
     const wasOpen = this.#calls.delete(call.id);
     invariant(wasOpen, 'a call is closed once');
@@ -486,14 +486,14 @@ export class Session {
     for (const instance of this.instances()) if (instance !== owner) instance.pump();
   }
 
-  /** All that may have something of its waiting: those that it uses, and those that have a task or an old call of its. */
+  /** The instances that may have something of the client waiting: used ones, and those with a task or an old call. */
   instances(): Iterable<Instance> {
     const used = this.#view?.servers().flatMap((server) => server.instanceOf(this) ?? []) ?? [];
     if (this.#tasks.size === 0 && this.#waitsAlsoAt.size === 0) return used;
     return new Set([...used, ...this.#tasks.values(), ...this.#waitsAlsoAt]);
   }
 
-  /** A call of its is to be made once more there. */
+  /** Notes an instance where a call of the client waits to be made once more. */
   waitsAlsoAt(instance: Instance): void {
     this.#waitsAlsoAt.add(instance);
   }
