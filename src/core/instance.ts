@@ -8,7 +8,7 @@ import type { ToolGate } from '../model/tool-gate.ts';
 import { cancelNotice, type Era, type ListKind, type MethodRole } from '../protocol/era.ts';
 import { ERA_2025, LATEST_PROTOCOL_VERSION, ROOTS_CHANGED_NOTICE } from '../protocol/era-2025.ts';
 import { eraOf } from '../protocol/eras.ts';
-import { type ClientCapabilities, settlesOnBatches } from '../protocol/initialize.ts';
+import { settlesOnBatches } from '../protocol/initialize.ts';
 import { outcomeUnknown } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -24,6 +24,7 @@ import { isNamedCall, mayHarmTwice, takesTurn } from './call-plan.ts';
 import { CallTable, type MoveResult, type OwnAnswer, type OwnRequests } from './call-table.ts';
 import type { Events } from './events.ts';
 import { ServerMessages } from './from-server.ts';
+import type { InstanceKey } from './instance-key.ts';
 import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
 import { InstanceLists } from './lists.ts';
 import { ServerBacklog, SlowClients } from './pressure.ts';
@@ -58,14 +59,14 @@ export interface InstanceOptions {
   readonly definition: Pick<ServerDefinition, 'name' | 'timeoutMs' | 'trustHints'> & SharingTerms;
   readonly known: KnownServer;
   readonly gate: (session: Session) => ToolGate;
-  readonly key: InstanceKey;
+  readonly key: InstanceKey<Session>;
   readonly ports: InstancePorts;
   readonly context: InstanceContext;
 }
 
 export class Instance implements CallOwner {
   readonly server: string;
-  readonly key: InstanceKey;
+  readonly key: InstanceKey<Session>;
   readonly known: KnownServer;
   #running: RunningInstance | undefined;
   #profile: ServerProfile | undefined;
@@ -643,17 +644,6 @@ export class InstanceWaiters {
     this.#waiters = [];
     return waiters;
   }
-}
-
-// What an instance is for: who may use it follows from this.
-
-export interface InstanceKey {
-  /** The capabilities it is offered: those of the client that has it started. */
-  capabilities: ClientCapabilities;
-  /** The roots of its clients; undefined until it has asked for any. */
-  rootsKey: string | undefined;
-  /** The one client that it is for. */
-  owner: Session | undefined;
 }
 
 /** The things that all instances of all servers have in common. */

@@ -14,7 +14,7 @@ import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import type { OwnAnswer } from './call-table.ts';
 import type { Events } from './events.ts';
-import type { InstanceKey } from './instance.ts';
+import type { InstanceKey } from './instance-key.ts';
 import { type KnownServer, type ListPage, type ServerProfile, samePages } from './server-knowledge.ts';
 
 interface InstanceListsPorts {

@@ -15,7 +15,8 @@ import { isBound } from './call-plan.ts';
 import type { CallTable } from './call-table.ts';
 import type { QuestionEnd } from './events.ts';
 import type { Instance } from './instance.ts';
-import { NO_ROOTS, NO_ROOTS_KEY, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED, RootsFence } from './roots.ts';
+import { NO_ROOTS_KEY, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './instance-key.ts';
+import { NO_ROOTS, RootsFence } from './roots.ts';
 import type { ClientQuestion, Session } from './session.ts';
 
 const IN_DOUBT = 'The question may belong to a call that was given up';

@@ -14,20 +14,6 @@ import type { Session } from './session.ts';
 const ANSWER_MS = 10_000;
 /** The result for clients without roots. */
 export const NO_ROOTS = '{"roots":[]}';
-export const NO_ROOTS_KEY = '';
-
-/** The key of an instance that was told of a change and has not asked for the new roots. No client has this key. */
-export const ROOTS_IN_DOUBT = 'in doubt';
-
-/** The key of an instance whose clients have different roots. */
-export const ROOTS_DISAGREED = 'disagreed';
-
-/**
- * The key of an instance that has asked for roots during calls: the roots of these clients apply, and are not certain
- * yet.
- */
-export const ROOTS_UNDECIDED = 'undecided';
-
 let asked = 0;
 
 /**

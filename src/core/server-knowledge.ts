@@ -10,9 +10,7 @@ import {
   sameCapabilities,
   sameNegotiated,
 } from '../protocol/initialize.ts';
-import type { InstanceKey } from './instance.ts';
-import { ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './roots.ts';
-import type { Session } from './session.ts';
+import { type InstanceKey, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './instance-key.ts';
 
 /** One answer to a list method: the bytes of the server's result, with a newline behind them. */
 export interface ListPage {
@@ -328,7 +326,7 @@ function profilesForClient(profiles: readonly ServerProfile[], { owner }: Profil
 }
 
 /** The client's `clientInfo` as JSON; '' if it has none. */
-export function clientInfoText({ clientInfo }: Session): string {
+export function clientInfoText({ clientInfo }: { readonly clientInfo: object | undefined }): string {
   return clientInfo === undefined ? '' : JSON.stringify(clientInfo);
 }
 

@@ -10,8 +10,8 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { MoveResult } from './call-table.ts';
 import { Faults } from './faults.ts';
-import { Instance, type InstanceContext, type InstanceKey, type InstancePorts } from './instance.ts';
-import { NO_ROOTS_KEY, ROOTS_IN_DOUBT } from './roots.ts';
+import { Instance, type InstanceContext, type InstancePorts } from './instance.ts';
+import { type InstanceKey, NO_ROOTS_KEY, ROOTS_IN_DOUBT } from './instance-key.ts';
 import type { KnownServer, ListPage, ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 
@@ -150,7 +150,7 @@ export class Server {
   }
 
   /** The instance key that this client needs, from what is known so far. */
-  keyFor(session: Session): InstanceKey {
+  keyFor(session: Session): InstanceKey<Session> {
     const owner = this.sharing === 'dedicated' ? session : undefined;
     const rootsKey = session.canBeAsked('roots') ? session.roots.key : NO_ROOTS_KEY;
     return { capabilities: session.capabilities, rootsKey, owner };
@@ -178,13 +178,13 @@ export class Server {
     return !this.isOpen && [...this.instances].some(({ hasFailed }) => hasFailed);
   }
 
-  #instanceWith(wanted: InstanceKey, current: Instance | undefined): Instance {
+  #instanceWith(wanted: InstanceKey<Session>, current: Instance | undefined): Instance {
     if (current !== undefined && this.#fits(current, wanted)) return current;
     for (const instance of this.instances) if (this.#fits(instance, wanted)) return instance;
     return this.#vacant(wanted) ?? this.#make(wanted);
   }
 
-  #fits(instance: Instance, wanted: InstanceKey): boolean {
+  #fits(instance: Instance, wanted: InstanceKey<Session>): boolean {
     const { key } = instance;
     if (!this.#runners.has(instance) || key.owner !== wanted.owner) return false;
     if (this.sharing === 'shared') return true;
@@ -201,7 +201,7 @@ export class Server {
     return true;
   }
 
-  #vacant(wanted: InstanceKey): Instance | undefined {
+  #vacant(wanted: InstanceKey<Session>): Instance | undefined {
     for (const instance of this.instances) {
       if (!instance.isVacant) continue;
       Object.assign(instance.key, wanted);
@@ -210,7 +210,7 @@ export class Server {
     return undefined;
   }
 
-  #make(key: InstanceKey): Instance {
+  #make(key: InstanceKey<Session>): Instance {
     const { definition, known, context, makeRunner } = this.#options;
     if (this.#runners.size >= context.limits.maxInstancesPerServer) this.#retireUnused();
     let runner: Runner | undefined;
@@ -357,7 +357,7 @@ export class Server {
     return rootsKey !== undefined && this.#sameRoots(instance, rootsKey);
   }
 
-  #another(busy: InstanceKey, session: Session): Instance | undefined {
+  #another(busy: InstanceKey<Session>, session: Session): Instance | undefined {
     const rootsKey = this.known.asksForRoots ? this.keyFor(session).rootsKey : busy.rootsKey;
     const key = { capabilities: session.capabilities, rootsKey, owner: undefined };
     const vacant = this.#vacant(key);
