@@ -136,7 +136,7 @@ function targetsOf(series) {
   };
   const calls = (cell) => atLeast(`calls/s, bridge / limit-mux, ${cell}`, toLimit(cell, 'callsPerSecond'), 0.8);
   return [
-    ...[cpu('100 B 8×16', 1.5), cpu('64 KiB 8×4', 1.25), cpu('1 MiB 8×2', 1.25)],
+    ...[cpu('100 B 8×16', 1.35), cpu('64 KiB 8×4', 1.25), cpu('1 MiB 8×2', 1.25)],
     ...[calls('100 B 8×16'), calls('64 KiB 8×4'), calls('1 MiB 8×2')],
     ...[all('100 B 8×16'), all('64 KiB 8×4')],
     ...[execute('100 B 8×16', 1.5), execute('1 MiB 8×2', 1.3)],
