@@ -1,4 +1,4 @@
-// Which methods a client takes from other clients, as it says in `_meta["mcp-bridge/accepts"]` of its `initialize`.
+// The methods that a client takes from other clients, as it says in `_meta["mcp-bridge/accepts"]` of its `initialize`.
 
 /** All, none, or those that are listed: `review/start`, or `review/*` for what begins with `review/`. */
 export type AcceptedMethods = boolean | readonly string[];
@@ -7,7 +7,7 @@ const MOST_PATTERNS = 64;
 const PATTERN = /^[\x21-\x7e]{1,128}$/;
 
 /**
- * What MCP and the bridge mean something by, now or one day. A client would take it for a word of the bridge's or of a
+ * Methods that MCP and the bridge use, now or one day. A client would take one for a word of the bridge's or of a
  * server's, so nobody else may say it, whatever the client accepts.
  */
 const RESERVED =

@@ -132,7 +132,7 @@ export interface Era {
   readonly versions: readonly string[];
   /** The keys that are read in each frame. */
   readonly keys: KeyTable;
-  /** The same, and those by which an answer says how a call has ended. */
+  /** The keys of `keys`, and those by which an answer says how a call has ended. */
   readonly keysWithOutcome: KeyTable;
   readonly methods: MethodTable;
   readonly own: OwnMethods;
@@ -219,7 +219,7 @@ export function isCall(method: Method): method is CallMethod {
   return method.isCall;
 }
 
-// What both eras have in common.
+// The parts that both eras have in common.
 
 /** The bridge's own methods: no server is asked, and no server may use them. Messages may also be sent without an id. */
 export const BRIDGE_METHODS: Readonly<Record<string, MethodTerms>> = {

@@ -1,4 +1,4 @@
-// What a server that connects by itself and the bridge agree on (docs/protocol.md): its name, whether others may see it,
+// The terms between the bridge and a server that connects by itself (docs/protocol.md): its name, whether others may see it,
 // and what the bridge tells it over that connection. The library and the daemon both need it.
 
 import type { LeavingReason } from '../wire/resume-notices.ts';

@@ -245,7 +245,7 @@ function canonicalOf(capabilities: unknown): string {
   return known;
 }
 
-/** The same text for all objects that differ in nothing but the order of their keys. */
+/** One text for all objects that differ in nothing but the order of their keys. */
 function canonicalText(value: unknown): string {
   if (!isRecord(value)) return JSON.stringify(value) ?? '';
   const keys = Object.keys(value).sort();

@@ -50,7 +50,7 @@ function rpcErrorAs(rpcCode: number, error: BridgeError, more?: Readonly<Record<
   return JSON.stringify({ code: rpcCode, message: error.message, data });
 }
 
-/** The same where a tool or prompt is called by a name that nobody has: the protocol counts that among wrong arguments. */
+/** The error of a call. A name that no tool or prompt has counts among wrong arguments, as the protocol has it. */
 export function calledErrorOf(error: BridgeError): string {
   const isName = error.code === 'TOOL_NOT_FOUND' || error.code === 'PROMPT_NOT_FOUND';
   return isName ? rpcErrorAs(INVALID_PARAMS, error) : rpcErrorOf(error);
@@ -65,7 +65,7 @@ export function withHint(error: BridgeError): BridgeError {
   return new BridgeError(code, `${sentence} ${hint}`, { hint, facts, ...subject, cause: error });
 }
 
-/** The same for whatever was thrown; of what nobody expected nothing is shown. */
+/** The error for anything that was thrown. An unexpected fault shows nothing of itself. */
 export function failureOf(thrown: unknown, errorOf: (error: BridgeError) => string = rpcErrorOf): string {
   return thrown instanceof BridgeError ? errorOf(thrown) : rpcError(INTERNAL_ERROR, 'The bridge has failed');
 }
@@ -107,7 +107,7 @@ export function outcomeUnknown(server?: string): BridgeError {
   );
 }
 
-// What a client is told about a frame that the router does not act on.
+// The errors for frames that the router does not act on.
 
 export const BAD_ID = 'Invalid request: an id is a string of at most 256 bytes or a safe integer';
 export const BAD_TOKEN = 'Invalid request: a progress token is a string of at most 256 bytes or a safe integer';

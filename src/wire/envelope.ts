@@ -1,4 +1,4 @@
-// What a router reads off a frame: its kind, and where the few fields that routing needs stand in the bytes.
+// The parts of a frame that a router reads: its kind, and where the few fields that routing needs stand in the bytes.
 // It walks the whole frame once, so that what it accepts is JSON to the last byte; it decodes nothing.
 //
 // It must never guess. A key that it reads and that is there twice, that is spelled with escapes, or that differs
@@ -166,7 +166,7 @@ export class Envelope {
   raw(b: Buffer, field: Field): string {
     return b.latin1Slice(this.from(field), this.to(field));
   }
-  /** The same for an id that was read already. Most are plain numbers, whose text costs less than their bytes do. */
+  /** The spelling of an id that was read already. Most are plain numbers: to write one costs less than to copy its bytes. */
   rawId(b: Buffer, field: Field, id: RequestId): string {
     if (typeof id === 'number') {
       const text = String(id);

@@ -1,4 +1,4 @@
-// What is on its way out of one link: everything that a turn of the event loop produces leaves in one write.
+// The bytes on their way out of one link: everything that a turn of the event loop produces leaves in one write.
 //
 //   block   [ written ....... | gathered this turn ...... | free ............ ]
 //                             ^ from                      ^ used

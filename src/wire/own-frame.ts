@@ -8,7 +8,7 @@ export function ownFrame(frame: Frame): Frame {
   return 2 * (frame.end - frame.start) >= frame.b.length ? frame : copyOf(frame);
 }
 
-/** The same bytes in a buffer that has nothing else but the newline behind them. */
+/** The frame's bytes in a buffer that has nothing else but the newline behind them. */
 export function copyOf({ b, start, end }: Frame): Frame {
   const length = end - start;
   const own = Buffer.allocUnsafeSlow(length + 1);

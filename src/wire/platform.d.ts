@@ -1,4 +1,4 @@
-// What Node has and @types/node leaves out.
+// Parts of Node that @types/node leaves out.
 declare global {
   /** In every Node since 6. They spare the dispatch on an encoding's name, which costs more than copying an id. */
   interface Buffer {

@@ -266,7 +266,7 @@ export class ResumableLink implements Link, ByteSink {
     return this.#carrier === undefined;
   }
 
-  /** What is kept for the peer was copied out of blocks. */
+  /** The bytes kept for the peer were copied out of blocks. */
   get letsGo(): boolean {
     return this.#carrier === undefined || this.#carrier.outbox.sink.letsGo === true;
   }

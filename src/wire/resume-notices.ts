@@ -1,7 +1,7 @@
-// What the two ends of a connection that can be taken up again tell each other of it, in between everything else
-// (docs/protocol.md). The library and the daemon both write it.
+// The notices by which the two ends of a resumable connection count what has come, in between everything else
+// (docs/protocol.md). The library and the daemon both write them.
 
-/** Whoever has received so much since it last said so says so. */
+/** An end that has received so much since its last notice sends another one. */
 export const RECEIVED_BYTES: number = 256 * 1024;
 export const RECEIVED_FRAMES = 256;
 

@@ -62,7 +62,7 @@ export class Splice {
     outbox.endFrame();
   }
 
-  /** The same as a part of a frame. */
+  /** Writes b[start, end) with the cuts made, as a part of a frame. */
   write(outbox: Outbox, b: Buffer, start: number, end: number): void {
     let at = start;
     for (let i = 0; i < this.#count; i++) {
