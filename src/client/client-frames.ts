@@ -42,6 +42,7 @@ export class ClientFrames {
   isLive = false;
   readonly #ledger: ClientLedger;
   readonly #meta: ClientFramesOptions['meta'];
+  readonly #send: ClientFramesOptions['send'];
   readonly #tell: ClientFramesOptions['tell'];
   readonly #head = new FrameHead();
   readonly #envelope = new Envelope(ERA_2025.keys);
@@ -50,6 +51,7 @@ export class ClientFrames {
   constructor(ledger: ClientLedger, { meta, send, sendLong, tell }: ClientFramesOptions) {
     this.#ledger = ledger;
     this.#meta = meta;
+    this.#send = send;
     this.#tell = tell;
     this.#run = new FrameRun(send, sendLong);
   }
@@ -59,7 +61,13 @@ export class ClientFrames {
     const isShort = end - start <= MOST_TEXT && end - start <= this.#ledger.maxMessageBytes;
     if (!this.isLive || !isShort || b.indexOf(NEWLINE_BYTE, start) - start > MOST_LINE)
       return eachFrame(b, start, end, (piece, from, to) => this.frame(piece, from, to));
-    const { stream, requests } = this.#ledger;
+    const { stream, requests, traffic } = this.#ledger;
+    if (traffic !== undefined && this.#ledger.mayPassUnread) {
+      const piece = b.subarray(start, end);
+      this.#run.flush();
+      if (traffic.passSent(piece, this.#send)) return;
+    }
+    traffic?.settle();
     const head = this.#head;
     const text = b.latin1Slice(start, end);
     let runAt = 0;
@@ -84,6 +92,7 @@ export class ClientFrames {
 
   /** One frame has come; it leaves with `flush` at the latest. */
   frame(b: Buffer, start: number, end: number): void {
+    this.#ledger.traffic?.settle();
     if (this.isLive && !this.#isTooLarge(start, end) && this.#head.isRequest([b.subarray(start, end + 1)])) {
       const { stream, requests } = this.#ledger;
       const position = stream.sentBytes + this.#run.bytes + end - start + 1;
@@ -94,6 +103,7 @@ export class ClientFrames {
 
   /** The same of a long frame, in pieces that have it and its newline. */
   longFrame(pieces: readonly Buffer[], bytes: number): void {
+    this.#ledger.traffic?.settle();
     if (this.isLive && !this.#isTooLarge(0, bytes - 1) && this.#head.isRequest(pieces)) {
       const { stream, requests } = this.#ledger;
       const position = stream.sentBytes + this.#run.bytes + bytes;

@@ -5,6 +5,7 @@ import type { Introduction, Welcome } from './introduction.ts';
 import { OpenQuestions } from './open-questions.ts';
 import { type OpenRequest, OpenRequests } from './open-requests.ts';
 import { SessionStream } from './session-stream.ts';
+import type { UnreadTraffic } from './unread-traffic.ts';
 
 /** A frame that no daemon has looked at: b[start, end), with a newline or the CR before one behind it. */
 export interface WaitingFrame {
@@ -22,6 +23,10 @@ export class ClientLedger {
   readonly requests = new OpenRequests();
   readonly questions = new OpenQuestions();
   readonly stream = new SessionStream();
+  /** Requests and answers that passed unread; undefined for a client that has all read as it passes. */
+  traffic: UnreadTraffic | undefined;
+  /** The client has ended its side: all that passes is read, to see when everything is answered. */
+  hasEnded = false;
   /** The client's `initialize`; and its request while that is unanswered. */
   introduction: Introduction | undefined;
   hello: OpenRequest | undefined;
@@ -42,6 +47,24 @@ export class ClientLedger {
   get mayBatch(): boolean {
     const { protocolVersion } = this.welcome ?? this.introduction ?? {};
     return protocolVersion === BATCHING_VERSION;
+  }
+
+  /**
+   * True while neither side says anything that must be seen as it passes, except what shows in the bytes at once: the
+   * handshake is over, no question is open, and the session keeps what is sent.
+   */
+  get mayPassUnread(): boolean {
+    return (
+      this.traffic !== undefined &&
+      this.stream.token !== undefined &&
+      this.welcome !== undefined &&
+      this.hello === undefined &&
+      this.isInitialized &&
+      !this.hasEnded &&
+      !this.mayBatch &&
+      this.#ownIds.size === 0 &&
+      this.questions.isIdle
+    );
   }
 
   /** What a daemon has answered to `initialize` holds until the next one does. */

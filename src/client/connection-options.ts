@@ -2,7 +2,10 @@
 
 import type { Duplex } from 'node:stream';
 import type { BridgeError } from '../util/bridge-error.ts';
+import type { OpenRequests } from './open-requests.ts';
 import type { ReconnectPolicyOptions } from './reconnect-policy.ts';
+import type { SessionStream } from './session-stream.ts';
+import type { UnreadTraffic } from './unread-traffic.ts';
 
 export interface ConnectionOptions extends ReconnectPolicyOptions {
   readonly client: ServedClient;
@@ -10,6 +13,8 @@ export interface ConnectionOptions extends ReconnectPolicyOptions {
   readonly dial: (mayStart: boolean) => Promise<Duplex>;
   /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself. */
   readonly meta: Readonly<Record<string, unknown>>;
+  /** Makes what keeps frames that pass unread, for a client that needs none of them read. */
+  readonly unread?: ((stream: SessionStream, requests: OpenRequests) => UnreadTraffic) | undefined;
 }
 
 export type ConnectionEvent =

@@ -14,6 +14,7 @@ import { MOST_LINE, MOST_TEXT } from './client-frames.ts';
 import type { ClientLedger } from './client-ledger.ts';
 import { type Refusal, readWelcome, type Welcome, withoutResumption } from './introduction.ts';
 import type { Farewell } from './reconnect-policy.ts';
+import type { UnreadAnswersPorts } from './unread-traffic.ts';
 
 export interface DaemonFramesPorts {
   /** Whole frames for the client, each with its newline. */
@@ -44,12 +45,18 @@ export class DaemonFrames {
   lastWord = '';
   readonly #ledger: ClientLedger;
   readonly #ports: DaemonFramesPorts;
+  readonly #unreadPorts: UnreadAnswersPorts;
   readonly #head = new FrameHead();
   readonly #envelope = new Envelope(ERA_2025.keys);
 
   constructor(ledger: ClientLedger, ports: DaemonFramesPorts) {
     this.#ledger = ledger;
     this.#ports = ports;
+    this.#unreadPorts = {
+      deliverAll: ports.deliverAll,
+      frame: (b, start, end) => this.frame(b, start, end),
+      mayGoOn: () => ledger.mayPassUnread,
+    };
   }
 
   /** Whole frames have come, each with its newline. */
@@ -57,7 +64,11 @@ export class DaemonFrames {
     const isShort = end - start <= MOST_TEXT && b.indexOf(NEWLINE_BYTE, start) - start <= MOST_LINE;
     if (!isShort || this.#isShakingHands)
       return eachFrame(b, start, end, (piece, from, to) => this.frame(piece, from, to));
-    const { requests, stream } = this.#ledger;
+    const { requests, stream, traffic } = this.#ledger;
+    if (traffic !== undefined && this.#ledger.mayPassUnread) {
+      start = traffic.passAnswers(b, start, end, this.#unreadPorts);
+      if (start === end) return;
+    }
     const text = b.latin1Slice(start, end);
     const head = this.#head;
     let runAt = 0;
@@ -71,7 +82,8 @@ export class DaemonFrames {
     };
     while (at < text.length) {
       if (head.isAnswerLine(text, at) && !this.#ledger.isOwn(head.idText)) {
-        requests.answeredAs(head.idText, !head.isError);
+        if (traffic === undefined || traffic.isEmpty) requests.answeredAs(head.idText, !head.isError);
+        else traffic.answered(b, start + at, start + head.next);
         at = head.next;
         count++;
         continue;
@@ -107,7 +119,9 @@ export class DaemonFrames {
   #isForClient(): boolean {
     const { idText, isError } = this.#head;
     if (this.#ledger.isOwn(idText)) return !this.#ledger.takeOwn(idOf(idText));
-    this.#ledger.requests.answeredAs(idText, !isError);
+    const { requests, traffic } = this.#ledger;
+    if (traffic === undefined || traffic.isEmpty) requests.answeredAs(idText, !isError);
+    else traffic.answeredAs(idText, isError);
     return true;
   }
 
@@ -177,6 +191,7 @@ export class DaemonFrames {
   }
 
   #answer(b: Buffer, start: number, end: number): void {
+    this.#ledger.traffic?.settle();
     const id = this.#envelope.id(b, Field.id);
     if (id !== undefined) {
       if (this.#ledger.takeOwn(id)) return;
@@ -209,10 +224,15 @@ export class DaemonFrames {
     const isLeaving = startsWith(b, method, LEAVING);
     if (!isLeaving && !startsWith(b, method, RECEIVED)) return false;
     if (this.#ledger.stream.token === undefined) return false;
-    const { bytes, received, reason, unsent } = membersOf(membersOf(JSON.parse(b.toString('utf8', start, end))).params);
+    const { bytes, open, received, reason, unsent } = membersOf(
+      membersOf(JSON.parse(b.toString('utf8', start, end))).params,
+    );
     if (isLeaving && typeof received === 'number')
       this.#ports.leaving({ received, reason: textOf(reason), unsent: idsIn(unsent) });
-    if (!isLeaving && typeof bytes === 'number') this.#ledger.stream.acknowledged(bytes);
+    if (!isLeaving && typeof bytes === 'number') {
+      this.#ledger.traffic?.confirmed(bytes, open);
+      this.#ledger.stream.acknowledged(bytes);
+    }
     return true;
   }
 

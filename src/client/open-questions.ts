@@ -19,6 +19,11 @@ export class OpenQuestions {
   readonly #void = new Set<RequestId>();
   #respelled = 0;
 
+  /** True if no answer of the client's needs a look. */
+  get isIdle(): boolean {
+    return this.#open.size === 0 && this.#void.size === 0;
+  }
+
   /** How the client is to see the id of a question that has come; undefined if as it is. */
   asked(id: RequestId, idText: string): string | undefined {
     if (!this.#void.has(id)) {

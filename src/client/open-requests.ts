@@ -237,6 +237,22 @@ export class OpenRequests {
     this.#requests.set(next.id, next);
   }
 
+  /** True if a request ends at this place among the bytes sent. */
+  hasAt(place: number): boolean {
+    for (const { position } of this.#plain.values()) if (position === place) return true;
+    for (const { position } of this.#requests.values()) if (position === place) return true;
+    return this.#doubles.some(({ position }) => position === place);
+  }
+
+  /** Of the requests sent before `place`, only those are open that end at one of these places. */
+  keepOnly(place: number, open: ReadonlySet<number>): void {
+    const isOver = (position: number | undefined): boolean =>
+      position !== undefined && position <= place && !open.has(position);
+    for (const [idText, { position }] of this.#plain) if (isOver(position)) this.#plain.delete(idText);
+    for (const request of [...this.#requests.values(), ...this.#doubles])
+      if (isOver(request.position)) this.close(request);
+  }
+
   takeAll(): readonly OpenRequest[] {
     const all = this.all();
     this.#requests.clear();

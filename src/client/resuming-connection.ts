@@ -29,10 +29,10 @@ export class ResumingConnection {
   #state: 'live' | 'away' | 'asleep' | 'leaving' | 'closed' = 'asleep';
   #link: DaemonLink | undefined;
   #resumption: SessionResumption | undefined;
-  #hasEnded = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
+    this.#ledger.traffic = options.unread?.(this.#ledger.stream, this.#ledger.requests);
     this.#fromClient = new ClientFrames(this.#ledger, {
       meta: options.meta,
       send: (piece) => this.#send(piece),
@@ -90,9 +90,9 @@ export class ResumingConnection {
 
   /** Whether nobody refers any more to what has come from the client in this memory. */
   mayReuse(memory: ArrayBufferLike): boolean {
-    const { stream, requests, waiting } = this.#ledger;
+    const { stream, requests, traffic, waiting } = this.#ledger;
     if (this.#state !== 'live' || this.#link?.hasSentAll !== true) return false;
-    return waiting.length === 0 && !stream.isIn(memory) && requests.leave(memory);
+    return waiting.length === 0 && !stream.isIn(memory) && traffic?.leave(memory) !== false && requests.leave(memory);
   }
 
   /** What has come from the client is all for now. */
@@ -112,8 +112,9 @@ export class ResumingConnection {
 
   /** The client sends nothing more: it is left once everything is answered, and the daemon has nothing more to say. */
   end(): void {
-    if (this.#hasEnded || this.#state === 'closed') return;
-    this.#hasEnded = true;
+    if (this.#ledger.hasEnded || this.#state === 'closed') return;
+    this.#ledger.hasEnded = true;
+    this.#ledger.traffic?.settle();
     this.#ledger.requests.settle();
     this.#refuseQuestions();
     this.flush();
@@ -166,7 +167,7 @@ export class ResumingConnection {
   #deliver(b: Buffer, start: number, end: number): void {
     if (this.#isClosed()) return;
     this.#options.client.frame(b, start, end);
-    if (this.#hasEnded) this.#refuseQuestions();
+    if (this.#ledger.hasEnded) this.#refuseQuestions();
   }
 
   /** Nobody is there to answer them. */
@@ -202,6 +203,7 @@ export class ResumingConnection {
     if (this.#state !== 'live') return;
     this.#state = 'away';
     this.#fromClient.isLive = false;
+    this.#ledger.traffic?.settle();
     this.#ledger.requests.settle();
     this.#unread.dropped(link, this.#policy.farewell);
     const reason = this.#policy.lost(error);
@@ -224,7 +226,7 @@ export class ResumingConnection {
     } catch (error) {
       if (this.#isClosed()) return;
       if (!(error instanceof BridgeError)) throw error;
-      const isMissed = this.#isNeeded() || this.#hasEnded || error.code === 'CONNECTION_LOST';
+      const isMissed = this.#isNeeded() || this.#ledger.hasEnded || error.code === 'CONNECTION_LOST';
       if (this.#policy.wasStopped && !isMissed) this.#state = 'asleep';
       else this.#finish(error);
     }
@@ -296,7 +298,7 @@ export class ResumingConnection {
 
   /** Nothing is open that is known of. What else there is to say, such as what was no message, the daemon knows. */
   #leaveIfDone(): void {
-    if (!this.#hasEnded || this.#isNeeded() || this.#state === 'leaving' || this.#isClosed()) return;
+    if (!this.#ledger.hasEnded || this.#isNeeded() || this.#state === 'leaving' || this.#isClosed()) return;
     if (this.#state !== 'live') return this.#finish(undefined);
     this.#takeLeave();
     this.#state = 'leaving';
@@ -318,6 +320,7 @@ export class ResumingConnection {
     const link = this.#link;
     this.#link = undefined;
     link?.leave();
+    this.#ledger.traffic?.settle();
     this.#unread.sessionEnded();
     this.#ledger.requests.settle();
     if (error !== undefined) failAll(this.#ledger, error, (line) => this.#tell(line));

@@ -9,6 +9,7 @@ import { FrameInput, type SocketReader } from '../wire/frame-input.ts';
 import type { ConnectionOptions, ServedClient } from './connection-options.ts';
 import { FrameRun } from './frame-run.ts';
 import { ResumingConnection } from './resuming-connection.ts';
+import { UnreadTraffic } from './unread-traffic.ts';
 
 export type { SocketReader };
 
@@ -69,7 +70,11 @@ export function relay({
         stdout.write('', () => resolve(error));
       },
     };
-    const connection = new ResumingConnection({ ...options, client });
+    const connection = new ResumingConnection({
+      ...options,
+      client,
+      unread: (stream, requests) => new UnreadTraffic(stream, requests),
+    });
     const input = new FrameInput({ maxFrameBytes: MOST_FRAME_BYTES, isTakenAtOnce: false });
     input.start({
       frames: (b, start, end) => connection.frames(b, start, end),

@@ -63,6 +63,8 @@ export class Call {
   isSecondTry = false;
   /** Our own id towards the server, and the progress token; 0 until the call was sent. */
   serverRequestId = 0;
+  /** The place where its frame ends among the bytes of its client, if that is known; else 0. */
+  framePlace = 0;
   /** The moment in which it was sent, in the ticks of the meters. */
   sentTicks = 0;
   /** The name by which the lane knows the call; see lane.ts. */

@@ -80,6 +80,7 @@ export class Resumption implements ResumptionPorts {
       dropped: () => contain(session, () => this.#onDropped(session)),
       heard: () => contain(session, () => this.#parked.confirm(session)),
       grown: () => contain(session, () => this.#parked.grown(session)),
+      openRequests: () => openPlaces(session),
     };
     const mostKept = this.#options.limits.maxResumeBytesPerClient;
     session.becomeResumable(new ResumableLink(link, first, { handler, mostKept }));
@@ -185,6 +186,19 @@ export class Resumption implements ResumptionPorts {
     if (link.isCarried) session.output.notify(leavingNotice(link.receivedBytes, reason, unsent));
     return true;
   }
+}
+
+/** The most open requests that a notice names; a client with more finds them itself. */
+const MOST_NAMED = 256;
+
+function openPlaces({ calls, isHolding }: Session): readonly number[] | undefined {
+  if (isHolding || calls.size > MOST_NAMED) return undefined;
+  const places: number[] = [];
+  for (const { framePlace } of calls.values()) {
+    if (framePlace === 0) return undefined; // it was held behind `initialize`
+    places.push(framePlace);
+  }
+  return places;
 }
 
 const TOKEN_BYTES = 16;

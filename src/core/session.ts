@@ -453,6 +453,7 @@ export class Session {
   open(call: Call): boolean {
     if (this.#calls.has(call.id)) return false;
     this.#calls.add(call.id, call);
+    if ('framePlace' in this.link) call.framePlace = this.link.framePlace;
     return true;
   }
 

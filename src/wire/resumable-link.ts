@@ -9,11 +9,18 @@ import type { Carrier, CarrierHandler, Link, LinkHandler } from './link.ts';
 import { type ByteSink, Outbox } from './outbox.ts';
 import { RECEIVED_BYTES, RECEIVED_FRAMES, receivedNotice } from './resume-notices.ts';
 
+const CARRIAGE_RETURN = 0x0d;
+
 export interface ResumableHandler extends LinkHandler {
   /** The connection has dropped, and the peer has not said that it leaves. */
   dropped(): void;
   /** The first bytes have come on a resumed connection. */
   heard(): void;
+  /**
+   * The places where the frames of the peer's unanswered requests end, in bytes received; undefined if they are not known.
+   * Asked between two chunks.
+   */
+  openRequests?(): readonly number[] | undefined;
   /** More waits for an absent peer than before. Called once a turn, never during a write. */
   grown(): void;
 }
@@ -29,6 +36,12 @@ export class ResumableLink implements Link, ByteSink {
   #handedOut = 0;
   /** Bytes received, including those of an unfinished frame. */
   #readBytes = 0;
+  /** The place behind the frame that is being handed on; 0 between frames. Right, unless empty lines came in its chunk. */
+  framePlace = 0;
+  /** The place behind the last frame, and where that ended in the memory in which it came. */
+  #lastPlace = 0;
+  #lastIn: Buffer | undefined;
+  #lastTo = 0;
   /** The place at which counting has stopped. */
   #countedTo: number | undefined;
   /** The count that the peer was told, and the frames received since. */
@@ -51,6 +64,8 @@ export class ResumableLink implements Link, ByteSink {
   #take(carrier: Carrier, last: Frame): void {
     carrier.outbox.flush(); // later bytes bypass it and must not overtake these
     this.#carrier = carrier;
+    this.#lastPlace = this.#readBytes;
+    this.#lastIn = undefined;
     this.#readBytes += carrier.handTo(this.#handlerOn(carrier), last);
   }
 
@@ -164,7 +179,9 @@ export class ResumableLink implements Link, ByteSink {
     return {
       frame: (b, start, end) => {
         this.#untoldFrames++;
+        this.#enter(b, start, end);
         handler.frame(b, start, end);
+        this.framePlace = 0;
       },
       overflowed: () => handler.overflowed(),
       badFrame: (reason, ends) => handler.badFrame(reason, ends),
@@ -193,8 +210,18 @@ export class ResumableLink implements Link, ByteSink {
     };
   }
 
+  #enter(b: Buffer, start: number, end: number): void {
+    const to = b[end] === CARRIAGE_RETURN ? end + 2 : end + 1;
+    this.#lastPlace += to - (b === this.#lastIn ? this.#lastTo : start);
+    this.#lastIn = b;
+    this.#lastTo = to;
+    this.framePlace = this.#lastPlace;
+  }
+
   #read(bytes: number): void {
     this.#readBytes += bytes;
+    this.#lastPlace = this.#readBytes - (this.#carrier?.heldBytes ?? 0);
+    this.#lastIn = undefined;
     if (!this.#isHeard) {
       this.#isHeard = true;
       this.#handler.heard();
@@ -204,7 +231,7 @@ export class ResumableLink implements Link, ByteSink {
     if (!isDue || !this.isResumable) return;
     this.#toldBytes = receivedBytes;
     this.#untoldFrames = 0;
-    this.outbox.latin1(receivedNotice(receivedBytes));
+    this.outbox.latin1(receivedNotice(receivedBytes, this.#handler.openRequests?.()));
     this.outbox.endFrame();
   }
 

@@ -8,9 +8,13 @@ export const RECEIVED_FRAMES = 256;
 /** Why a daemon goes in order. */
 export type LeavingReason = 'stop' | 'restart' | 'idle';
 
-/** So many bytes of the other side's frames have come. */
-export function receivedNotice(bytes: number): string {
-  return `{"jsonrpc":"2.0","method":"bridge/received","params":{"bytes":${bytes}}}`;
+/**
+ * So many bytes of the other side's frames have come. `open` has the places where the frames of unanswered requests end
+ * among them: all other requests in these bytes are answered or cancelled.
+ */
+export function receivedNotice(bytes: number, open?: readonly number[]): string {
+  const unanswered = open === undefined ? '' : `,"open":[${open.join(',')}]`;
+  return `{"jsonrpc":"2.0","method":"bridge/received","params":{"bytes":${bytes}${unanswered}}}`;
 }
 
 /**

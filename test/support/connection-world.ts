@@ -2,6 +2,7 @@
 
 import type { ConnectionEvent } from '../../src/client/connection-options.ts';
 import { ResumingConnection } from '../../src/client/resuming-connection.ts';
+import { UnreadTraffic } from '../../src/client/unread-traffic.ts';
 import type { BridgeError } from '../../src/util/bridge-error.ts';
 import { eachFrame } from '../../src/wire/frame-pieces.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -24,6 +25,8 @@ export class World {
   readonly events: ConnectionEvent[] = [];
   readonly attemptsMs: number[] = [];
   readonly starts: boolean[] = [];
+  /** Whether lines come as chunks, as from a client's pipe, or one by one, as from the library. */
+  inChunks = true;
   closed: { error: BridgeError | undefined } | undefined;
   readonly connection: ResumingConnection;
 
@@ -51,6 +54,7 @@ export class World {
       },
       path: () => '/the/socket',
       reconnect: { isEnabled, maxAttempts, initialDelayMs: 100, maxDelayMs: 5000 },
+      unread: (stream, requests) => new UnreadTraffic(stream, requests),
       meta: { 'mcp-bridge/cwd': '/', ...meta },
       clock: this.clock,
       sleep: (ms, signal) =>
@@ -74,7 +78,8 @@ export class World {
   /** The client writes a line, whatever it is. */
   write(text: string): void {
     const line = Buffer.from(`${text}\n`);
-    this.connection.frame(line, 0, line.length - 1);
+    if (this.inChunks) this.connection.frames(line, 0, line.length);
+    else this.connection.frame(line, 0, line.length - 1);
     this.connection.flush();
   }
 

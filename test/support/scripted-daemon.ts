@@ -35,12 +35,16 @@ export class ScriptedDaemon {
   readonly connections = new Set<ScriptedConnection>();
   /** Whether clients are given tokens. */
   canResume = true;
+  /** Whether it says after each chunk what it has, and which calls are open. */
+  confirms = false;
   isRunning = true;
   /** Why new sessions are refused. */
   refusal: object | undefined;
   maxMessageBytes = 1000;
   /** Ids that nobody is given. */
   readonly takenIds = new Set<string>();
+  /** Where the frames of calls end among the bytes of their sessions. */
+  readonly #places = new WeakMap<Message, number>();
   #sessions = new Map<string, ParkedSession>();
   #tokens = 0;
   #named = 0;
@@ -87,6 +91,13 @@ export class ScriptedDaemon {
     const taken = connection.incoming.subarray(0, whole);
     connection.incoming = connection.incoming.subarray(whole);
     for (const line of taken.toString().split('\n').slice(0, -1)) this.#frame(connection, line);
+    if (whole > 0 && this.confirms && connection.session !== undefined) this.#confirm(connection.session);
+  }
+
+  #confirm(session: ParkedSession): void {
+    const open = session.pending.map((call) => this.#places.get(call));
+    const params = { bytes: session.received, open };
+    this.#send(session, { jsonrpc: '2.0', method: 'bridge/received', params });
   }
 
   /** Lets up to so many bytes go out, in whatever pieces. */
@@ -168,6 +179,7 @@ export class ScriptedDaemon {
     const { session } = connection;
     if (session === undefined) throw new Error(`${line} came before initialize`);
     session.received += line.length + 1;
+    this.#places.set(message, session.received);
     switch (message.method) {
       case 'notifications/initialized':
         session.isInitialized = true;

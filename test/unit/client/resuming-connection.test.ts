@@ -579,11 +579,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.nat(3000) }) },
 );
 
+/** Daemons that resume sessions, or do not, that name the open requests, or do not; and how the client's lines come. */
+const daemons = fc
+  .record({ canResume: fc.boolean(), confirms: fc.boolean(), inChunks: fc.boolean() })
+  .map(({ canResume, confirms, inChunks }) => ({ canResume, confirms: confirms && canResume, inChunks }));
+
 test('whatever dies and when: each request gets exactly one answer, and nothing unsafe is run twice', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.boolean(), async (steps, canResume) => {
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), daemons, async (steps, { inChunks, ...daemon }) => {
       const world = new World({ random: () => 0.9 });
-      world.daemon.canResume = canResume;
+      world.inChunks = inChunks;
+      Object.assign(world.daemon, daemon);
       await world.introduce();
       let asked = 0;
       const cancelled = new Set<number>();

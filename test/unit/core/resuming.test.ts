@@ -364,6 +364,51 @@ describe('what is between the bridge and its clients', () => {
   });
 });
 
+describe('what the bridge says of open requests when it confirms', () => {
+  const notices = (client: ResumingClient): { bytes: number; open?: number[] }[] =>
+    client.wire.lines
+      .map((line) => JSON.parse(line) as { method?: string; params?: { bytes: number; open?: number[] } })
+      .flatMap(({ method, params }) => (method === 'bridge/received' && params !== undefined ? [params] : []));
+  const pings = (client: ResumingClient, count: number): void => {
+    for (let n = 0; n < count; n++) client.say({ jsonrpc: '2.0', id: `ping ${n}`, method: 'ping' });
+  };
+
+  test('is where their frames end among the bytes of the client', async () => {
+    const core = new CoreInMemory();
+    const client = await ready(core);
+    pings(client, 3);
+    client.call(1);
+    const first = client.sent.length;
+    client.call(2);
+    client.call(3, 'tool', { data: 'x'.repeat(500) });
+    client.say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } });
+    await core.settle();
+    client.call(4);
+    const last = client.sent.length;
+    await core.settle();
+    core.server().answer(calls(core)[2]);
+    await core.settle();
+    pings(client, 300);
+    await core.settle();
+    expect(notices(client).at(-1)).toMatchObject({ open: [first, last] });
+  });
+
+  test('counts on where the client resumes', async () => {
+    const core = new CoreInMemory();
+    const client = await ready(core);
+    client.call(1);
+    const first = client.sent.length;
+    await core.settle();
+    client.drop();
+    client.call(2);
+    const second = client.sent.length;
+    await comeBack(core, client);
+    pings(client, 300);
+    await core.settle();
+    expect(notices(client).at(-1)).toMatchObject({ open: [first, second] });
+  });
+});
+
 describe('a client that says nothing of what it has', () => {
   test('says it by its answer to a ping', async () => {
     const core = new CoreInMemory({ liveness: { pingPeriodMs: 5000 } });

@@ -1,0 +1,330 @@
+// The traffic of a live session that passed without being read: the requests of the client, in the bytes that the session
+// keeps anyway, and copies of the answers. The daemon says with each confirmation which requests are open (docs/protocol.md),
+// so mostly none of it is ever read. It is read, in the order in which it passed, when a daemon is lost, or says nothing.
+//
+//   sent      ... settled | passed unread .......... | sent next
+//                         ^ #from                    ^ SessionStream.sentBytes
+//   answers   [ copies of those that came since, with the place in `sent` that each came behind ]
+
+import { isUtf8 } from 'node:buffer';
+import { ERA_2025 } from '../protocol/era-2025.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import { FrameHead } from '../wire/frame-head.ts';
+import { eachFrame, joined } from '../wire/frame-pieces.ts';
+import { DEEPEST } from '../wire/json-grammar.ts';
+import { copyOf } from '../wire/own-frame.ts';
+import { startsWith } from './bytes.ts';
+import type { OpenRequests } from './open-requests.ts';
+import type { SessionStream } from './session-stream.ts';
+
+/** More than this is read at the next opportunity, though the daemon has confirmed nothing. */
+const MOST_ANSWERS = 128 * 1024;
+const MOST_SENT = 1024 * 1024;
+/** Longer requests keep the memory that they came in. */
+const MOST_COPIED = 4096;
+const FIRST_ANSWERS = 16 * 1024;
+const NEWLINE_BYTE = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const CANCELLED: Buffer = Buffer.from('"notifications/cancelled"');
+
+const head = new FrameHead();
+const envelope = new Envelope(ERA_2025.keys);
+
+/** The ends of methods whose requests change a setting: how they are answered must be remembered. */
+const SUBSCRIBE: Buffer = Buffer.from('subscribe"');
+const SET_LEVEL: Buffer = Buffer.from('setLevel"');
+/** Stands in each request and notification. */
+const METHOD: Buffer = Buffer.from('"method"');
+/** Answers that pass unread are not counted: they are taken to be of this size. */
+const USUAL_ANSWER = 128;
+
+export interface UnreadAnswersPorts {
+  /** Hands whole frames to the client. */
+  readonly deliverAll: (b: Buffer, start: number, end: number) => void;
+  /** Reads a frame that is no answer. */
+  readonly frame: (b: Buffer, start: number, end: number) => void;
+  /** True while answers may pass unread. */
+  readonly mayGoOn: () => boolean;
+}
+
+/** Older daemons name none. */
+function isPlaces(open: unknown): open is number[] {
+  return Array.isArray(open) && open.every((place) => Number.isSafeInteger(place));
+}
+
+export class UnreadTraffic {
+  readonly #stream: SessionStream;
+  readonly #requests: OpenRequests;
+  /** All that was sent before this place was read or is held; undefined if nothing has passed unread. */
+  #from: number | undefined;
+  /** Requests before #from that the daemon says are open, in the order in which they were sent. */
+  #held: PlacedFrame[] = [];
+  /** Copies of answers; the first #used bytes of it. */
+  #answers: Buffer = Buffer.alloc(0);
+  #used = 0;
+  /** Pairs: the place in `sent` behind which answers came, and where these answers begin. */
+  #turns: number[] = [];
+  #lastTurn = -1;
+
+  constructor(stream: SessionStream, requests: OpenRequests) {
+    this.#stream = stream;
+    this.#requests = requests;
+  }
+
+  get isEmpty(): boolean {
+    return this.#from === undefined;
+  }
+
+  /** What the client sends from here on passes unread. */
+  begin(): void {
+    this.#from ??= this.#stream.sentBytes;
+  }
+
+  /** Sends whole frames of the client unread; false if they must be read. */
+  passSent(piece: Buffer, send: (piece: Buffer) => void): boolean {
+    if (piece.indexOf(SUBSCRIBE) >= 0 || piece.indexOf(SET_LEVEL) >= 0) return false;
+    this.begin();
+    send(piece);
+    this.sent();
+    return true;
+  }
+
+  /** Passes answers unread, up to what changes how the rest has to be read; returns where that begins. */
+  passAnswers(b: Buffer, start: number, end: number, { deliverAll, frame, mayGoOn }: UnreadAnswersPorts): number {
+    const chunk = b.subarray(start, end);
+    for (let at = 0; ; ) {
+      const method = chunk.indexOf(METHOD, at);
+      const to = method < 0 ? chunk.length : chunk.lastIndexOf(NEWLINE_BYTE, method) + 1;
+      if (to > at) {
+        this.#stream.received(to - at, Math.ceil((to - at) / USUAL_ANSWER));
+        this.answered(b, start + at, start + to);
+        deliverAll(b, start + at, start + to);
+      }
+      if (method < 0) return end;
+      at = chunk.indexOf(NEWLINE_BYTE, method) + 1;
+      eachFrame(b, start + to, start + at, frame);
+      if (at === chunk.length || !mayGoOn()) return start + at;
+    }
+  }
+
+  /** The client has sent more. */
+  sent(): void {
+    if (this.#from !== undefined && this.#stream.sentBytes - this.#from > MOST_SENT) this.settle();
+  }
+
+  /** Whole lines have come, each of them an answer to what was sent before. */
+  answered(b: Buffer, start: number, end: number): void {
+    const { sentBytes } = this.#stream;
+    this.#from ??= sentBytes;
+    if (this.#used + end - start > this.#answers.length) this.#grow(end - start);
+    if (this.#lastTurn !== sentBytes) {
+      this.#turns.push(sentBytes, this.#used);
+      this.#lastTurn = sentBytes;
+    }
+    this.#used += b.copy(this.#answers, this.#used, start, end);
+    if (this.#used > MOST_ANSWERS) this.settle();
+  }
+
+  /** One answer has come, of which only the head was read. */
+  answeredAs(idText: string, isError: boolean): void {
+    const line = Buffer.from(`{"id":${idText},"${isError ? 'error' : 'result'}":0}\n`, 'latin1');
+    this.answered(line, 0, line.length);
+  }
+
+  #grow(bytes: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(FIRST_ANSWERS, 2 * this.#answers.length, this.#used + bytes));
+    this.#answers.copy(larger, 0, 0, this.#used);
+    this.#answers = larger;
+  }
+
+  /** Reads all of it. Everything that was sent must have reached the stream. */
+  settle(): void {
+    if (this.#from === undefined) return;
+    let from = this.#from;
+    const [held, turns, answers, used] = [this.#held, this.#turns, this.#answers, this.#used];
+    this.#forget(undefined, []);
+    this.#answers = Buffer.alloc(0);
+    for (const { b, start, end, place } of held) readSent(this.#requests, b, start, end, place);
+    for (let turn = 0; turn < turns.length; turn += 2) {
+      const [place = from, begins = used, , ends = used] = turns.slice(turn, turn + 4);
+      this.#readSent(from, place);
+      from = place;
+      eachFrame(answers, begins, ends, readAnswerTo(this.#requests));
+    }
+    this.#readSent(from, this.#stream.sentBytes);
+  }
+
+  /**
+   * The daemon has read so many bytes; of the requests in them only those are open whose frames end at these places. If
+   * that cannot be, everything is read instead.
+   */
+  confirmed(bytes: number, open: unknown): void {
+    const from = this.#from;
+    if (from === undefined) return;
+    if (!isPlaces(open) || bytes < from || bytes > this.#stream.sentBytes) return this.settle();
+    const held = this.#framesAt(open, from);
+    if (held === undefined) return this.settle();
+    if (this.#requests.size > 0) this.#requests.keepOnly(bytes, new Set(open));
+    this.#forget(bytes, held);
+  }
+
+  #forget(from: number | undefined, held: PlacedFrame[]): void {
+    this.#from = from;
+    this.#held = held;
+    this.#turns = [];
+    this.#lastTurn = -1;
+    this.#used = 0;
+  }
+
+  /** True if nothing of the held requests stands in this memory: short ones that do are copied. */
+  leave(memory: ArrayBufferLike): boolean {
+    for (const [index, frame] of this.#held.entries()) {
+      if (frame.b.buffer !== memory) continue;
+      if (frame.end - frame.start > MOST_COPIED) return false;
+      this.#held[index] = { ...copyOf(frame), place: frame.place };
+    }
+    return true;
+  }
+
+  #readSent(from: number, to: number): void {
+    if (to <= from) return;
+    const pieces = this.#stream.sentFrom(from);
+    if (pieces === undefined) return; // more than is kept: the session cannot be resumed either
+    eachFrameOf(between(pieces, 0, to - from), from, (b, start, end, place) =>
+      readSent(this.#requests, b, start, end, place),
+    );
+  }
+
+  /** The unread frames that end at these places; undefined if one of the places is no end of a frame. */
+  #framesAt(open: readonly number[], from: number): PlacedFrame[] | undefined {
+    const places = open.length > 1 ? [...open].sort((one, other) => one - other) : open;
+    const frames: PlacedFrame[] = [];
+    let pieces: readonly Buffer[] | undefined;
+    let at = from;
+    let index = 0;
+    let heldIndex = 0;
+    for (const place of places) {
+      if (place <= from) {
+        while ((this.#held[heldIndex]?.place ?? place) < place) heldIndex++;
+        const held = this.#held[heldIndex];
+        if (held?.place === place) frames.push(held);
+        else if (!this.#requests.hasAt(place)) return undefined;
+        continue;
+      }
+      pieces ??= this.#stream.sentFrom(from);
+      if (pieces === undefined) return undefined;
+      let piece = pieces[index];
+      while (piece !== undefined && place > at + piece.length) {
+        at += piece.length;
+        piece = pieces[++index];
+      }
+      if (piece?.[place - at - 1] !== NEWLINE_BYTE) return undefined;
+      frames.push(frameEndingAt(pieces, index, { to: place - at, place }));
+    }
+    return frames;
+  }
+}
+
+interface PlacedFrame {
+  readonly b: Buffer;
+  readonly start: number;
+  readonly end: number;
+  /** Where it ends among the bytes sent. */
+  readonly place: number;
+}
+
+/** The frame whose newline stands before pieces[index][to]. */
+function frameEndingAt(
+  pieces: readonly Buffer[],
+  index: number,
+  { to, place }: { readonly to: number; readonly place: number },
+): PlacedFrame {
+  const last = pieces[index] ?? Buffer.alloc(0);
+  const newline = to < 2 ? -1 : last.lastIndexOf(NEWLINE_BYTE, to - 2);
+  if (newline >= 0) return placed(last, newline + 1, to, place);
+  const parts = [last.subarray(0, to)];
+  for (let before = index - 1; before >= 0; before--) {
+    const piece = pieces[before] ?? Buffer.alloc(0);
+    const end = piece.lastIndexOf(NEWLINE_BYTE);
+    if (end < piece.length - 1) parts.unshift(piece.subarray(end + 1));
+    if (end >= 0) break;
+  }
+  if (parts.length === 1) return placed(last, 0, to, place);
+  const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+  return placed(joined(parts, bytes), 0, bytes, place);
+}
+
+/** The line b[start, to) without its newline and the CR before that. */
+function placed(b: Buffer, start: number, to: number, place: number): PlacedFrame {
+  const end = to - 1;
+  return { b, start, end: end > start && b[end - 1] === CARRIAGE_RETURN ? end - 1 : end, place };
+}
+
+/** The bytes from one place to another, counted from the first piece. */
+function between(pieces: readonly Buffer[], from: number, to: number): Buffer[] {
+  const found: Buffer[] = [];
+  let at = 0;
+  for (const piece of pieces) {
+    const part = piece.subarray(Math.max(0, from - at), Math.max(0, Math.min(piece.length, to - at)));
+    if (part.length > 0) found.push(part);
+    at += piece.length;
+  }
+  return found;
+}
+
+/** Calls back with each frame of pieces that hold whole lines; `place` counts from `from`. */
+function eachFrameOf(
+  pieces: readonly Buffer[],
+  from: number,
+  use: (b: Buffer, start: number, end: number, place: number) => void,
+): void {
+  let place = from;
+  let begun: Buffer[] = [];
+  const emit = (b: Buffer, lines: number): void => {
+    const base = place;
+    eachFrame(b, 0, lines, (piece, start, end) => {
+      use(piece, start, end, base + (piece[end] === CARRIAGE_RETURN ? end + 2 : end + 1));
+    });
+    place += lines;
+  };
+  for (const piece of pieces) {
+    let rest = piece;
+    if (begun.length > 0) {
+      const newline = piece.indexOf(NEWLINE_BYTE);
+      begun.push(newline < 0 ? piece : piece.subarray(0, newline + 1));
+      if (newline < 0) continue;
+      const whole = Buffer.concat(begun);
+      begun = [];
+      emit(whole, whole.length);
+      rest = piece.subarray(newline + 1);
+    }
+    const lines = rest.lastIndexOf(NEWLINE_BYTE) + 1;
+    if (lines > 0) emit(rest, lines);
+    if (lines < rest.length) begun.push(rest.subarray(lines));
+  }
+}
+
+/** A frame of the client was sent that ends at this place. */
+function readSent(requests: OpenRequests, b: Buffer, start: number, end: number, place: number): void {
+  if (head.isRequest([b.subarray(start, end + 1)]) && requests.addPlain(head.idText, b, start, end, place)) return;
+  if (!isUtf8(b.subarray(start, end)) || !envelope.scan(b, start, end, DEEPEST)) return;
+  if (envelope.kind === 'request') {
+    const request = requests.add(envelope, b, start, end);
+    if (request === undefined) return;
+    request.position = place;
+    request.sendings = 1;
+  } else if (envelope.kind === 'notification' && startsWith(b, envelope.from(Field.method), CANCELLED)) {
+    const id = envelope.id(b, Field.requestId);
+    if (id !== undefined) requests.cancelled(id);
+  }
+}
+
+function readAnswerTo(requests: OpenRequests): (b: Buffer, start: number, end: number) => void {
+  return (b, start, end) => {
+    if (head.isAnswer([b.subarray(start, end + 1)])) return requests.answeredAs(head.idText, !head.isError);
+    if (!envelope.scan(b, start, end, DEEPEST) || envelope.kind !== 'response') return;
+    const id = envelope.id(b, Field.id);
+    if (id !== undefined) requests.answered(id, envelope.has(Field.result));
+    else if (envelope.has(Field.error)) requests.settle(); // one of them was refused
+  };
+}
