@@ -5,7 +5,7 @@ import type { ToolRule } from '../model/tool-rules.ts';
 import type { Reader } from './reader.ts';
 import { NO_TOOL, type PatternBudget, toolRulesOf } from './tool-rules.ts';
 
-/** An entry of the list. The first that matches a client counts. */
+/** An entry of the list. The first that matches a client applies. */
 export interface ClientEntry {
   /** Globs; undefined for any. */
   readonly match: { readonly name: readonly string[] | undefined; readonly client: readonly string[] | undefined };

@@ -21,7 +21,7 @@ export interface ConfigPlace {
 
 type ConfigOrigin = 'none' | 'named' | 'directory' | 'user';
 
-/** The file that counts, undefined without one, and how it was found. */
+/** The file that is used, undefined without one, and how it was found. */
 export interface FoundConfigFile {
   readonly file: string | undefined;
   /** `directory`: it stood in the working directory, so whoever wrote what is there may have written it. */
@@ -31,7 +31,7 @@ export interface FoundConfigFile {
 const DATA = ['json', 'jsonc'];
 const PROGRAMS = ['js', 'mjs', 'ts'];
 
-/** All files that may be the one that counts, in their order. */
+/** All files that may be used, in their order. */
 export function configFilesOf(place: ConfigPlace): string[] {
   if (place.named !== undefined) return [resolve(place.cwd, place.named)];
   return [...directoryFiles(place), ...userFiles(place)];
@@ -47,7 +47,7 @@ export function userFiles({ homedir, xdgConfigHome }: ConfigPlace): string[] {
   return [...DATA, ...PROGRAMS].map((ending) => join(dir, `config.${ending}`));
 }
 
-/** The file that counts. Looks at names only. */
+/** The file that is used. Looks at names only. */
 export function findConfigFile(place: ConfigPlace): FoundConfigFile {
   if (place.named !== undefined) {
     const file = resolve(place.cwd, place.named);

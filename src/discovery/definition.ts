@@ -6,7 +6,7 @@ import { basesOf } from './bases.ts';
 import { type ClientTraits, rulesOf } from './client-rules.ts';
 import { type About, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
 import { DIALECTS, type Surroundings, Variables } from './dialects.ts';
-import type { Draft, Launch, ServerSource, ServerState } from './discovered-server.ts';
+import type { DefinitionOrigin, Draft, Launch, ServerState } from './discovered-server.ts';
 import type { Entry } from './formats.ts';
 import { isMarked } from './inputs.ts';
 import type { Location } from './locations.ts';
@@ -23,7 +23,7 @@ export interface PlacedEntry extends Entry {
   readonly path: string;
   readonly realpath: string;
   readonly order: number;
-  readonly sources: readonly ServerSource[];
+  readonly sources: readonly DefinitionOrigin[];
   /** The fields before variables were filled in, where that is done to the whole file. */
   readonly unfilled?: unknown;
   readonly awaitsApproval: boolean;

@@ -19,8 +19,8 @@ export type ServerState =
 /** `auto` is Streamable HTTP, then SSE; `unknown` belongs to entries that say nothing usable. */
 export type DiscoveredTransport = 'stdio' | 'http' | 'sse' | 'ws' | 'auto' | 'unknown';
 
-/** A place that the same definition was found in. */
-export interface ServerSource {
+/** A place that the same definition was found in; `ServerSource` for those who use the library. */
+export interface DefinitionOrigin {
   readonly client: string;
   readonly scope: string;
   readonly name: string;
@@ -51,7 +51,7 @@ export interface DiscoveredServer extends Launch {
   readonly realpath: string;
   /** Its place in the file, as a JSON pointer. */
   readonly pointer: string;
-  readonly sources: readonly ServerSource[];
+  readonly sources: readonly DefinitionOrigin[];
   readonly timeoutMs: number | undefined;
   readonly startupTimeoutMs: number | undefined;
   readonly tools: { readonly allow: readonly string[] | undefined; readonly deny: readonly string[] };

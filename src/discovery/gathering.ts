@@ -5,7 +5,7 @@ import { rulesOf } from './client-rules.ts';
 import { refuseAsKilo } from './client-switches.ts';
 import type { PlacedEntry } from './definition.ts';
 import { diagnostic, type Report } from './diagnostic.ts';
-import type { ServerSource } from './discovered-server.ts';
+import type { DefinitionOrigin } from './discovered-server.ts';
 import type { Document, DocumentReading, Syntax } from './document.ts';
 import { type Entry, entriesOfMap, FORMATS, type Format, type ParsedFile } from './formats.ts';
 import type { Location } from './locations.ts';
@@ -176,9 +176,9 @@ function placed(entry: Entry, { file, sharers, scope: usualScope }: Placing): Un
 
 function sourcesOf(
   name: string,
-  own: Pick<ServerSource, 'client' | 'scope'>,
+  own: Pick<DefinitionOrigin, 'client' | 'scope'>,
   sharers: readonly ReadFile[],
-): ServerSource[] {
+): DefinitionOrigin[] {
   const [first, ...others] = sharers;
   const seen = new Set([own.client]);
   return [

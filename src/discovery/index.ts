@@ -5,10 +5,10 @@ export type { ClientApproval, FirstSeen, SeenApprovals } from './approval.ts';
 export { type Approval, type Approvals, definitionHash } from './approval.ts';
 export type { Diagnostic, DiagnosticCode, DiagnosticLevel } from './diagnostic.ts';
 export type {
+  DefinitionOrigin as ServerSource,
   DiscoveredServer,
   DiscoveredTransport,
   Launch,
-  ServerSource,
   ServerState,
 } from './discovered-server.ts';
 export { type Discovery, type DiscoveryOptions, discoverServers, inputVariable, type OwnConfig } from './discovery.ts';

@@ -15,7 +15,7 @@ interface FoundPlugin {
   readonly root: string;
   /** The directory of the project that brings it. */
   readonly project: string | undefined;
-  /** Below its root; the first manifest that is there counts. */
+  /** Below its root; the first manifest that exists is used. */
   readonly manifests: readonly string[];
   /** Below its root. */
   readonly files: readonly string[];

@@ -1,4 +1,4 @@
-// Which of several definitions of one name counts. Within a client the stronger scope does; of different clients both
+// Which of several definitions of one name is used. Within a client the stronger scope does; of different clients both
 // are kept, unless the flat order is asked for. The bridge's own definitions stand for everybody's of their name, but for
 // those that go by another id already.
 

@@ -50,7 +50,7 @@ export class SourceMemory {
     for (const { dirname, join, sep } of [posix, win32]) this.#places.get(join(dirname(path), sep))?.forget();
   }
 
-  /** Everything is read again; what was good is still what counts where something is broken. */
+  /** Everything is read again; where something is broken, what was good is still used. */
   changedAll(): void {
     for (const place of this.#places.values()) place.forget();
   }

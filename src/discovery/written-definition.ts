@@ -288,7 +288,7 @@ function textList(value: unknown, key: string, notes: EntryNotes): string[] {
 
 const NO_TEXTS: ReadonlyMap<string, string> = new Map();
 
-/** All of them in one; what comes later counts. Most entries have one map or none, and need no other. */
+/** All maps in one; a later value replaces an earlier one. Most entries have one map or none, and need no other. */
 function joinedValues(maps: readonly EntryValues[]): EntryValues {
   const filled = maps.filter(({ size }) => size > 0);
   return filled.length < 2 ? (filled[0] ?? NO_TEXTS) : new Map(filled.flatMap((map) => [...map]));

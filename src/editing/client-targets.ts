@@ -24,7 +24,7 @@ export interface ClientCommand {
 export interface ClientTarget {
   readonly client: string;
   readonly title: string;
-  /** The first that is there counts; the first of all is made. */
+  /** The first that exists is used; if none does, the first of all is made. */
   readonly files: readonly string[];
   /** Paths that exist where the client is installed. */
   readonly signs: readonly string[];

@@ -8,7 +8,7 @@ import { expectSystemError } from '../util/expected-error.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A HOME that is empty or relative counts as none; then it is what the system has for this user. */
+/** A HOME that is empty or relative is ignored; then it is what the system has for this user. */
 export function homeDir(environment: Environment, ofSystem = systemHome): string {
   const home = knownHome(environment, ofSystem);
   if (home !== undefined) return home;

@@ -1,4 +1,4 @@
-// `mcp-bridge config`: which config file counts and why, and what is wrong with it. It runs no program that the other
+// `mcp-bridge config`: which config file is used and why, and what is wrong with it. It runs no program that the other
 // commands would not run.
 
 import { statSync } from 'node:fs';
@@ -43,7 +43,7 @@ export async function checkConfigs(values: ConfigValues, host: CliHost): Promise
   return errors === 0 ? DONE : FAILED;
 }
 
-/** Prints the path of the file that counts here; where there is none, of the one that `add` would write. */
+/** Prints the path of the file that is used here; where there is none, of the one that `add` would write. */
 export function showConfigPath(values: ConfigValues, host: CliHost): Promise<number> {
   const candidates = candidatesIn(placeFor(values, host));
   const chosen = candidates.find(({ counts }) => counts) ?? candidates.find(({ origin }) => origin === 'user');

@@ -71,7 +71,7 @@ function statusAt(path: string, host: CliHost): Promise<StatusReport | undefined
   return askIfRunning(path, host, (client) => client.call('bridge/status'));
 }
 
-/** The arguments of `serve` that say which config counts, and from where on one is found. */
+/** The arguments of `serve` that say which config is used, and from where on one is found. */
 interface ConfigChoice {
   readonly named: string | undefined;
   readonly dir: string;
@@ -129,7 +129,7 @@ async function replace(
 }
 
 /**
- * The file that counts, read as the next daemon reads it. What it says is kept for that one: while the calls of the one before are
+ * The file that is used, read as the next daemon reads it. What it says is kept for that one: while the calls of the one before are
  * answered, somebody may begin to write.
  */
 async function checkedConfig({ named, dir }: ConfigChoice, host: CliHost): Promise<string | undefined> {
