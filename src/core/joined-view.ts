@@ -62,7 +62,7 @@ export interface OwnTools {
 export interface ToolsInstead extends OwnTools {
   /** The instructions of a view with these servers, by their names. */
   instructions(servers: readonly string[]): string;
-  /** There are other servers now. */
+  /** There may be other servers now, or other names for them. */
   serversChanged(): void;
 }
 
@@ -316,11 +316,11 @@ export class JoinedView implements View, ListWatcher {
 
   serversChanged(settings: ClientSettings, each: (session: Session, follow: () => void) => void): void {
     this.#terms = { cwd: this.#terms.cwd, settings };
+    this.#instead?.serversChanged(); // the same servers may have other names
     const before = this.servers();
     const now = serversFor(this.#terms, this.#context.servers);
     if (before.length === now.length && before.every((server, i) => server === now[i])) return;
     this.#place(now);
-    this.#instead?.serversChanged();
     for (const session of this.#clients.all()) each(session, () => followServers(session, before, now));
     for (const kind of LIST_KINDS) this.listChanged(kind, () => true);
   }

@@ -123,30 +123,36 @@ export class Views {
 
   /** There are other servers now, or other settings of clients. `contain` runs a task for one client. */
   serversChanged(contain: (session: Session, task: () => void) => void): void {
-    for (const shared of [...this.#shared.values()]) {
-      const [first] = shared.clients;
-      if (first !== undefined && first.settings !== shared.settings) {
-        this.#unindex(shared);
-        shared.settings = first.settings;
-        this.#index(shared);
-      }
-      // A fault in it costs one client.
-      if (first !== undefined) contain(first, () => shared.view.serversChanged(shared.settings, contain));
-    }
+    for (const shared of this.#shared.values()) this.#adopt(shared);
+    // First, because clients that stay may use less from now on than those that move.
     for (const shared of [...this.#shared.values()])
       for (const session of [...shared.clients])
         if (session.settings !== shared.settings) contain(session, () => this.#move(session, shared));
+    for (const { view, settings, clients } of [...this.#shared.values()]) {
+      const [first] = clients;
+      // A fault in it costs one client.
+      if (first !== undefined) contain(first, () => view.serversChanged(settings, contain));
+    }
   }
 
-  /** The client has other settings now than those it had its view in common with. */
+  /** The view takes over the settings that its first client has now. */
+  #adopt(shared: SharedView): void {
+    const [first] = shared.clients;
+    if (first === undefined || first.settings === shared.settings) return;
+    this.#unindex(shared);
+    shared.settings = first.settings;
+    this.#index(shared);
+  }
+
+  /** The client has other settings now than those that it had its view in common with. */
   #move(session: Session, from: SharedView): void {
-    const { choice, also } = from;
-    const to = this.#sharedFor(session, choice, also);
     const before = from.view.servers();
+    const [server] = before;
+    // Its server may have another definition by now than when the view was made.
+    const choice = from.choice.kind === 'server' && server !== undefined ? { ...from.choice, server } : from.choice;
+    const to = this.#sharedFor(session, choice, from.also);
     const marks = this.#forget(session, from);
     this.#join(session, to, marks);
-    // A server that the client does not see any more is not in the view, which finds that out here.
-    to.view.serversChanged(session.settings, (_, task) => task());
     followServers(session, before, to.view.servers());
     for (const kind of LIST_KINDS) to.view.listChanged(kind, (one) => one === session);
   }

@@ -1,6 +1,6 @@
 // Views are made of a directory, capabilities and permissions, and shared by all clients that have these in common.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type ClientSettings, PLAIN_SETTINGS } from '../../../src/model/client-settings.ts';
 import { CoreInMemory, type TestClient } from '../../support/core-in-memory.ts';
 
@@ -11,6 +11,18 @@ function viewOf(core: CoreInMemory, client: TestClient) {
   const view = core.sessionOf(client)?.view;
   if (view === undefined) throw new Error('the client has no view');
   return view;
+}
+
+/** Two servers, and clients whose settings the test chooses by their names. */
+function coreWithSettings(view = 'all') {
+  const settings = new Map<string, ClientSettings>();
+  const core = new CoreInMemory({
+    servers: ['a', 'b'],
+    clientSettings: { of: ({ name }) => settings.get(name) ?? PLAIN_SETTINGS },
+  });
+  const ready = (name: string) =>
+    core.ready({ _meta: { 'mcp-bridge/view': view }, clientInfo: { name, version: '1' } });
+  return { core, settings, ready };
 }
 
 describe('a view', () => {
@@ -81,12 +93,7 @@ describe('a view', () => {
 
   test('loses a client that may use less than the others, and that client alone', async () => {
     const hidden: ClientSettings = { ...PLAIN_SETTINGS, sees: (id) => id !== 'b' };
-    const settings = new Map<string, ClientSettings>();
-    const core = new CoreInMemory({
-      servers: ['a', 'b'],
-      clientSettings: { of: ({ name }) => settings.get(name) ?? PLAIN_SETTINGS },
-    });
-    const ready = (name: string) => core.ready({ ...ALL, clientInfo: { name, version: '1' } });
+    const { core, settings, ready } = coreWithSettings();
     const [kept, moved] = [await ready('kept'), await ready('moved')];
     for (const client of [kept, moved]) client.say({ jsonrpc: '2.0', id: 'list', method: 'tools/list' });
     await core.settle();
@@ -109,5 +116,81 @@ describe('a view', () => {
     moved.say({ jsonrpc: '2.0', id: 'hidden', method: 'tools/call', params: { name: 'b__tool' } });
     await core.settle();
     expect(moved.answersTo('hidden')).toMatchObject([{ error: { data: { code: 'TOOL_NOT_FOUND' } } }]);
+  });
+
+  test('leaves a client what it uses when another client may use less from now on', async () => {
+    const { core, settings, ready } = coreWithSettings();
+    const [first, second] = [await ready('first'), await ready('second')];
+    second.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'b__tool' } });
+    await core.settle();
+    const { bindings } = core.server('b').server;
+    const session = core.sessionOf(second);
+    if (session === undefined) throw new Error('the client has a session');
+    const used = bindings.get(session)?.instance;
+    expect(used).toBeDefined();
+    settings.set('first', { ...PLAIN_SETTINGS, sees: (id) => id !== 'b' });
+    core.manager.clientSettingsChanged();
+    core.manager.serversChanged();
+    await core.settle();
+    const names = [first, second].map((client) =>
+      viewOf(core, client)
+        .servers()
+        .map(({ name }) => name),
+    );
+    expect(names).toEqual([['a'], ['a', 'b']]);
+    expect(bindings.get(session)?.instance).toBe(used);
+  });
+
+  test('of one server is taken from a client that may not use it any more, also after a new definition', async () => {
+    const { core, settings, ready } = coreWithSettings('server:a');
+    const [kept, moved] = [await ready('kept'), await ready('moved')];
+    const before = core.server('a').server;
+    core.redefine(['a', 'b'], ['a']);
+    await core.settle();
+    expect(core.server('a').server).not.toBe(before);
+    settings.set('moved', { ...PLAIN_SETTINGS, sees: (id) => id !== 'a' });
+    core.manager.clientSettingsChanged();
+    core.manager.serversChanged();
+    await core.settle();
+    const session = core.sessionOf(moved);
+    for (const { bindings } of [before, core.server('a').server]) expect([...bindings.keys()]).not.toContain(session);
+    core.server('a').answers = () => ({ result: {} });
+    for (const client of [kept, moved]) client.call(1);
+    await core.settle();
+    expect(kept.answersTo(1)).toMatchObject([{ result: {} }]);
+    expect(moved.answersTo(1)).toMatchObject([{ error: { data: { code: 'SERVER_NOT_FOUND' } } }]);
+  });
+
+  test('discover runs the tools of the server that has a name now, not of the one that had it', async () => {
+    const { core, settings, ready } = coreWithSettings('discover');
+    const named = (names: Readonly<Record<string, string>>): ClientSettings => ({
+      ...PLAIN_SETTINGS,
+      idOf: (name) => names[name] ?? name,
+      nameOf: (id) => Object.keys(names).find((name) => names[name] === id) ?? id,
+    });
+    for (const name of ['a', 'b'])
+      core.server(name).has({ tools: [{ name: 'tool', inputSchema: { type: 'object' } }] });
+    settings.set('one', named({ x: 'a', y: 'b' }));
+    const client = await ready('one');
+    const params = { name: 'execute_tool', arguments: { server: 'x', tool: 'tool', arguments: {} } };
+    const callsOf = (name: string) =>
+      core
+        .server(name)
+        .instances.flatMap(({ requests }) => requests)
+        .filter(({ method }) => method === 'tools/call');
+    const asked = (...calls: readonly number[]) =>
+      vi.waitFor(async () => {
+        await core.settle();
+        expect([callsOf('a').length, callsOf('b').length]).toEqual(calls);
+      });
+    client.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    await asked(1, 0);
+    core.server('a').answer(callsOf('a')[0]);
+    await core.settle();
+    settings.set('one', named({ x: 'b', y: 'a' }));
+    core.manager.clientSettingsChanged();
+    core.manager.serversChanged();
+    client.say({ jsonrpc: '2.0', id: 2, method: 'tools/call', params });
+    await asked(1, 1);
   });
 });
