@@ -75,14 +75,14 @@ function youngMibOf(flag: string): number {
 }
 
 describe('while a server talks without end', () => {
-  function flooded() {
-    let bytes = 20 * MIB;
+  function flooded(usedMib = 20) {
+    let bytes = usedMib * MIB;
     let collections = 0;
     const look = collectionInFlood({
       bytes: () => bytes,
       collect: () => {
         collections++;
-        bytes = 21 * MIB;
+        bytes = (usedMib + 1) * MIB;
       },
     });
     const grow = (mib: number): void => {
@@ -100,6 +100,17 @@ describe('while a server talks without end', () => {
     expect(count()).toBe(1);
     for (let i = 0; i < 240; i++) grow(1);
     expect(count()).toBe(11);
+  });
+
+  it('a large memory is collected each time that half of it has gathered: each collection goes through all of it', () => {
+    const { grow, count } = flooded(300);
+    grow(0);
+    for (let i = 0; i < 149; i++) grow(1);
+    expect(count()).toBe(0);
+    grow(1);
+    expect(count()).toBe(1);
+    for (let i = 0; i < 302; i++) grow(1);
+    expect(count()).toBe(3);
   });
 
   it('memory that V8 has collected itself does not count', () => {
