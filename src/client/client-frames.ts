@@ -2,7 +2,7 @@
 // while there is no daemon, they wait.
 
 import { isUtf8 } from 'node:buffer';
-import { ERA_2025 } from '../protocol/era-2025.ts';
+import { KEYS_2025 } from '../protocol/keys-2025.ts';
 import { batchOf, cutBatch, messageIn } from '../wire/batch.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { FrameHead } from '../wire/frame-head.ts';
@@ -45,7 +45,7 @@ export class ClientFrames {
   readonly #send: ClientFramesOptions['send'];
   readonly #tell: ClientFramesOptions['tell'];
   readonly #head = new FrameHead();
-  readonly #envelope = new Envelope(ERA_2025.keys);
+  readonly #envelope = new Envelope(KEYS_2025);
   readonly #run: FrameRun;
 
   constructor(ledger: ClientLedger, { meta, send, sendLong, tell }: ClientFramesOptions) {

@@ -1,7 +1,7 @@
 // What comes from a daemon on its way to the client. Each frame is counted and looked at; what is between this side and
 // the daemon alone goes no further.
 
-import { ERA_2025 } from '../protocol/era-2025.ts';
+import { KEYS_2025 } from '../protocol/keys-2025.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { FrameHead, idOf } from '../wire/frame-head.ts';
@@ -47,7 +47,7 @@ export class DaemonFrames {
   readonly #ports: DaemonFramesPorts;
   readonly #unreadPorts: UnreadAnswersPorts;
   readonly #head = new FrameHead();
-  readonly #envelope = new Envelope(ERA_2025.keys);
+  readonly #envelope = new Envelope(KEYS_2025);
 
   constructor(ledger: ClientLedger, ports: DaemonFramesPorts) {
     this.#ledger = ledger;

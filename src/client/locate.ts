@@ -52,7 +52,7 @@ const NO_SETTINGS: LoadedSettings = { config: NO_CLIENT_SETTINGS, file: undefine
 async function loadClientSettings(place: ConfigPlace): Promise<LoadedSettings> {
   const { file, origin } = findConfigFile(place);
   if (file === undefined) return NO_SETTINGS;
-  const reader = new Reader();
+  const reader = new Reader(() => []);
   const root = reader.section(await readConfig(file), '');
   return { config: clientSettingsOf(reader, root, pathsIn(file, place.homedir)), file, origin };
 }

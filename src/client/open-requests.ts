@@ -2,7 +2,7 @@
 // runs by then. Also the settings of the client, which a new daemon has to be told, and the kinds of methods.
 
 import { isUtf8 } from 'node:buffer';
-import { ERA_2025 } from '../protocol/era-2025.ts';
+import { KEYS_2025 } from '../protocol/keys-2025.ts';
 import { ByteTable } from '../wire/byte-table.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { idOf } from '../wire/frame-head.ts';
@@ -48,7 +48,7 @@ interface PlainRequest {
 /** Longer ones keep the memory that they came in. */
 const MOST_COPIED = 4096;
 
-const scanner = new Envelope(ERA_2025.keys);
+const scanner = new Envelope(KEYS_2025);
 
 const NOTHING: Buffer = Buffer.alloc(0);
 

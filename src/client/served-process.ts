@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
-import { ERA_2025 } from '../protocol/era-2025.ts';
+import { KEYS_2025 } from '../protocol/keys-2025.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { changedFrame } from '../wire/changed-frame.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
@@ -17,7 +17,7 @@ import { marked, unmarked } from './turn-ids.ts';
 const MAX_FRAME_BYTES = 512 * 1024 * 1024 - 1024;
 const BRIDGE_GONE = '"error":{"code":-32603,"message":"The bridge has gone before it answered"}';
 
-const read = new Envelope(ERA_2025.keys);
+const read = new Envelope(KEYS_2025);
 
 export class ServedProcess {
   readonly #stdin: Writable;

@@ -7,7 +7,7 @@
 //   answers   [ copies of those that came since, with the place in `sent` that each came behind ]
 
 import { isUtf8 } from 'node:buffer';
-import { ERA_2025 } from '../protocol/era-2025.ts';
+import { KEYS_2025 } from '../protocol/keys-2025.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { FrameHead } from '../wire/frame-head.ts';
 import { eachFrame, joined } from '../wire/frame-pieces.ts';
@@ -28,7 +28,7 @@ const CARRIAGE_RETURN = 0x0d;
 const CANCELLED: Buffer = Buffer.from('"notifications/cancelled"');
 
 const head = new FrameHead();
-const envelope = new Envelope(ERA_2025.keys);
+const envelope = new Envelope(KEYS_2025);
 
 /** The ends of methods whose requests change a setting: how they are answered must be remembered. */
 const SUBSCRIBE: Buffer = Buffer.from('subscribe"');

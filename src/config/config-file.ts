@@ -7,7 +7,6 @@ import { xdgConfigDir } from '../local/home-dir.ts';
 import { isAnotherUsers } from '../local/owned-path.ts';
 import { readRegularSync } from '../local/regular-file.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
-import { placeIn, sentenceOf } from '../util/json-fault.ts';
 
 export interface ConfigPlace {
   /** A file named by the user; it must be there. */
@@ -124,6 +123,7 @@ async function parseWithComments(file: string, text: string): Promise<unknown> {
   const content: unknown = parse(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first === undefined) return content;
+  const { placeIn, sentenceOf } = await import('../util/json-fault.ts');
   const { line, column } = placeIn(text, first.offset);
   const code = printParseErrorCode(first.error);
   throw new BridgeError('CONFIG_INVALID', `${file}:${line}:${column}: ${sentenceOf(code) ?? code}`, {

@@ -3,7 +3,7 @@
 
 import type { Setting, SettingsOf, SettingsTable } from '../model/settings.ts';
 import { isRecord } from '../util/json-value.ts';
-import { nearest } from '../util/nearest.ts';
+import type { nearest } from '../util/nearest.ts';
 
 export interface ConfigFinding {
   /** An error is a mistake; a warning is said of what may well be meant. */
@@ -27,6 +27,12 @@ export class Reader {
   /** Errors for which something has to be left out. */
   errors = 0;
   readonly #mistaken = new Set<string>();
+  readonly #near: typeof nearest;
+
+  /** `near` finds what an unknown key may mean. Clients, which tell nobody what they find, load no search for it. */
+  constructor(near: typeof nearest) {
+    this.#near = near;
+  }
 
   /** In words, one line each. */
   get faults(): readonly string[] {
@@ -50,7 +56,7 @@ export class Reader {
   keys(fields: Record<string, unknown>, place: string, known: readonly string[]): void {
     for (const key of Object.keys(fields)) {
       const where = place === '' ? key : `${place}.${key}`;
-      if (!known.includes(key)) this.mistake(where, 'is not known', guessFor(key, known));
+      if (!known.includes(key)) this.mistake(where, 'is not known', this.#hintFor(key, known));
     }
   }
 
@@ -58,7 +64,7 @@ export class Reader {
   meant(fields: Record<string, unknown>, place: string, known: readonly string[]): Record<string, unknown> {
     const meant = { ...fields };
     for (const key of Object.keys(fields)) {
-      const guess = known.includes(key) ? undefined : guessOf(key, known);
+      const guess = known.includes(key) ? undefined : this.#guess(key, known);
       if (guess === undefined || Object.hasOwn(meant, guess)) continue;
       meant[guess] = fields[key];
       this.misspelled.push(place === '' ? guess : `${place}.${guess}`);
@@ -133,19 +139,19 @@ export class Reader {
     if (chosen === undefined) this.fault(place, `is one of ${choices.join(', ')}`);
     return chosen ?? otherwise;
   }
-}
 
-function guessFor(key: string, known: readonly string[]): string | undefined {
-  const guess = guessOf(key, known);
-  return guess === undefined ? undefined : `did you mean ${guess}?`;
-}
+  #hintFor(key: string, known: readonly string[]): string | undefined {
+    const guess = this.#guess(key, known);
+    return guess === undefined ? undefined : `did you mean ${guess}?`;
+  }
 
-function guessOf(key: string, known: readonly string[]): string | undefined {
-  const [guess] = nearest(
-    key,
-    known.filter((name) => !name.startsWith('$')),
-  );
-  return guess;
+  #guess(key: string, known: readonly string[]): string | undefined {
+    const [guess] = this.#near(
+      key,
+      known.filter((name) => !name.startsWith('$')),
+    );
+    return guess;
+  }
 }
 
 /** Reads a section that has the settings of a table, and nothing else. */

@@ -7,6 +7,7 @@ import type { DialInServer } from '../model/server-definition.ts';
 import { AGENTS, CACHE, DAEMON, DIAL_IN, DISCOVERY, LIMITS, LIVENESS, MAILBOX } from '../model/settings.ts';
 import { NO_FILTER } from '../model/tool-rules.ts';
 import { isServerName, SERVER_NAME_RULE } from '../protocol/inbound-server.ts';
+import { nearest } from '../util/nearest.ts';
 import { auditSettingsOf } from './audit-settings.ts';
 import { clientSettingsOf } from './client-settings.ts';
 import { clientsOf } from './clients-schema.ts';
@@ -47,7 +48,7 @@ const SECTIONS = [
 
 /** Takes what it can use of a parsed file, and says what it could not. */
 export function validate(file: unknown, resolvePath: (path: string) => string, patterns?: PatternBudget): Validated {
-  const reader = new Reader();
+  const reader = new Reader(nearest);
   const root = reader.section(file, '');
   reader.keys(root, '', SECTIONS);
   const isUnreadable = reader.errors > 0;

@@ -10,6 +10,7 @@ import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { isMarked, isMistakable, unmarked } from '../discovery/inputs.ts';
 import { namesFile } from '../discovery/text-variables.ts';
 import { mapTexts, type Tree, treeAt, treeOf } from '../discovery/tree.ts';
+import { nearest } from '../util/nearest.ts';
 
 export type OwnEntry =
   | {
@@ -111,7 +112,7 @@ export function filledWords(filled: readonly string[]): string {
 
 /** The fault that the bridge itself finds in the entry; such a sentence quotes no value. */
 export function faultOf(name: string, entry: Tree): string | undefined {
-  const reader = new Reader();
+  const reader = new Reader(nearest);
   serverOf(reader, name, entry, (path) => path);
   return reader.faults[0];
 }

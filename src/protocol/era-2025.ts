@@ -1,7 +1,8 @@
 // The revisions up to 2025-11-25 as data: a handshake for each connection, and servers that ask by requests of their own.
 
-import { Field, KeyTable } from '../wire/envelope.ts';
+import { Field } from '../wire/envelope.ts';
 import { BRIDGE_METHODS, COMMON_NOTIFICATIONS, type Era, MethodTable, type MethodTerms } from './era.ts';
+import { KEYS_2025, KEYS_2025_WITH_OUTCOME } from './keys-2025.ts';
 
 /** Newest first. */
 export const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
@@ -10,26 +11,6 @@ const PRELIMINARY_VERSION = '2024-10-07';
 /** The only revision that has batches. */
 export const BATCH_VERSION: string = '2025-03-26';
 export const LATEST_PROTOCOL_VERSION: string = PROTOCOL_VERSIONS[0];
-
-const META = new KeyTable([{ text: 'progressToken', field: Field.metaProgressToken }]);
-const PARAMS = new KeyTable([
-  { text: 'name', field: Field.name },
-  { text: '_meta', field: Field.meta, inside: META },
-  { text: 'uri', field: Field.uri },
-  { text: 'requestId', field: Field.requestId },
-  { text: 'progressToken', field: Field.progressToken },
-  { text: 'task', field: Field.task },
-  { text: 'taskId', field: Field.taskId },
-  { text: 'arguments', field: Field.arguments },
-]);
-const RESULT = new KeyTable([{ text: 'isError', field: Field.isError }]);
-const TOP = [
-  { text: 'id', field: Field.id },
-  { text: 'method', field: Field.method },
-  { text: 'params', field: Field.params, inside: PARAMS },
-  { text: 'jsonrpc', field: Field.jsonrpc },
-  { text: 'error', field: Field.error },
-];
 
 /** A request that a server answers. It may ask something meanwhile, unless the request says that it does not. */
 function request(terms: Omit<MethodTerms, 'wantsAnswer'>): MethodTerms {
@@ -91,8 +72,8 @@ export const OWN_METHODS = {
 
 export const ERA_2025: Era = {
   versions: PROTOCOL_VERSIONS,
-  keys: new KeyTable([...TOP, { text: 'result', field: Field.result }]),
-  keysWithOutcome: new KeyTable([...TOP, { text: 'result', field: Field.result, inside: RESULT }]),
+  keys: KEYS_2025,
+  keysWithOutcome: KEYS_2025_WITH_OUTCOME,
   // A notification without an entry may be a server's own, so a method without one does not always want an answer.
   methods: new MethodTable(
     { ...METHODS, ...COMMON_NOTIFICATIONS, ...BRIDGE_METHODS },
