@@ -36,8 +36,13 @@ export class ResumableLink implements Link, ByteSink {
   #handedOut = 0;
   /** Bytes received, including those of an unfinished frame. */
   #readBytes = 0;
-  /** The place behind the frame that is being handed on; 0 between frames. Right, unless empty lines came in its chunk. */
+  /**
+   * The place behind the frame that is being handed on; 0 between frames, and where it is not known. Right, unless empty
+   * lines came in its chunk.
+   */
   framePlace = 0;
+  /** True behind a frame that could not be read, up to the end of its chunk. */
+  #hasLostPlace = false;
   /** The place behind the last frame, and where that ended in the memory in which it came. */
   #lastPlace = 0;
   #lastIn: Buffer | undefined;
@@ -184,7 +189,10 @@ export class ResumableLink implements Link, ByteSink {
         this.framePlace = 0;
       },
       overflowed: () => handler.overflowed(),
-      badFrame: (reason, ends) => handler.badFrame(reason, ends),
+      badFrame: (reason, ends) => {
+        this.#hasLostPlace = true;
+        handler.badFrame(reason, ends);
+      },
       read: (bytes) => {
         if (isCurrent()) this.#read(bytes);
       },
@@ -215,13 +223,14 @@ export class ResumableLink implements Link, ByteSink {
     this.#lastPlace += to - (b === this.#lastIn ? this.#lastTo : start);
     this.#lastIn = b;
     this.#lastTo = to;
-    this.framePlace = this.#lastPlace;
+    this.framePlace = this.#hasLostPlace ? 0 : this.#lastPlace;
   }
 
   #read(bytes: number): void {
     this.#readBytes += bytes;
     this.#lastPlace = this.#readBytes - (this.#carrier?.heldBytes ?? 0);
     this.#lastIn = undefined;
+    this.#hasLostPlace = false;
     if (!this.#isHeard) {
       this.#isHeard = true;
       this.#handler.heard();

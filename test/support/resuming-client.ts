@@ -8,7 +8,7 @@ import { RawClient } from './raw-client.ts';
 export interface Wire {
   /** The whole lines that came, and more of them as they come. */
   readonly lines: readonly string[];
-  say(text: string): void;
+  say(text: string | Buffer): void;
   /** Ends the connection without a word. */
   drop(): void;
   /** Lets something happen. */
@@ -20,7 +20,7 @@ export function wireInMemory(core: CoreInMemory): Wire & { readonly link: TestLi
   return {
     link,
     lines: link.lines,
-    say: (text) => link.push(Buffer.from(text)),
+    say: (text) => link.push(typeof text === 'string' ? Buffer.from(text) : text),
     drop: () => link.destroy(),
     settle: () => core.settle(),
   };
@@ -31,7 +31,7 @@ export async function wireOverSocket(path: string): Promise<Wire & { readonly cl
   return {
     client,
     lines: client.lines,
-    say: (text) => client.send(Buffer.from(text)),
+    say: (text) => client.send(typeof text === 'string' ? Buffer.from(text) : text),
     drop: () => client.destroy(),
     settle: () => passTime(2).then(() => undefined),
   };

@@ -393,6 +393,24 @@ describe('what the bridge says of open requests when it confirms', () => {
     expect(notices(client).at(-1)).toMatchObject({ open: [first, last] });
   });
 
+  test('is nothing while a request is open that came with a line in another encoding', async () => {
+    const core = new CoreInMemory();
+    const client = await ready(core);
+    const params = { name: 'tool', arguments: {} };
+    const line = Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })}\n`);
+    const unreadable = Buffer.from(line);
+    unreadable[line.indexOf('tool')] = 0xff;
+    // Both lines have one length: a place that leaves the first one out would be the end of that.
+    client.wire.say(Buffer.concat([unreadable, line]));
+    pings(client, 300);
+    await core.settle();
+    expect(notices(client).at(-1)).toEqual({ bytes: expect.any(Number) });
+    core.server().answer(calls(core)[0]);
+    pings(client, 300);
+    await core.settle();
+    expect(notices(client).at(-1)).toMatchObject({ open: [] });
+  });
+
   test('counts on where the client resumes', async () => {
     const core = new CoreInMemory();
     const client = await ready(core);
