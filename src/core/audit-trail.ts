@@ -6,9 +6,7 @@ import type { BridgeError } from '../util/bridge-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt } from '../wire/json-grammar.ts';
-import type { Call } from './call.ts';
-import type { AimedTool, Events, NamedTool } from './events.ts';
-import type { Session } from './session.ts';
+import type { AimedTool, Events, NamedTool, ObservedCall, ObservedClient } from './events.ts';
 
 export type CallOutcome =
   | 'ok'
@@ -33,10 +31,11 @@ export interface AuditTrail {
 
 /** Has a trail record all calls of tools. */
 export function keepAuditTrail(events: Events, trail: AuditTrail): void {
-  const records = new Map<Call, CallRecord>();
+  const records = new Map<ObservedCall, CallRecord>();
   /** The record of the request that is being looked at, until there is a call for it. */
   let wanted: CallRecord | undefined;
-  const wantedBy = (session: Session): CallRecord | undefined => (wanted?.session === session ? wanted : undefined);
+  const wantedBy = (session: ObservedClient): CallRecord | undefined =>
+    wanted?.session === session ? wanted : undefined;
 
   events.toolWanted.on((session, frame, envelope) => {
     wanted = new CallRecord(trail, session, frame, envelope);
@@ -67,7 +66,7 @@ export function keepAuditTrail(events: Events, trail: AuditTrail): void {
 }
 
 export class CallRecord {
-  readonly session: Session;
+  readonly session: ObservedClient;
   readonly askedMs: number;
   readonly requestBytes: number;
   /** '' while the server is not known. */
@@ -91,7 +90,7 @@ export class CallRecord {
   /** The bytes for the client before the answer, in all. */
   #sentBefore = -1;
 
-  constructor(trail: AuditTrail, session: Session, { b, start, end }: Frame, envelope: Envelope) {
+  constructor(trail: AuditTrail, session: ObservedClient, { b, start, end }: Frame, envelope: Envelope) {
     this.#trail = trail;
     this.session = session;
     this.askedMs = trail.now();

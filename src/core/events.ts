@@ -2,12 +2,34 @@
 // daemon listen here; nothing in the core knows who does. A listener is called at once and must be quick. It changes
 // nothing of what happens, and one that fails costs nobody else anything.
 
+import type { Principal } from '../model/principal.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Call } from './call.ts';
-import type { Instance } from './instance.ts';
-import type { Session } from './session.ts';
+
+/** A client, as far as listeners look at it. */
+export interface ObservedClient {
+  /** '' before its `initialize` is answered, like its name. */
+  readonly clientId: string;
+  readonly name: string;
+  readonly version: string;
+  readonly principal: Principal;
+  readonly view: { readonly name: string } | undefined;
+  readonly output: { readonly writtenBytes: number };
+}
+
+interface ObservedInstance {
+  readonly server: string;
+}
+
+export interface ObservedCall {
+  readonly session: ObservedClient;
+  readonly idText: string;
+  /** The server's name of the tool in JSON, if it is not the client's; else ''. */
+  readonly nameText: string;
+  /** The moment in which it was sent, which the meters note here. */
+  sentTicks: number;
+}
 
 /**
  * Something was refused, dropped, cut short or held up. Each has a counter of its name; the settings say which counters
@@ -52,7 +74,7 @@ export type Incident =
   | 'internalErrors';
 
 /** The client that an incident is about, or the name of the server; undefined if it is about neither. */
-export type Concerned = Session | string | undefined;
+export type Concerned = ObservedClient | string | undefined;
 
 /** The reason why a call waits: its client or its server has enough under way, or the server is not ready for it. */
 export type WaitReason = 'client' | 'server' | 'turn';
@@ -132,78 +154,78 @@ export class Events {
   // --- clients ---
 
   /** A client has connected. */
-  readonly clientCame: Signal<Session> = this.#signal();
+  readonly clientCame: Signal<ObservedClient> = this.#signal();
   /** A client was turned away; with the reason. */
-  readonly clientRefused: Signal<Session, string> = this.#signal();
+  readonly clientRefused: Signal<ObservedClient, string> = this.#signal();
   /** A client is known by its id and its name: its `initialize` is answered. */
-  readonly clientReady: Signal<Session> = this.#signal();
+  readonly clientReady: Signal<ObservedClient> = this.#signal();
   /** A client is cut off because it broke a rule; with the reason. It leaves right after. */
-  readonly clientCutOff: Signal<Session, string> = this.#signal();
+  readonly clientCutOff: Signal<ObservedClient, string> = this.#signal();
   /** The connection of a client dropped, and its session waits for it. */
-  readonly clientAway: Signal<Session> = this.#signal();
+  readonly clientAway: Signal<ObservedClient> = this.#signal();
   /** A client goes on with its session on another connection. */
-  readonly clientBack: Signal<Session> = this.#signal();
+  readonly clientBack: Signal<ObservedClient> = this.#signal();
   /** A client has gone for good; nothing more is done for it. */
-  readonly clientLeft: Signal<Session> = this.#signal();
+  readonly clientLeft: Signal<ObservedClient> = this.#signal();
 
   // --- instances ---
 
   /** An instance is being started. */
-  readonly instanceStarting: Signal<Instance> = this.#signal();
-  readonly instanceReady: Signal<Instance> = this.#signal();
+  readonly instanceStarting: Signal<ObservedInstance> = this.#signal();
+  readonly instanceReady: Signal<ObservedInstance> = this.#signal();
   /** An instance could not be started. */
-  readonly instanceFailed: Signal<Instance, BridgeError> = this.#signal();
+  readonly instanceFailed: Signal<ObservedInstance, BridgeError> = this.#signal();
   /** An instance that ran has ended by itself. */
-  readonly instanceDied: Signal<Instance, BridgeError> = this.#signal();
+  readonly instanceDied: Signal<ObservedInstance, BridgeError> = this.#signal();
   /** An instance was stopped because nobody uses it. */
-  readonly instanceStopped: Signal<Instance> = this.#signal();
+  readonly instanceStopped: Signal<ObservedInstance> = this.#signal();
   /** A server has connected by itself, under this name. */
   readonly serverDialledIn: Signal<string> = this.#signal();
 
   // --- calls ---
 
   /** A request of a client was taken in, whatever became of it. */
-  readonly requestTaken: Signal<Session> = this.#signal();
+  readonly requestTaken: Signal<ObservedClient> = this.#signal();
   /** A client asks for a tool: the request is looked at. */
-  readonly toolWanted: Signal<Session, Frame, Envelope> = this.#signal();
+  readonly toolWanted: Signal<ObservedClient, Frame, Envelope> = this.#signal();
   /** The request for a tool turns out to be about another tool, whose arguments stand in the bytes. */
-  readonly toolAimed: Signal<Session, AimedTool, Buffer> = this.#signal();
+  readonly toolAimed: Signal<ObservedClient, AimedTool, Buffer> = this.#signal();
   /** The request for a tool only asks about this tool. */
-  readonly toolLookedUp: Signal<Session, NamedTool> = this.#signal();
+  readonly toolLookedUp: Signal<ObservedClient, NamedTool> = this.#signal();
   /** The look at a request for a tool is over: it has become a call, or it was refused. */
-  readonly toolTaken: Signal<Session> = this.#signal();
+  readonly toolTaken: Signal<ObservedClient> = this.#signal();
   /** A request has become a call. */
-  readonly callBegun: Signal<Call> = this.#signal();
+  readonly callBegun: Signal<ObservedCall> = this.#signal();
   /** It is known which server gets the call of a tool. */
-  readonly callRouted: Signal<Call, string> = this.#signal();
-  readonly callWaiting: Signal<Call, WaitReason> = this.#signal();
+  readonly callRouted: Signal<ObservedCall, string> = this.#signal();
+  readonly callWaiting: Signal<ObservedCall, WaitReason> = this.#signal();
   /** The call is being sent to this server. */
-  readonly callSent: Signal<Call, string> = this.#signal();
+  readonly callSent: Signal<ObservedCall, string> = this.#signal();
   /** The server says how far it is with a call. */
-  readonly callProgressed: Signal<Call, string> = this.#signal();
+  readonly callProgressed: Signal<ObservedCall, string> = this.#signal();
   /** The server has answered; with a result, or with an error. */
-  readonly serverAnswered: Signal<Call, string, boolean> = this.#signal();
+  readonly serverAnswered: Signal<ObservedCall, string, boolean> = this.#signal();
   /** The server gives no answer to a call that it was sent: the call was given up, or the server has gone. */
-  readonly serverSilent: Signal<Call, string> = this.#signal();
+  readonly serverSilent: Signal<ObservedCall, string> = this.#signal();
   /** The server's answer is about to be passed on; the envelope says where its parts stand. */
-  readonly callAnswered: Signal<Call, Buffer, Envelope> = this.#signal();
+  readonly callAnswered: Signal<ObservedCall, Buffer, Envelope> = this.#signal();
   /** The bridge answers a call itself. */
-  readonly callAnsweredHere: Signal<Call> = this.#signal();
+  readonly callAnsweredHere: Signal<ObservedCall> = this.#signal();
   /** The bridge answers a call with an error, or with an error in JSON. */
-  readonly callFailed: Signal<Call, BridgeError | string> = this.#signal();
-  readonly callGivenUp: Signal<Call, 'cancelled' | 'client-gone'> = this.#signal();
+  readonly callFailed: Signal<ObservedCall, BridgeError | string> = this.#signal();
+  readonly callGivenUp: Signal<ObservedCall, 'cancelled' | 'client-gone'> = this.#signal();
   /** Nothing more happens to a call; its answer, if it got one, was written. */
-  readonly callEnded: Signal<Call> = this.#signal();
+  readonly callEnded: Signal<ObservedCall> = this.#signal();
   /** A client was written a result. */
-  readonly resultWritten: Signal<Session> = this.#signal();
+  readonly resultWritten: Signal<ObservedClient> = this.#signal();
   /** A client was written an error of the bridge, which is JSON. */
-  readonly errorWritten: Signal<Session, string> = this.#signal();
+  readonly errorWritten: Signal<ObservedClient, string> = this.#signal();
 
   // --- questions ---
 
   /** A client is asked something by a server: `sampling`, `elicitation`, `roots` or `tasks`. */
-  readonly questionAsked: Signal<Session, string, string> = this.#signal();
-  readonly questionEnded: Signal<Session, string, QuestionEnd> = this.#signal();
+  readonly questionAsked: Signal<ObservedClient, string, string> = this.#signal();
+  readonly questionEnded: Signal<ObservedClient, string, QuestionEnd> = this.#signal();
 
   // --- servers and messages ---
 

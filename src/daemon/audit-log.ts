@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import type { AuditSettings } from '../config/audit-settings.ts';
 import type { AuditReport } from '../control/report.ts';
 import type { AuditTrail, CallRecord } from '../core/audit-trail.ts';
-import type { Session } from '../core/session.ts';
+import type { ObservedClient } from '../core/events.ts';
 import { LineLog } from '../local/line-log.ts';
 import { RotatedFile } from '../local/rotated-file.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -40,8 +40,8 @@ export class AuditLog implements AuditTrail {
   readonly #lines: LineLog;
   readonly #refusal: BridgeError | undefined;
   /** The parts of a client's lines that name it and its tools, and the number of its connection. */
-  readonly #heads = new WeakMap<Session, Map<string, Head>>();
-  readonly #numbers = new WeakMap<Session, number>();
+  readonly #heads = new WeakMap<ObservedClient, Map<string, Head>>();
+  readonly #numbers = new WeakMap<ObservedClient, number>();
   #sessions = 0;
   #comparedMs = Number.NEGATIVE_INFINITY;
   #dateOffsetMs = 0;
@@ -117,7 +117,7 @@ export class AuditLog implements AuditTrail {
     return text;
   }
 
-  #headsOf(session: Session): Map<string, Head> {
+  #headsOf(session: ObservedClient): Map<string, Head> {
     const known = this.#heads.get(session);
     if (known !== undefined) return known;
     const heads = new Map<string, Head>();
@@ -125,7 +125,7 @@ export class AuditLog implements AuditTrail {
     return heads;
   }
 
-  #newHead(session: Session, view: string, server: string, toolText: string): string {
+  #newHead(session: ObservedClient, view: string, server: string, toolText: string): string {
     const number = this.#numbers.get(session) ?? ++this.#sessions;
     this.#numbers.set(session, number);
     const tool = toolText === '' ? '' : decoded(toolText);
