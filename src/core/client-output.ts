@@ -7,24 +7,30 @@ import type { Span } from '../wire/json-members.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Events } from './events.ts';
-import { Pause } from './pressure.ts';
-import type { Session } from './session.ts';
+import { Pause, type PressedClient } from './pressure.ts';
 
 /** Shared by all clients: a frame is written before the next one is looked at. */
 const splice = new Splice();
 
+/** The client that is written to. Its link may be replaced. */
+interface WrittenClient extends PressedClient {
+  readonly link: { readonly outbox: Outbox };
+  /** Counts bytes that the client was sent and has not asked for. */
+  noticed(bytes: number): void;
+}
+
 export class ClientOutput {
-  readonly #session: Session;
+  readonly #client: WrittenClient;
   readonly #events: Events;
 
-  constructor(session: Session, events: Events) {
-    this.#session = session;
+  constructor(client: WrittenClient, events: Events) {
+    this.#client = client;
     this.#events = events;
   }
 
   /** The outbox of the connection that the client has at the moment. */
   get #outbox(): Outbox {
-    return this.#session.link.outbox;
+    return this.#client.link.outbox;
   }
 
   /** All bytes that were ever written to the client on its present connection. */
@@ -41,7 +47,7 @@ export class ClientOutput {
 
   /** `error` is JSON. */
   fail(idText: string, error: string): void {
-    this.#events.errorWritten.tell(this.#session, error);
+    this.#events.errorWritten.tell(this.#client, error);
     this.#outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"error":`);
     this.#outbox.utf8(`${error}}`);
     this.#outbox.endFrame();
@@ -85,19 +91,19 @@ export class ClientOutput {
 
   #endAnswer(): void {
     this.#outbox.endFrame();
-    this.#events.resultWritten.tell(this.#session);
+    this.#events.resultWritten.tell(this.#client);
     this.#checkUnread();
   }
 
   /** A client that does not take its answers is not read: it may ask again once it has taken them. */
   #checkUnread(): void {
-    if (this.#session.backlog.isOver) this.#session.pauses.addOver(Pause.unread);
+    if (this.#client.backlog.isOver) this.#client.pauses.addOver(Pause.unread);
   }
 
   /** Passes an answer on, under the id that the client has used. */
   passAnswer(idText: string, b: Buffer, start: number, end: number, envelope: Envelope): void {
     this.#passWith(Field.id, idText, b, start, end, envelope);
-    this.#events.resultWritten.tell(this.#session);
+    this.#events.resultWritten.tell(this.#client);
   }
 
   /** Passes progress on, under the token that the client has used. */
@@ -108,7 +114,7 @@ export class ClientOutput {
   /** Passes a notification on as it is. */
   passNotice({ b, start, end }: Frame): void {
     splice.clear().send(this.#outbox, b, start, end);
-    this.#session.noticed(end - start);
+    this.#client.noticed(end - start);
   }
 
   /** Passes a question on, under an id of the bridge, which is its progress token too: two servers may use the same one. */
@@ -134,14 +140,14 @@ export class ClientOutput {
   notify(notice: string): void {
     this.#outbox.utf8(notice);
     this.#outbox.endFrame();
-    this.#session.noticed(notice.length);
+    this.#client.noticed(notice.length);
   }
 
   /** Sends a message that `write` writes whole, which the client has not asked for. */
   noticeWith(write: (outbox: Outbox) => void): void {
     const before = this.#outbox.appendedBytes;
     write(this.#outbox);
-    this.#session.noticed(this.#outbox.appendedBytes - before);
+    this.#client.noticed(this.#outbox.appendedBytes - before);
   }
 
   /** Sends a request of the bridge without parameters. */

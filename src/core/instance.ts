@@ -89,7 +89,7 @@ export class Instance implements CallOwner {
   readonly fromServer: FrameSink;
   readonly sessions = new Set<Session>();
   readonly backlog: ServerBacklog;
-  readonly slowClients: SlowClients;
+  readonly slowClients: SlowClients<Session>;
   readonly #ports: InstancePorts;
   readonly #gate: (session: Session) => ToolGate;
   readonly #trustsHints: boolean;

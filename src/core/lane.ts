@@ -3,9 +3,7 @@
 // a few times without asking, then quiet; it is conversational once it has asked. Quiet tools need no lane, and a
 // server that was offered nothing to ask for has none.
 
-import type { Call } from './call.ts';
 import type { KnownServer, ToolHabits } from './server-knowledge.ts';
-import type { Session } from './session.ts';
 
 /** The number of ends without a question after which a tool is quiet. */
 const QUIET_AFTER = 3;
@@ -19,12 +17,20 @@ export const LONGEST_KNOWN_CALL = 512;
  */
 export const NEEDS_NO_LANE = 'none';
 
+/** A call, as far as the lane looks at it. Clients are only told apart. */
+interface LaneCall {
+  readonly session: object;
+  readonly laneName: string;
+  readonly wasAskedBack: boolean;
+  hasLane: boolean;
+}
+
 export class Lane {
   /** True if the server was offered something to ask for. */
   isOpen = false;
   readonly #known: Pick<KnownServer, 'habits' | 'changed'>;
   readonly #habits: ToolHabits;
-  #owner: Session | undefined;
+  #owner: object | undefined;
   #calls = 0;
   /** True after the server has asked the owner, which may take as long as a person to answer. */
   #isConversing = false;
@@ -48,12 +54,12 @@ export class Lane {
   }
 
   /** True if a call may be sent now. `laneName` is the name of the tool. */
-  admits(session: Session, laneName: string): boolean {
+  admits(session: object, laneName: string): boolean {
     return !this.isOpen || this.#owner === undefined || this.#owner === session || this.#isQuiet(laneName);
   }
 
   /** True if the call would wait for another client's conversation, which may take as long as a person does. */
-  isContended(session: Session, laneName: string): boolean {
+  isContended(session: object, laneName: string): boolean {
     return (
       !this.admits(session, laneName) && (this.#isConversing || this.isOverlong || this.isConversational(laneName))
     );
@@ -63,11 +69,11 @@ export class Lane {
     return this.#habits.get(laneName) === CONVERSATIONAL;
   }
 
-  enter(call: Call): void {
+  enter(call: LaneCall): void {
     if (this.isOpen && !this.#isQuiet(call.laneName)) this.#take(call);
   }
 
-  #take(call: Call): void {
+  #take(call: LaneCall): void {
     call.hasLane = true;
     if (this.#owner === undefined) this.turn++;
     this.#owner = call.session;
@@ -75,14 +81,14 @@ export class Lane {
   }
 
   /** The server has asked during this call. A tool that was quiet takes the lane after all. */
-  converse(call: Call): void {
+  converse(call: LaneCall): void {
     if (!this.isOpen) return;
     if (!call.hasLane && (this.#owner === undefined || this.#owner === call.session)) this.#take(call);
     if (call.hasLane) this.#isConversing = true;
   }
 
   /** The call has ended or was given up. */
-  leave(call: Call): void {
+  leave(call: LaneCall): void {
     if (!call.hasLane) return;
     call.hasLane = false;
     if (--this.#calls > 0) return;
@@ -97,7 +103,7 @@ export class Lane {
   }
 
   /** Notes the end of a call. */
-  learn(call: Call): void {
+  learn(call: LaneCall): void {
     if (!this.isOpen || call.laneName === NEEDS_NO_LANE) return;
     const before = this.#habits.get(call.laneName) ?? 0;
     const after = call.wasAskedBack ? CONVERSATIONAL : oneMore(before);

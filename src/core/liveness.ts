@@ -3,15 +3,23 @@
 
 import type { Limits } from '../model/limits.ts';
 import type { LivenessSettings } from '../model/liveness-settings.ts';
+import type { Outbox } from '../wire/outbox.ts';
 import type { RequestId } from '../wire/request-id.ts';
-import type { Session } from './session.ts';
 
 /** The action for a client; the first that applies. */
 export type LivenessFinding = 'handshake-timeout' | 'stalled' | 'unresponsive' | 'probe' | 'ping' | undefined;
 
+/** A client, as far as its signs of life depend on it. Its link may be replaced. */
+interface LiveClient {
+  readonly link: { readonly outbox: Pick<Outbox, 'queuedBytes' | 'takenBytes'> };
+  readonly pauses: { readonly isEmpty: boolean };
+  readonly state: string;
+  readonly hasEnded: boolean;
+}
+
 /** The signs of life of one client. It is looked at once a second. */
 export class ClientLiveness {
-  readonly #session: Session;
+  readonly #client: LiveClient;
   readonly #connectedMs: number;
   #hasTriedInitialize = false;
   /** It has sent something since the last look. */
@@ -25,8 +33,8 @@ export class ClientLiveness {
   readonly #unansweredPings = new Set<RequestId>();
   #hasAnsweredPing = false;
 
-  constructor(session: Session, connectedMs: number) {
-    this.#session = session;
+  constructor(client: LiveClient, connectedMs: number) {
+    this.#client = client;
     this.#connectedMs = connectedMs;
     this.#lastHeardMs = connectedMs;
   }
@@ -73,7 +81,7 @@ export class ClientLiveness {
     if (!this.#hasTriedInitialize && nowMs - this.#connectedMs >= limits.handshakeTimeoutMs) return 'handshake-timeout';
     if (this.#isStalled(nowMs, limits.stallTimeoutMs)) return 'stalled';
     // A client that is not read cannot be heard. Only a write tells if it is still there.
-    if (this.#session.hasEnded || !this.#session.pauses.isEmpty) return 'probe';
+    if (this.#client.hasEnded || !this.#client.pauses.isEmpty) return 'probe';
     if (this.#hasSpoken) {
       this.#hasSpoken = false;
       this.#lastHeardMs = nowMs;
@@ -85,11 +93,11 @@ export class ClientLiveness {
 
   /** True if a closing client will read nothing more. */
   mayClose(nowMs: number): boolean {
-    return this.#session.link.outbox.queuedBytes === 0 || this.#isStalled(nowMs, this.#patienceMs);
+    return this.#client.link.outbox.queuedBytes === 0 || this.#isStalled(nowMs, this.#patienceMs);
   }
 
   #isStalled(nowMs: number, patienceMs: number): boolean {
-    const { queuedBytes, takenBytes } = this.#session.link.outbox;
+    const { queuedBytes, takenBytes } = this.#client.link.outbox;
     if (queuedBytes === 0 || takenBytes !== this.#takenBytes) {
       this.#takenBytes = takenBytes;
       this.#stalledSinceMs = undefined;
@@ -100,7 +108,7 @@ export class ClientLiveness {
   }
 
   #isPingDue(nowMs: number, { pingPeriodMs }: LivenessSettings): boolean {
-    if (pingPeriodMs === 0 || this.#session.state !== 'ready') return false;
+    if (pingPeriodMs === 0 || this.#client.state !== 'ready') return false;
     return nowMs - this.#lastHeardMs >= pingPeriodMs * (this.#unansweredPings.size + 1);
   }
 

@@ -3,13 +3,12 @@
 // may hold up anybody else for long.
 
 import type { Limits } from '../model/limits.ts';
+import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Link } from '../wire/link.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
-import type { Events } from './events.ts';
-import type { InstanceContext } from './instance.ts';
-import type { Session } from './session.ts';
+import type { Events, ObservedClient } from './events.ts';
 
 /** A client that reads, even slowly, may have this many times its limit queued. */
 const READER_FACTOR = 16;
@@ -128,6 +127,13 @@ export class ClientBacklog {
   }
 }
 
+/** A client with what it has queued, and the reasons for which it is not read. */
+export interface PressedClient extends ObservedClient {
+  readonly isOpen: boolean;
+  readonly backlog: ClientBacklog;
+  readonly pauses: Pauses;
+}
+
 /**
  * The time for which a server is not read for the sake of a client. Others may wait for what is behind it, so it is
  * short; a program that reads has read something by then.
@@ -137,38 +143,45 @@ export const GRACE_MS = 250;
 /** The link of the server that the clients do not keep up with; undefined while it is not running. */
 export type Reading = Pick<Link, 'pause' | 'resume'> | undefined;
 
+interface SlowClientsOptions<C> {
+  readonly events: Events;
+  readonly clock: Clock;
+  /** Cuts off a client that does not take what is meant for it. */
+  readonly cutOff: (client: C, reason: string) => void;
+}
+
 /**
  * The clients that read too slowly for one server. They go without notices that they do not need, then the server is
  * not read for a moment, and at last they are cut off.
  */
-export class SlowClients {
-  readonly #context: InstanceContext;
+export class SlowClients<C extends PressedClient> {
+  readonly #options: SlowClientsOptions<C>;
   readonly #reading: () => Reading;
   /** Ends the wait for each client. */
-  readonly #waitedFor = new Map<Session, () => void>();
+  readonly #waitedFor = new Map<C, () => void>();
 
-  constructor(context: InstanceContext, reading: () => Reading) {
-    this.#context = context;
+  constructor(options: SlowClientsOptions<C>, reading: () => Reading) {
+    this.#options = options;
     this.#reading = reading;
   }
 
   /** True if a notice is dropped because too much is queued for the client. */
-  drops(session: Session): boolean {
+  drops(session: C): boolean {
     if (!session.backlog.isCrowded) return false;
-    this.#context.events.incident.tell('notificationsDropped', session);
+    this.#options.events.incident.tell('notificationsDropped', session);
     return true;
   }
 
   /** Checks a client after something was queued for it. */
-  check(session: Session): void {
+  check(session: C): void {
     const found = session.backlog.examine();
     if (found === 'goes-on' || !session.isOpen) return;
     if (found === 'hopeless') this.#cutOff(session);
     else if (!this.#waitedFor.has(session)) this.#waitFor(session);
   }
 
-  #waitFor(session: Session): void {
-    const { clock, events } = this.#context;
+  #waitFor(session: C): void {
+    const { clock, events } = this.#options;
     if (this.#waitedFor.size === 0) this.#reading()?.pause();
     events.incident.tell('serversPaused', session);
     const timer = clock.after(GRACE_MS, () => {
@@ -184,18 +197,18 @@ export class SlowClients {
   }
 
   /** The client uses the server no more. */
-  forget(session: Session): void {
+  forget(session: C): void {
     const goOn = this.#waitedFor.get(session);
     if (goOn === undefined) return;
     session.backlog.forget(goOn);
     goOn();
   }
 
-  #cutOff(session: Session): void {
+  #cutOff(session: C): void {
     this.forget(session);
     if (!session.isOpen) return;
-    this.#context.events.incident.tell('clientsOverQueued', session);
-    this.#context.cutOff(session, 'it does not read what is sent to it');
+    this.#options.events.incident.tell('clientsOverQueued', session);
+    this.#options.cutOff(session, 'it does not read what is sent to it');
   }
 }
 
@@ -216,7 +229,7 @@ const splice = new Splice();
  */
 export class ServerBacklog {
   readonly #ports: ServerBacklogPorts;
-  readonly #paused = new Set<Session>();
+  readonly #paused = new Set<PressedClient>();
   /** While too much is queued: the bytes that the server had read when it last read something, and the time of it. */
   #takenBytes = 0;
   #sinceMs: number | undefined;
@@ -238,7 +251,7 @@ export class ServerBacklog {
   }
 
   /** Sends a notice, which a stalled server has to do without. */
-  tell(session: Session, b: Buffer, start: number, end: number): void {
+  tell(session: PressedClient, b: Buffer, start: number, end: number): void {
     const { outbox, events } = this.#ports;
     const server = outbox();
     if (server === undefined) return;
@@ -248,13 +261,13 @@ export class ServerBacklog {
   }
 
   /** Charges a client for what it has sent to the server. */
-  charge(session: Session): void {
+  charge(session: PressedClient): void {
     if (!this.isFull || !session.isOpen || this.#isStalled) return;
     session.pauses.add(Pause.congested);
     this.#paused.add(session);
   }
 
-  forget(session: Session): void {
+  forget(session: PressedClient): void {
     if (this.#paused.delete(session)) session.pauses.remove(Pause.congested);
   }
 
@@ -296,15 +309,19 @@ export class ServerBacklog {
 export const Pause = { held: 1, waiting: 2, unread: 4, congested: 8, leaving: 16 } as const;
 export type Pause = (typeof Pause)[keyof typeof Pause];
 
+/** The client that is not read. Its link may be replaced. */
+interface PausedClient extends ObservedClient {
+  readonly link: Pick<Link, 'pause' | 'resume'>;
+}
+
 /** The reasons for which a client is not read, as bits. It is read again when the last reason is gone. */
 export class Pauses {
-  /** Its link may be replaced. */
-  readonly #session: Session;
+  readonly #client: PausedClient;
   readonly #events: Events;
   #reasons = 0;
 
-  constructor(session: Session, events: Events) {
-    this.#session = session;
+  constructor(client: PausedClient, events: Events) {
+    this.#client = client;
     this.#events = events;
   }
 
@@ -314,18 +331,18 @@ export class Pauses {
 
   /** Adds a reason that the client has caused itself. */
   addOver(reason: Pause): void {
-    if ((this.#reasons & reason) === 0) this.#events.incident.tell('clientsPaused', this.#session);
+    if ((this.#reasons & reason) === 0) this.#events.incident.tell('clientsPaused', this.#client);
     this.add(reason);
   }
 
   add(reason: Pause): void {
-    if (this.#reasons === 0) this.#session.link.pause();
+    if (this.#reasons === 0) this.#client.link.pause();
     this.#reasons |= reason;
   }
 
   remove(reason: Pause): void {
     if ((this.#reasons & reason) === 0) return;
     this.#reasons &= ~reason;
-    if (this.#reasons === 0) this.#session.link.resume();
+    if (this.#reasons === 0) this.#client.link.resume();
   }
 }
