@@ -1,14 +1,12 @@
 // The plan of a call: what it is for, and so what happens to it on its way. The view that opens a call chooses its plan
-// once, by the role of its method. All that a role does beyond being passed on stands in this file.
+// once, by the role of its method. This file says what a role does beyond being passed on; it knows neither clients nor
+// servers.
 
 import type { CallRole, ListKind } from '../protocol/era.ts';
 import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import type { Call } from './call.ts';
-import type { SharedSettings } from './shared-settings.ts';
-import type { Tasks } from './tasks.ts';
 
 /**
  * The roles of calls. "Taken" is the moment in which a call that waits is about to be sent.
@@ -133,37 +131,25 @@ export function resourcePlan(role: CallRole, others: OtherServers, isNamed: bool
     : { role: 'read', others };
 }
 
-/** Takes a call whose turn has come: true if the server is sent it, false if it was answered here. */
-export function takesTurn(call: Call, frame: Frame, envelope: Envelope, settings: SharedSettings): boolean {
-  const { plan } = call;
+/** A call, as far as its plan goes. */
+interface Planned {
+  readonly plan: CallPlan;
+}
+
+/** The shared setting that a call is about; undefined for all other calls. */
+export function settingPlanOf({ plan }: Planned): SubscriptionPlan | LevelPlan | undefined {
   switch (plan.role) {
     case 'subscribe':
     case 'unsubscribe':
     case 'set-level':
-      return settings.take(call, plan, frame, envelope);
+      return plan;
     default:
-      return true;
-  }
-}
-
-/** The answer that the client gets for the server's one: nearly always the same. */
-export function shownAnswer(call: Call, answer: Frame, envelope: Envelope, tasks: Tasks): Frame {
-  const { plan } = call;
-  switch (plan.role) {
-    case 'call':
-    case 'get-prompt':
-      return plan.mayMakeTask ? tasks.learn(call, answer, envelope) : answer;
-    case 'list':
-      return plan.reader.shown(plan.kind, answer, envelope);
-    case 'list-tasks':
-      return tasks.filterList(call.session, answer, envelope);
-    default:
-      return answer;
+      return undefined;
   }
 }
 
 /** The servers to be asked after one that has refused, or cannot be started. */
-export function otherServersFor({ plan }: Call): OtherServers {
+export function otherServersFor({ plan }: Planned): OtherServers {
   switch (plan.role) {
     case 'read':
     case 'subscribe':
@@ -175,12 +161,12 @@ export function otherServersFor({ plan }: Call): OtherServers {
 }
 
 /** The error of the bridge for a call that has failed, in JSON. */
-export function errorTextOf({ plan }: Call, error: BridgeError): string {
+export function errorTextOf({ plan }: Planned, error: BridgeError): string {
   return 'errorOf' in plan ? plan.errorOf(error) : rpcErrorOf(error);
 }
 
 /** The call has ended at its server, or is to be decided once more. */
-export function endRequest({ plan }: Call, outcome: RequestOutcome): void {
+export function endRequest({ plan }: Planned, outcome: RequestOutcome): void {
   switch (plan.role) {
     case 'list':
       if (outcome === 'result') plan.reader.given(plan.kind);
@@ -197,21 +183,21 @@ export function endRequest({ plan }: Call, outcome: RequestOutcome): void {
 }
 
 /** True if only the instance that works on its task can answer the call. */
-export function isBound({ plan: { role } }: Call): boolean {
+export function isBound({ plan: { role } }: Planned): boolean {
   return role === 'task' || role === 'task-result';
 }
 
 /** True for what may do harm twice. */
-export function mayHarmTwice({ plan: { role } }: Call): boolean {
+export function mayHarmTwice({ plan: { role } }: Planned): boolean {
   return role === 'call' || role === 'other';
 }
 
 /** True for methods whose calls are told apart by name. */
-export function isNamedCall({ plan: { role } }: Call): boolean {
+export function isNamedCall({ plan: { role } }: Planned): boolean {
   return role === 'call' || role === 'get-prompt';
 }
 
 /** True if the answer may say that the call has become a task. */
-export function mayMakeTask({ plan }: Call): boolean {
+export function mayMakeTask({ plan }: Planned): boolean {
   return 'mayMakeTask' in plan && plan.mayMakeTask;
 }

@@ -19,7 +19,7 @@ import { Pause } from './pressure.ts';
 import { Resumption } from './resumption.ts';
 import { Router, type RouterContext } from './router.ts';
 import { Session } from './session.ts';
-import type { ServerDirectory } from './view.ts';
+import type { ServerDirectory } from './view-choice.ts';
 import { Views } from './views.ts';
 
 /** The period of the look at all clients and servers. */

@@ -14,7 +14,7 @@ import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { Span } from '../wire/json-members.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { type Call, extend, serverRequestIdAt } from './call.ts';
-import { endRequest, mayMakeTask, otherServersFor, shownAnswer } from './call-plan.ts';
+import { endRequest, mayMakeTask, otherServersFor } from './call-plan.ts';
 import type { CallTable } from './call-table.ts';
 import type { Incident } from './events.ts';
 import type { Instance, InstanceContext } from './instance.ts';
@@ -155,7 +155,7 @@ export class ServerMessages implements FrameSink {
   }
 
   #answer(call: Call, answer: Frame): void {
-    const shown = shownAnswer(call, answer, envelope, this.#instance.tasks);
+    const shown = this.#shown(call, answer);
     const { b, start, end } = shown;
     if (shown !== answer) envelope.scan(b, start, end, this.#context.limits.maxDepth);
     const { session } = call;
@@ -164,6 +164,22 @@ export class ServerMessages implements FrameSink {
     session.close(call);
     if (mayMakeTask(call)) this.#notices.taskBegun();
     this.#instance.slowClients.check(session);
+  }
+
+  /** The answer that the client gets for the server's one: nearly always the same. */
+  #shown(call: Call, answer: Frame): Frame {
+    const { plan } = call;
+    switch (plan.role) {
+      case 'call':
+      case 'get-prompt':
+        return plan.mayMakeTask ? this.#instance.tasks.learn(call, answer, envelope) : answer;
+      case 'list':
+        return plan.reader.shown(plan.kind, answer, envelope);
+      case 'list-tasks':
+        return this.#instance.tasks.filterList(call.session, answer, envelope);
+      default:
+        return answer;
+    }
   }
 
   /** Notes pages that an error asks the client to visit: the client hears when a visit ends. */

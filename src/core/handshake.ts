@@ -33,7 +33,8 @@ import type { ClientRequest } from './call.ts';
 import type { Events } from './events.ts';
 import type { JoinedView, OwnTools, ToolsInstead } from './joined-view.ts';
 import type { Session } from './session.ts';
-import type { InitializeAnswer, ServerDirectory } from './view.ts';
+import type { InitializeAnswer } from './view.ts';
+import type { ServerDirectory } from './view-choice.ts';
 import type { Views } from './views.ts';
 
 export interface HandshakeContext {

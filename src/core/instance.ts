@@ -20,13 +20,14 @@ import type { Outbox } from '../wire/outbox.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import { Splice } from '../wire/splice.ts';
 import { type Call, type CallOwner, extend, overdueMs, serverRequestIdAt, shorterMs } from './call.ts';
-import { isNamedCall, mayHarmTwice, takesTurn } from './call-plan.ts';
-import { CallTable, type MoveResult, type OwnAnswer, type OwnRequests } from './call-table.ts';
+import { isNamedCall, mayHarmTwice, settingPlanOf } from './call-plan.ts';
+import { CallTable, type MoveResult } from './call-table.ts';
 import type { Events } from './events.ts';
 import { ServerMessages } from './from-server.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
 import { InstanceLists } from './lists.ts';
+import type { OwnAnswer, OwnRequests } from './own-requests.ts';
 import { ServerBacklog, SlowClients } from './pressure.ts';
 import { Questions } from './questions.ts';
 import { clientInfoText, type KnownServer, type ServerProfile } from './server-knowledge.ts';
@@ -114,7 +115,7 @@ export class Instance implements CallOwner {
       contended: ports.contended,
       unsent: (session) => session.waitsAlsoAt(this),
       released: () => this.settle(),
-      takesTurn: (call, frame, envelope) => takesTurn(call, frame, envelope, this.sharedSettings),
+      takesTurn: (call, frame, envelope) => this.#takesTurn(call, frame, envelope),
     });
     const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.calls.own.ask(method, params, onAnswer);
     this.#opening = new InstanceWaiters(ports.start);
@@ -249,6 +250,12 @@ export class Instance implements CallOwner {
       if (refusal !== undefined) return refusal;
     }
     return this.context.audit?.refusal;
+  }
+
+  /** Takes a call whose turn has come: true if the server is sent it, false if it was answered here. */
+  #takesTurn(call: Call, frame: Frame, envelope: Envelope): boolean {
+    const setting = settingPlanOf(call);
+    return setting === undefined || this.sharedSettings.take(call, setting, frame, envelope);
   }
 
   /** Names a call for the lane, also before the server runs; then the lane is not open yet. */

@@ -5,6 +5,7 @@ import { aliasesOf } from '../model/aliases.ts';
 import type { ClientSettings } from '../model/client-settings.ts';
 import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
 import { capabilitiesOf, instructionsOf } from '../protocol/initialize.ts';
+import { cursorIn, paramsOf } from '../protocol/request-params.ts';
 import {
   calledErrorOf,
   INVALID_PARAMS,
@@ -31,24 +32,14 @@ import {
   type JoinedPlaces,
   type JoinedServer,
 } from './joined-lists.ts';
+import { openCall, type PendingRequests } from './pending-requests.ts';
 import { followServers, type ListWatcher, type Server } from './server.ts';
 import type { ListPage, ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 import { isLevel } from './shared-settings.ts';
 import { listTasks } from './tasks.ts';
-import {
-  type ClientMarks,
-  cursorIn,
-  type InitializeAnswer,
-  openCall,
-  type PendingRequests,
-  paramsOf,
-  type Seeing,
-  type ServerDirectory,
-  serversFor,
-  type View,
-  ViewClients,
-} from './view.ts';
+import { type ClientMarks, type InitializeAnswer, type View, ViewClients } from './view.ts';
+import { type Seeing, type ServerDirectory, serversFor } from './view-choice.ts';
 
 /** Tools of the bridge's own in a joined view. */
 export interface OwnTools {

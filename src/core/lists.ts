@@ -12,9 +12,9 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt, OPEN_OBJECT, QUOTE } from '../wire/json-grammar.ts';
 import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
-import type { OwnAnswer } from './call-table.ts';
 import type { Events } from './events.ts';
 import type { InstanceKey } from './instance-key.ts';
+import type { OwnAnswer } from './own-requests.ts';
 import { type KnownServer, type ListPage, type ServerProfile, samePages } from './server-knowledge.ts';
 
 interface InstanceListsPorts {

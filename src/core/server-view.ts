@@ -4,6 +4,7 @@
 import type { ClientSettings } from '../model/client-settings.ts';
 import { withPermittedTools } from '../model/tool-gate.ts';
 import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
+import { cursorIn } from '../protocol/request-params.ts';
 import { INVALID_PARAMS, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
@@ -12,20 +13,12 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { ClientRequest } from './call.ts';
 import { type CallPlan, type ListReader, planOf } from './call-plan.ts';
 import type { Instance } from './instance.ts';
+import { openCall, type PendingRequests } from './pending-requests.ts';
 import { followServers, type ListWatcher, notOffered, type Server } from './server.ts';
 import type { Session } from './session.ts';
 import { listTasks } from './tasks.ts';
-import {
-  type ClientMarks,
-  cursorIn,
-  type InitializeAnswer,
-  openCall,
-  type PendingRequests,
-  type Seeing,
-  type ServerDirectory,
-  type View,
-  ViewClients,
-} from './view.ts';
+import { type ClientMarks, type InitializeAnswer, type View, ViewClients } from './view.ts';
+import type { Seeing, ServerDirectory } from './view-choice.ts';
 
 interface ServerViewContext {
   readonly servers: ServerDirectory;

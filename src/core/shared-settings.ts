@@ -2,16 +2,16 @@
 // for. A request goes to the server only if it changes what the server is told; the bridge answers the others itself.
 
 import { OWN_METHODS } from '../protocol/era-2025.ts';
+import { paramsOf } from '../protocol/request-params.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Call } from './call.ts';
 import type { LevelPlan, RequestOutcome, SubscriptionPlan } from './call-plan.ts';
-import type { OwnRequest } from './call-table.ts';
 import type { Instance } from './instance.ts';
+import type { OwnRequest } from './own-requests.ts';
 import type { Session } from './session.ts';
-import { paramsOf } from './view.ts';
 
 export class SharedSettings {
   readonly #instance: Instance;

@@ -2,6 +2,7 @@
 // client of that call. No other client may ask for it, cancel it, or hear of it.
 
 import { OWN_METHODS } from '../protocol/era-2025.ts';
+import { cursorIn } from '../protocol/request-params.ts';
 import { INTERNAL_ERROR, NO_SUCH_CURSOR, rpcError } from '../protocol/rpc-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { changedFrame } from '../wire/changed-frame.ts';
@@ -13,8 +14,8 @@ import { ownFrame } from '../wire/own-frame.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import type { Call, ClientRequest } from './call.ts';
 import type { Instance, InstanceContext } from './instance.ts';
+import type { PendingRequests } from './pending-requests.ts';
 import type { Session } from './session.ts';
-import { cursorIn, type PendingRequests } from './view.ts';
 
 interface Task {
   readonly session: Session;

@@ -6,17 +6,12 @@ import type { Limits } from '../model/limits.ts';
 import { LIST_KINDS } from '../protocol/era.ts';
 import type { Clock } from '../util/clock.ts';
 import { JoinedView, type OwnTools, type ToolsInstead } from './joined-view.ts';
+import { PendingRequests } from './pending-requests.ts';
 import { followServers } from './server.ts';
 import { ServerView } from './server-view.ts';
 import type { Session } from './session.ts';
-import {
-  type ClientMarks,
-  chooseView,
-  PendingRequests,
-  type ServerDirectory,
-  type View,
-  type ViewChoice,
-} from './view.ts';
+import type { ClientMarks, View } from './view.ts';
+import { chooseView, type ServerDirectory, type ViewChoice } from './view-choice.ts';
 
 export interface ViewsContext {
   readonly limits: Limits;

@@ -10,7 +10,7 @@ import type { SeenToolsOf } from '../control/servers-here.ts';
 import { instanceReports } from '../control/status.ts';
 import type { Instance, InstanceContext } from '../core/instance.ts';
 import { Server, type ServerOptions } from '../core/server.ts';
-import type { ServerDirectory } from '../core/view.ts';
+import type { ServerDirectory } from '../core/view-choice.ts';
 import { InstanceRunner, type RunnerContext } from '../downstream/instance-runner.ts';
 import { inProject } from '../downstream/project.ts';
 import type { ServerOutput } from '../downstream/server-output.ts';

@@ -3,9 +3,10 @@
 
 import type { Call, CallOwner, ClientRequest } from '../core/call.ts';
 import type { OwnTools } from '../core/joined-view.ts';
+import { openCall } from '../core/pending-requests.ts';
 import type { Session } from '../core/session.ts';
-import { openCall, paramsOf } from '../core/view.ts';
 import { faultsIn } from '../meta-tools/meta-tools.ts';
+import { paramsOf } from '../protocol/request-params.ts';
 import { failureOf, outcomeUnknown } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';

@@ -3,7 +3,7 @@
 
 import type { Call } from '../core/call.ts';
 import { type JoinedLists, type JoinedServer, mayBeStale } from '../core/joined-lists.ts';
-import type { PendingRequests } from '../core/view.ts';
+import type { PendingRequests } from '../core/pending-requests.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { noSuchServer, toolError, type Wanted } from './tool-refusal.ts';
 

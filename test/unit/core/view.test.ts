@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chooseView, type ServerDirectory, type ViewChoice } from '../../../src/core/view.ts';
+import { chooseView, type ServerDirectory, type ViewChoice } from '../../../src/core/view-choice.ts';
 import { PLAIN_SETTINGS } from '../../../src/model/client-settings.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 import { CoreInMemory } from '../../support/core-in-memory.ts';

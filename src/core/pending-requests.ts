@@ -1,0 +1,151 @@
+// The requests of all clients that a view has taken in and that no instance has yet, because something has to be known
+// first. They are owned here until they are given to an instance or answered. Each is charged to its client meanwhile.
+
+import type { Limits } from '../model/limits.ts';
+import type { CallRole } from '../protocol/era.ts';
+import { ERA_2025 } from '../protocol/era-2025.ts';
+import { failureOf, INTERNAL_ERROR, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import { ownFrame } from '../wire/own-frame.ts';
+import { Call, type CallOwner, type ClientRequest, overdueMs, shorterMs } from './call.ts';
+import { type CallPlan, errorTextOf, planOf } from './call-plan.ts';
+import type { Instance } from './instance.ts';
+import type { Session } from './session.ts';
+
+/** The envelope of frames that have waited or were changed on the way. */
+const readAgain = new Envelope(ERA_2025.keys);
+
+/** Gets the frame that was kept, in which things stand elsewhere than in the one that came. */
+type GoOn = (kept: ClientRequest) => void | Promise<void>;
+
+export class PendingRequests implements CallOwner {
+  readonly #limits: Limits;
+  /** The continuation of each request, with what it holds. */
+  readonly #waiting = new Map<Call, GoOn>();
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Takes a request in; undefined if its id is in use, which is answered. */
+  open(session: Session, request: ClientRequest, envelope: Envelope, plan?: CallPlan): Call | undefined {
+    return openCall(session, request, envelope, this, plan);
+  }
+
+  /** Goes on with it once something is known, if anybody still waits for it; a failure is its answer. */
+  later(call: Call, { role, frame }: ClientRequest, known: Promise<unknown>, goOn: GoOn): void {
+    call.owner = this;
+    this.#keep(call, frame, goOn);
+    known
+      .then(() => this.#goOn(call, role))
+      .catch((error: unknown) => {
+        if (this.#isStillHere(call))
+          this.refuse(
+            call,
+            failureOf(error, (known) => errorTextOf(call, known)),
+          );
+      });
+  }
+
+  #goOn(call: Call, role: CallRole): void | Promise<void> {
+    const goOn = this.#waiting.get(call);
+    const frame = call.unsent;
+    if (goOn === undefined || frame === undefined || !this.#isStillHere(call)) return;
+    this.#drop(call);
+    return goOn({ id: call.id, role, frame });
+  }
+
+  #isStillHere(call: Call): boolean {
+    return call.owner === this && call.session.calls.get(call.id) === call;
+  }
+
+  #keep(call: Call, frame: Frame, goOn: GoOn): void {
+    call.unsent = ownFrame(frame);
+    this.#waiting.set(call, goOn);
+    call.session.addWaiting(frame.end - frame.start, this.#limits.maxWaitingBytesPerClient);
+  }
+
+  #drop(call: Call): void {
+    if (!this.#waiting.delete(call) || call.unsent === undefined) return;
+    const { start, end } = call.unsent;
+    call.unsent = undefined;
+    call.session.addWaiting(start - end, this.#limits.maxWaitingBytesPerClient);
+  }
+
+  /** `write` writes its one answer. */
+  answer(call: Call, write: () => void): void {
+    call.session.events.callAnsweredHere.tell(call);
+    this.#end(call, write);
+  }
+
+  #end(call: Call, write: () => void): void {
+    this.#drop(call);
+    write();
+    call.session.close(call);
+  }
+
+  refuse(call: Call, error: string): void {
+    call.session.events.callFailed.tell(call, error);
+    this.#end(call, () => call.session.output.fail(call.idText, error));
+  }
+
+  /** Scans a frame that was scanned long ago, or never. */
+  read({ b, start, end }: Frame): Envelope {
+    readAgain.scan(b, start, end, this.#limits.maxDepth);
+    return readAgain;
+  }
+
+  /** From here on an instance sees to its answer. */
+  give(call: Call, request: ClientRequest, instance: Instance, nameText = ''): void {
+    call.nameText = nameText;
+    instance.submit(call, request.frame, this.read(request.frame));
+  }
+
+  cancel(call: Call): void {
+    this.#drop(call);
+    call.session.close(call);
+  }
+
+  wasSent({ isSecondTry, mayBeDone }: Call): boolean {
+    return isSecondTry || mayBeDone;
+  }
+
+  withdraw(call: Call): void {
+    this.#drop(call);
+  }
+
+  abandon(call: Call): void {
+    this.cancel(call);
+  }
+
+  tickCall(call: Call, nowMs: number): void {
+    const timeoutMs = shorterMs(call.timeoutMs, this.#limits.callTimeoutMs);
+    const tookMs = overdueMs(call, nowMs, timeoutMs, this.#limits);
+    if (tookMs === undefined) return;
+    const message = `The servers have not answered within ${tookMs} ms`;
+    this.refuse(call, rpcError(INTERNAL_ERROR, message, { code: 'CALL_TIMED_OUT' }));
+  }
+}
+
+/** Takes a request in under its id; undefined if that is still in use, which is answered. */
+export function openCall(
+  session: Session,
+  { id, role, frame }: ClientRequest,
+  envelope: Envelope,
+  owner: CallOwner,
+  plan: CallPlan = planOf(role, envelope),
+): Call | undefined {
+  const idText = envelope.rawId(frame.b, Field.id, id);
+  const tokenText = envelope.has(Field.metaProgressToken) ? envelope.raw(frame.b, Field.metaProgressToken) : '';
+  const call = new Call({ session, plan, owner, id, idText, tokenText });
+  call.mayBeDone = session.takeRepeated(id);
+  if (session.open(call)) {
+    session.events.callBegun.tell(call);
+    return call;
+  }
+  const refusal = new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`);
+  session.output.fail(idText, rpcErrorOf(refusal));
+  return undefined;
+}

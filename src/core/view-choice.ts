@@ -1,0 +1,58 @@
+// The view that a client gets, by what it asks for and what it may see. Makes no view; that is for views.ts.
+
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Server } from './server.ts';
+import type { Session } from './session.ts';
+
+/** The servers that clients may see, which may depend on the directory that a client works in. */
+export interface ServerDirectory {
+  /** Finds out what there is for clients that work there; undefined if that is known. */
+  prepare(cwd: string | undefined): Promise<void> | undefined;
+  names(cwd: string | undefined): readonly string[];
+  find(name: string, cwd: string | undefined): Server | undefined;
+  /** All that have been asked for so far. */
+  servers(): Iterable<Server>;
+  /** The view of clients that name none. */
+  readonly defaultView: string | undefined;
+  /** The places where servers are defined, and the definitions that were left out with the reasons; for messages. */
+  readonly origin: string;
+}
+
+export type ViewChoice =
+  | { readonly kind: 'server'; readonly server: Server }
+  | { readonly kind: 'all' | 'discover'; readonly servers: readonly Server[] };
+
+const SERVER_PREFIX = 'server:';
+
+/** The parts of a session that decide which servers it sees. */
+export type Seeing = Pick<Session, 'cwd' | 'settings'>;
+
+/** Chooses the view that the client names, else that of the config, else the default. Throws with what to ask for instead. */
+export function chooseView(view: string | undefined, client: Seeing, servers: ServerDirectory): ViewChoice {
+  const { cwd, settings } = client;
+  const wanted = view ?? settings.view ?? servers.defaultView ?? 'discover';
+  if (wanted === 'all' || wanted === 'discover') return { kind: wanted, servers: serversFor(client, servers) };
+  if (!wanted.startsWith(SERVER_PREFIX))
+    throw new BridgeError('VIEW_UNKNOWN', `There is no view ${JSON.stringify(wanted.slice(0, 64))}`, {
+      hint: `A view is "discover", "all" or "server:NAME". ${known(servers, client)}`,
+    });
+  const name = wanted.slice(SERVER_PREFIX.length);
+  const id = settings.idOf(name);
+  const server = settings.sees(id) ? servers.find(id, cwd) : undefined;
+  if (server !== undefined) return { kind: 'server', server };
+  throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${JSON.stringify(name.slice(0, 64))}`, {
+    hint: known(servers, client),
+  });
+}
+
+/** All that a client sees that works there. */
+export function serversFor({ cwd, settings }: Seeing, servers: ServerDirectory): readonly Server[] {
+  const ids = servers.names(cwd).filter((id) => settings.sees(id));
+  return ids.flatMap((id) => servers.find(id, cwd) ?? []);
+}
+
+function known(servers: ServerDirectory, { cwd, settings }: Seeing): string {
+  const ids = servers.names(cwd).filter((id) => settings.sees(id));
+  const names = ids.map((id) => settings.nameOf(id));
+  return `${names.length === 0 ? 'There is none' : `Known servers: ${names.join(', ')}`}. ${servers.origin}`;
+}
