@@ -98,7 +98,7 @@ export class Router {
 
   #onUnsound(session: Session, frame: Frame): void {
     if (envelope.fault === 'batch') {
-      // Whether its client may send one is known when that is.
+      // The version says if the client may send a batch, and is known once `initialize` is answered.
       if (session.isHolding) return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);
       if (session.mayBatch) return this.#onBatch(session, frame);
     }

@@ -1,5 +1,5 @@
-// What the config says of clients, made into settings of each: one object for each entry and program, so that what is worked out
-// for one client holds for all that are like it.
+// The settings of each client, made from the config: one object for each entry and program, so that clients that are
+// alike share what is worked out for one of them.
 
 import type { ClientEntry } from '../config/clients-schema.ts';
 import {

@@ -121,7 +121,7 @@ export class Definitions implements ServerSource {
 
   /** Looks for the definitions of all directories in use again; returns the differences. */
   async reload(): Promise<ReloadReport> {
-    // What was found while this was under way may be older than the change that was noticed meanwhile.
+    // A search that is under way may have read files before the change that was noticed: it is made again after it.
     while (this.#reloading !== undefined) await this.#reloading;
     this.#reloading = this.#reload().finally(() => {
       this.#reloading = undefined;
@@ -137,7 +137,7 @@ export class Definitions implements ServerSource {
     for (const dir of known) if (!inUse.has(dir)) this.#forget(dir);
     const dirs = [...inUse].filter((dir) => known.has(dir));
     const found = await Promise.all(dirs.map(async (dir) => [dir, await this.#options.find(dir)] as const));
-    // What was found for others meanwhile is as new.
+    // Directories that were looked up meanwhile are as new, and stay as they are.
     for (const [dir, servers] of found) this.#found.set(dir, servers);
     return { ...differences(before, this.#found), faults: this.faults };
   }

@@ -34,7 +34,7 @@ export interface RunnerContext extends Omit<HttpContext, 'failed'> {
   readonly source: ConnectionSource;
 }
 
-/** Where the connections to servers come from. */
+/** The source of connections to servers: it starts and dials them, or waits for servers that dial in. */
 export interface ConnectionSource {
   /** True if the servers connect by themselves: they stay as long as they like, and nothing here can start them. */
   readonly comeByThemselves: boolean;

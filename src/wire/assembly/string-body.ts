@@ -10,7 +10,7 @@ const UNFINISHED: i32 = -2;
 
 const ODD_BITS: u64 = 0xaaaaaaaaaaaaaaaa;
 
-/** Whether the first character of the next block is escaped. */
+/** 1 if the first character of the next block is escaped, else 0. */
 let carry: u64 = 0;
 
 // @ts-ignore: decorator
