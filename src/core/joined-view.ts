@@ -37,7 +37,7 @@ import { followServers, type ListWatcher, type Server } from './server.ts';
 import type { ListPage, ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 import { isLevel } from './shared-settings.ts';
-import { listTasks } from './tasks.ts';
+import { listTasks } from './task-list.ts';
 import { type ClientMarks, type InitializeAnswer, type View, ViewClients } from './view.ts';
 import { type Seeing, type ServerDirectory, serversFor } from './view-choice.ts';
 

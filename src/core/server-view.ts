@@ -16,7 +16,7 @@ import type { Instance } from './instance.ts';
 import { openCall, type PendingRequests } from './pending-requests.ts';
 import { followServers, type ListWatcher, notOffered, type Server } from './server.ts';
 import type { Session } from './session.ts';
-import { listTasks } from './tasks.ts';
+import { listTasks } from './task-list.ts';
 import { type ClientMarks, type InitializeAnswer, type View, ViewClients } from './view.ts';
 import type { Seeing, ServerDirectory } from './view-choice.ts';
 

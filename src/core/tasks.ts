@@ -2,8 +2,7 @@
 // client of that call. No other client may ask for it, cancel it, or hear of it.
 
 import { OWN_METHODS } from '../protocol/era-2025.ts';
-import { cursorIn } from '../protocol/request-params.ts';
-import { INTERNAL_ERROR, NO_SUCH_CURSOR, rpcError } from '../protocol/rpc-error.ts';
+import { INTERNAL_ERROR, rpcError } from '../protocol/rpc-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -12,9 +11,8 @@ import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import { isRequestId } from '../wire/request-id.ts';
-import type { Call, ClientRequest } from './call.ts';
+import type { Call } from './call.ts';
 import type { Instance, InstanceContext } from './instance.ts';
-import type { PendingRequests } from './pending-requests.ts';
 import type { Session } from './session.ts';
 
 interface Task {
@@ -194,39 +192,4 @@ function taskIdInResult(result: unknown): string | undefined {
 function taskIdOf(task: unknown): string | undefined {
   const { taskId } = membersOf(task);
   return typeof taskId === 'string' ? taskId : undefined;
-}
-
-/** Joined lists of tasks have one page. */
-
-/** Answers `tasks/list` with the client's tasks on all instances, each asked for its own. */
-export function listTasks(
-  session: Session,
-  pending: PendingRequests,
-  request: ClientRequest,
-  envelope: Envelope,
-): void {
-  if (cursorIn(request.frame, envelope) !== undefined)
-    return session.output.fail(envelope.raw(request.frame.b, Field.id), NO_SUCH_CURSOR);
-  const call = pending.open(session, request, envelope);
-  if (call === undefined) return;
-  const tasks = tasksOf(session);
-  pending.later(call, request, tasks, async () => {
-    const result = `{"tasks":[${(await tasks).join(',')}]}`;
-    pending.answer(call, () => session.output.answer(call.idText, result));
-  });
-}
-
-/** The tasks as JSON, without those that their servers do not know any more. */
-async function tasksOf(session: Session): Promise<string[]> {
-  const tasks = await Promise.all([...session.tasks].map(([taskId, instance]) => askFor(taskId, instance)));
-  return tasks.filter((task) => task !== '');
-}
-
-function askFor(taskId: string, instance: Instance): Promise<string> {
-  return new Promise((resolve) =>
-    instance.ask(OWN_METHODS.taskState, { taskId }, (answer, envelope) => {
-      const hasResult = answer !== undefined && envelope.has(Field.result);
-      resolve(hasResult ? answer.b.toString('utf8', envelope.from(Field.result), envelope.to(Field.result)) : '');
-    }),
-  );
 }
