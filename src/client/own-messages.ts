@@ -1,5 +1,7 @@
 // What this side says of its own, as whole frames. What was cut out of frames has one byte a character.
 
+import { BRIDGE_RESTARTED, INTERNAL_ERROR, INVALID_REQUEST, outcomeUnknownAfter } from '../protocol/rpc-codes.ts';
+
 export interface ErrorSaid {
   /** That of JSON-RPC, if it is not an internal error. */
   readonly number?: number;
@@ -8,14 +10,10 @@ export interface ErrorSaid {
   readonly hint?: string | undefined;
 }
 
-const INTERNAL_ERROR = -32603;
-
 export const OUTCOME_UNKNOWN: ErrorSaid = {
   code: 'OUTCOME_UNKNOWN',
-  message: 'The bridge was restarted while this call was under way; whether it was done is not known',
+  message: outcomeUnknownAfter(BRIDGE_RESTARTED),
 };
-
-const INVALID_REQUEST = -32600;
 
 export function tooLarge(bytes: number, most: number): ErrorSaid {
   return {

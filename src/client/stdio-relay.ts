@@ -3,6 +3,7 @@
 
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
+import { INTERNAL_ERROR } from '../protocol/rpc-codes.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { FrameInput, type SocketReader } from '../wire/frame-input.ts';
@@ -109,7 +110,7 @@ export function answerUnavailable(
   stdout: Writable,
   { code, message, hint }: { readonly code: string; readonly message: string; readonly hint: string | undefined },
 ): Promise<void> {
-  const error = { code: -32603, message, data: { code, hint } };
+  const error = { code: INTERNAL_ERROR, message, data: { code, hint } };
   return new Promise((resolve) => {
     let text = '';
     stdin.setEncoding('utf8');

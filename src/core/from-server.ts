@@ -2,8 +2,9 @@
 // The payload's bytes are never changed, and a server's noise never harms a client.
 
 import { type ListKind, type MethodRole, relatedTask } from '../protocol/era.ts';
-import { BATCH_VERSION, ERA_2025 } from '../protocol/era-2025.ts';
+import { ERA_2025 } from '../protocol/era-2025.ts';
 import { METHOD_NOT_FOUND, REGISTERED_ALREADY, rpcError } from '../protocol/rpc-error.ts';
+import { BATCH_VERSION } from '../protocol/versions.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import { cutBatch, MOST_IN_BATCH, messageIn } from '../wire/batch.ts';

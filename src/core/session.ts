@@ -6,9 +6,9 @@ import { type ClientSettings, type ClientSettingsSource, PLAIN_SETTINGS } from '
 import type { Limits } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Era } from '../protocol/era.ts';
-import { BATCH_VERSION, LATEST_PROTOCOL_VERSION } from '../protocol/era-2025.ts';
 import { eraOf } from '../protocol/eras.ts';
 import type { ClientCapabilities, ClientInitialize, ClientRole } from '../protocol/initialize.ts';
+import { BATCH_VERSION, LATEST_PROTOCOL_VERSION } from '../protocol/versions.ts';
 import { invariant } from '../util/invariant.ts';
 import { ShortLivedMap } from '../util/short-lived-map.ts';
 import type { Envelope } from '../wire/envelope.ts';

@@ -1,13 +1,8 @@
 // The bridge's `initialize` with a server, once for each process or connection. Any other message that comes meanwhile is dropped,
 // but a ping is answered.
 
-import {
-  ERA_2025,
-  INITIALIZED_NOTICE,
-  isSpoken,
-  LATEST_PROTOCOL_VERSION,
-  PROTOCOL_VERSIONS,
-} from '../protocol/era-2025.ts';
+import { ERA_2025, INITIALIZED_NOTICE } from '../protocol/era-2025.ts';
+import { isSpoken, LATEST_PROTOCOL_VERSION, PROTOCOL_VERSIONS } from '../protocol/versions.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';

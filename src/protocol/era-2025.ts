@@ -3,14 +3,7 @@
 import { Field } from '../wire/envelope.ts';
 import { BRIDGE_METHODS, COMMON_NOTIFICATIONS, type Era, MethodTable, type MethodTerms } from './era.ts';
 import { KEYS_2025, KEYS_2025_WITH_OUTCOME } from './keys-2025.ts';
-
-/** Newest first. */
-export const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
-/** From before the first release. Nothing that matters here was different, and servers of it are still about. */
-const PRELIMINARY_VERSION = '2024-10-07';
-/** The only revision that has batches. */
-export const BATCH_VERSION: string = '2025-03-26';
-export const LATEST_PROTOCOL_VERSION: string = PROTOCOL_VERSIONS[0];
+import { PROTOCOL_VERSIONS } from './versions.ts';
 
 /** A request that a server answers. It may ask something meanwhile, unless the request says that it does not. */
 function request(terms: Omit<MethodTerms, 'wantsAnswer'>): MethodTerms {
@@ -95,13 +88,3 @@ export const ERA_2025: Era = {
 
 export const ROOTS_CHANGED_NOTICE = '{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}';
 export const INITIALIZED_NOTICE = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
-
-/** True if the bridge speaks this version. */
-export function isSpoken(version: string): boolean {
-  return version === PRELIMINARY_VERSION || PROTOCOL_VERSIONS.some((known) => known === version);
-}
-
-/** The version that an answer to a client names: the one it asked for if it is known here, else the latest. */
-export function negotiateVersion(asked: string): string {
-  return PROTOCOL_VERSIONS.find((version) => version === asked) ?? LATEST_PROTOCOL_VERSION;
-}

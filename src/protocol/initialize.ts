@@ -10,8 +10,8 @@ import type { Splice } from '../wire/splice.ts';
 import { type AcceptedMethods, readAccepted } from './accepted-methods.ts';
 import { CLIENT_ID_RULE, isClientId } from './client-id.ts';
 import type { QuestionKind } from './era.ts';
-import { BATCH_VERSION, LATEST_PROTOCOL_VERSION, negotiateVersion } from './era-2025.ts';
 import { isServerName, SERVER_NAME_RULE } from './inbound-server.ts';
+import { BATCH_VERSION, LATEST_PROTOCOL_VERSION, negotiateVersion } from './versions.ts';
 
 export type ClientRole = 'client' | 'server' | 'control';
 

@@ -5,12 +5,17 @@ import { membersOf } from '../util/json-value.ts';
 import { type Batch, MOST_IN_BATCH } from '../wire/batch.ts';
 import { type Envelope, Field, type FrameFault } from '../wire/envelope.ts';
 import { ERA_2025 } from './era-2025.ts';
+import {
+  BRIDGE_RESTARTED,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  METHOD_NOT_FOUND,
+  outcomeUnknownAfter,
+  PARSE_ERROR,
+} from './rpc-codes.ts';
 
-export const PARSE_ERROR = -32700;
-export const INVALID_REQUEST = -32600;
-export const METHOD_NOT_FOUND = -32601;
-export const INVALID_PARAMS = -32602;
-export const INTERNAL_ERROR = -32603;
+export { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR };
 
 function rpcCodeOf(code: BridgeErrorCode): number {
   switch (code) {
@@ -100,11 +105,10 @@ export function cutShort(wasSent: boolean): string {
  * harm. `server` is the server that may have done it.
  */
 export function outcomeUnknown(server?: string): BridgeError {
-  return new BridgeError(
-    'OUTCOME_UNKNOWN',
-    'The bridge was restarted while this call was under way; whether it was done is not known',
-    { ...(server !== undefined && { server }), hint: 'Look at what it was to change before it is called again.' },
-  );
+  return new BridgeError('OUTCOME_UNKNOWN', outcomeUnknownAfter(BRIDGE_RESTARTED), {
+    ...(server !== undefined && { server }),
+    hint: 'Look at what it was to change before it is called again.',
+  });
 }
 
 // The errors for frames that the router does not act on.

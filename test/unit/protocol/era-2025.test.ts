@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cancelNotice, type Method, type MethodRole } from '../../../src/protocol/era.ts';
-import { ERA_2025, negotiateVersion, PROTOCOL_VERSIONS } from '../../../src/protocol/era-2025.ts';
+import { ERA_2025 } from '../../../src/protocol/era-2025.ts';
+import { negotiateVersion, PROTOCOL_VERSIONS } from '../../../src/protocol/versions.ts';
 import { Envelope, Field } from '../../../src/wire/envelope.ts';
 import { frameAt } from '../../support/json-text.ts';
 
