@@ -1,5 +1,8 @@
 // What is looked for and changed in the bytes of frames.
 
+/** As much as `limits.maxMessageBytes` may allow, but no more than fits into a text. */
+export const MAX_TEXT_BYTES: number = 512 * 1024 * 1024 - 1024;
+
 export const NEWLINE: Buffer = Buffer.from('\n');
 
 /** Whether `word` stands at b[from]. */

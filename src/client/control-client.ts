@@ -1,13 +1,11 @@
 // A session of the role `control`: asks the daemon about itself. For the command line and scripts.
 
 import type { Socket } from 'node:net';
-import { JSONRPCClient, type JSONRPCResponse } from 'json-rpc-2.0';
 import type { ControlAnswer, ControlMethod, ControlParams } from '../control/report.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
-import { isRecord, membersOf } from '../util/json-value.ts';
-import { FrameSplitter } from '../wire/frame-splitter.ts';
+import { membersOf } from '../util/json-value.ts';
 import { notBridge, openBridgeSocket } from './bridge-socket.ts';
-import { valueIn } from './bytes.ts';
+import { RpcFailure, RpcSession } from './rpc-session.ts';
 
 export type {
   AcceptReport,
@@ -25,55 +23,36 @@ export type {
   StatusReport,
 } from '../control/report.ts';
 
-/** How long the daemon may take for an answer that it has at hand. */
+/** The daemon's time for an answer that it has at hand. */
 const ANSWER_TIMEOUT_MS = 10_000;
-/** Its own answers may be long, those of 10,000 clients for instance. */
+/** The daemon's own answers may be long, for instance the list of 10,000 clients. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 export class ControlClient {
   readonly #socket: Socket;
-  readonly #rpc: JSONRPCClient;
+  readonly #rpc: RpcSession;
   readonly path: string;
-  /** It has said what no bridge says. */
-  #isForeign = false;
 
   private constructor(path: string, socket: Socket) {
     this.path = path;
     this.#socket = socket;
-    this.#rpc = new JSONRPCClient((request) => void socket.write(`${JSON.stringify(request)}\n`));
-    const splitter = new FrameSplitter(MAX_ANSWER_BYTES, {
-      frame: (b, start, end) => this.#received(valueIn(b, start, end)),
-      overflowed: () => socket.destroy(),
-      badFrame: () => socket.destroy(),
-    });
-    socket.on('data', (chunk: Buffer) => splitter.push(chunk));
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#rpc.rejectAllPendingRequests('the daemon closed the connection'));
+    this.#rpc = new RpcSession(socket, { maxFrameBytes: MAX_ANSWER_BYTES });
   }
 
-  /** `open` is how to get to the daemon, if not by its socket alone. */
+  /** Connects with `open`, which need not use the socket alone. */
   static async open(path: string, version: string, open = openBridgeSocket): Promise<ControlClient> {
     const client = new ControlClient(path, await open(path));
-    const initialized = client.#request('initialize', {
-      protocolVersion: '2025-11-25',
-      capabilities: {},
-      clientInfo: { name: 'mcp-bridge', version },
-      _meta: { 'mcp-bridge/role': 'control' },
-    });
+    const clientInfo = { name: 'mcp-bridge', version };
+    const _meta = { 'mcp-bridge/role': 'control' };
     try {
-      if (isBridge(await initialized)) return client;
+      const { result } = await client.#rpc.initialize({ clientInfo, _meta }, ANSWER_TIMEOUT_MS);
+      if (isBridge(result)) return client;
     } catch (error) {
       client.close();
-      throw client.#isForeign ? notBridge(path) : error;
+      throw error instanceof RpcFailure && error.kind === 'foreign' ? notBridge(path) : client.#unresponsive(error);
     }
     client.close();
     throw notBridge(path);
-  }
-
-  #received(message: unknown): void {
-    if (isRecord(message)) return this.#rpc.receive(message as unknown as JSONRPCResponse);
-    this.#isForeign = true;
-    this.#socket.destroy();
   }
 
   /** Calls a control method. The answer's type is that of the method: only a daemon of this build or an older one answers. */
@@ -82,18 +61,19 @@ export class ControlClient {
     params: ControlParams<Method> = {},
     timeoutMs = ANSWER_TIMEOUT_MS,
   ): Promise<ControlAnswer<Method>> {
-    return (await this.#request(method, params, timeoutMs)) as ControlAnswer<Method>;
+    try {
+      const { result } = await this.#rpc.request(method, JSON.stringify(params), { timeoutMs });
+      return result as ControlAnswer<Method>;
+    } catch (error) {
+      throw this.#unresponsive(error);
+    }
   }
 
-  async #request(method: string, params: object, timeoutMs = ANSWER_TIMEOUT_MS): Promise<unknown> {
-    try {
-      return await this.#rpc.timeout(timeoutMs).request(method, params);
-    } catch (error) {
-      throw new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${this.path} did not answer: ${messageOf(error)}`, {
-        cause: error,
-        hint: 'Is it stopped or overloaded? See: mcp-bridge logs',
-      });
-    }
+  #unresponsive(error: unknown): BridgeError {
+    return new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${this.path} did not answer: ${messageOf(error)}`, {
+      cause: error,
+      hint: 'Is it stopped or overloaded? See: mcp-bridge logs',
+    });
   }
 
   /** Resolves when the daemon has closed the connection. */
@@ -107,7 +87,7 @@ export class ControlClient {
   }
 }
 
-/** A bridge says as whom it knows who asks, and no other server does. */
+/** True for the answer of a bridge: only a bridge names the client's id. */
 function isBridge(answer: unknown): boolean {
   return typeof membersOf(membersOf(answer)._meta)['mcp-bridge/clientId'] === 'string';
 }

@@ -12,8 +12,9 @@ import { isRequestId, type RequestId } from '../wire/request-id.ts';
 import { replaced, startsWith } from './bytes.ts';
 import { MOST_LINE, MOST_TEXT } from './client-frames.ts';
 import type { ClientLedger } from './client-ledger.ts';
-import { type Refusal, readWelcome, type Welcome, withoutResumption } from './introduction.ts';
+import { readWelcome, type Welcome, withoutResumption } from './introduction.ts';
 import type { Farewell } from './reconnect-policy.ts';
+import type { Refusal } from './rpc-refusal.ts';
 import type { UnreadAnswersPorts } from './unread-traffic.ts';
 
 export interface DaemonFramesPorts {

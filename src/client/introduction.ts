@@ -8,6 +8,7 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import { findMembers, type Members, type Span } from '../wire/json-members.ts';
 import { replaced } from './bytes.ts';
+import { type Refusal, readRefusal } from './rpc-refusal.ts';
 
 export interface Welcome {
   /** Undefined from a daemon that cannot resume. */
@@ -23,12 +24,6 @@ export interface Welcome {
   readonly clientId: string;
   /** The daemon takes no longer message. */
   readonly maxMessageBytes: number;
-}
-
-export interface Refusal {
-  readonly code: string;
-  readonly message: string;
-  readonly hint: string | undefined;
 }
 
 const LISTS = ['tools', 'prompts', 'resources'];
@@ -102,11 +97,7 @@ export class Introduction {
 /** Reads an answer to `initialize`. */
 export function readWelcome(b: Buffer, start: number, end: number): Welcome | Refusal {
   const { result, error } = membersOf(JSON.parse(b.toString('utf8', start, end)));
-  if (!isRecord(result)) {
-    const { message, data } = membersOf(error);
-    const { code, hint } = membersOf(data);
-    return { code: textOf(code), message: textOf(message), hint: textOf(hint) || undefined };
-  }
+  if (!isRecord(result)) return readRefusal(error);
   const meta = membersOf(result._meta);
   const capabilities = membersOf(result.capabilities);
   const received = meta['mcp-bridge/received'];

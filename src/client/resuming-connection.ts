@@ -9,10 +9,11 @@ import { ClientLedger } from './client-ledger.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import { DaemonFrames } from './daemon-frames.ts';
 import { DaemonLink } from './daemon-link.ts';
-import type { Refusal, Welcome } from './introduction.ts';
+import type { Welcome } from './introduction.ts';
 import { errorAnswer, notification } from './own-messages.ts';
 import { ReconnectPolicy } from './reconnect-policy.ts';
 import { failAll, replayToNewDaemon, sendWaiting, UnreadFrames } from './replay-to-new-daemon.ts';
+import type { Refusal } from './rpc-refusal.ts';
 import { type NewSession, SessionResumption } from './session-resumption.ts';
 
 const ENDED = { code: 'REQUEST_REFUSED', message: 'The client has ended its side, and answers nothing more' };

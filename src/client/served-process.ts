@@ -11,10 +11,10 @@ import { changedFrame } from '../wire/changed-frame.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
+import { MAX_TEXT_BYTES } from './bytes.ts';
 import type { RegisteredLink } from './server-registration.ts';
 import { marked, unmarked } from './turn-ids.ts';
 
-const MAX_FRAME_BYTES = 512 * 1024 * 1024 - 1024;
 const BRIDGE_GONE = '"error":{"code":-32603,"message":"The bridge has gone before it answered"}';
 
 const read = new Envelope(KEYS_2025);
@@ -35,7 +35,7 @@ export class ServedProcess {
   constructor(stdin: Writable, stdout: Readable) {
     this.#stdin = stdin;
     this.#stdout = stdout;
-    const splitter = new FrameSplitter(MAX_FRAME_BYTES, {
+    const splitter = new FrameSplitter(MAX_TEXT_BYTES, {
       frame: (b, start, end) => this.#fromServer({ b, start, end }),
       overflowed: () => undefined,
       badFrame: () => undefined, // what is no message goes to nobody

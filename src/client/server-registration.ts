@@ -10,18 +10,21 @@ import {
   SERVER_NAME_RULE,
   SERVER_STATE,
 } from '../protocol/inbound-server.ts';
+import { INTERNAL_ERROR } from '../protocol/rpc-codes.ts';
 import type { ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
-import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import { isRecord, membersOf } from '../util/json-value.ts';
 import { sleep } from '../util/sleep.ts';
-import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { notBridge, openBridgeSocket } from './bridge-socket.ts';
-import { valueIn } from './bytes.ts';
+import { MAX_TEXT_BYTES } from './bytes.ts';
 import { openFirst } from './first-connection.ts';
 import { openOrStart, type StartSettings } from './open-or-start.ts';
 import { ReconnectPolicy } from './reconnect-policy.ts';
+import type { Refusal } from './rpc-refusal.ts';
+import { RpcFailure, RpcSession } from './rpc-session.ts';
 
 export type { DialInState, LeavingReason };
 
@@ -162,9 +165,6 @@ export interface RegisteredLinkHandler {
   closed(): void;
 }
 
-/** As much as `limits.maxMessageBytes` may allow, but no more than fits into a text. */
-const MAX_FRAME_BYTES = 512 * 1024 * 1024 - 1024;
-const HELLO_ID = 'mcp-bridge/dial-in';
 const ANSWER_MS = 10_000;
 
 /** One connection of a registered server. */
@@ -174,46 +174,29 @@ export class RegisteredLink {
   stateChanged: (state: DialInState) => void = () => undefined;
   #state: DialInState;
   #farewell: LeavingReason | undefined;
-  readonly #splitter: FrameSplitter;
-  readonly #early: Frame[];
+  readonly #rpc: RpcSession;
 
-  private constructor(socket: Socket, splitter: FrameSplitter, early: Frame[], state: DialInState) {
+  private constructor(socket: Socket, rpc: RpcSession, state: DialInState) {
     this.socket = socket;
     this.#state = state;
-    this.#splitter = splitter;
-    this.#early = early;
+    this.#rpc = rpc;
   }
 
-  /** Rejects with why the bridge does not take it. `open` is how to get to the daemon, if not by its socket alone. */
+  /** Connects with `open`, which need not use the socket alone. Rejects with why the bridge does not take the server. */
   static async open(path: string, hello: ServerIntroduction, open = openBridgeSocket): Promise<RegisteredLink> {
+    const { name, program, version } = hello;
     const socket = await open(path);
-    socket.on('error', () => socket.destroy());
-    const early: Frame[] = [];
-    let answered: (answer: Frame) => void = () => undefined;
-    const answer = new Promise<Frame>((resolve) => {
-      answered = resolve;
-    });
-    let hasAnswered = false;
-    const splitter = new FrameSplitter(MAX_FRAME_BYTES, {
-      frame: (b, start, end) => {
-        if (hasAnswered) early.push({ b, start, end });
-        else answered({ b, start, end });
-        hasAnswered = true;
-      },
-      overflowed: () => socket.destroy(),
-      badFrame: () => socket.destroy(),
-    });
-    socket.on('data', (chunk: Buffer) => splitter.push(chunk));
-    socket.write(`${JSON.stringify(initialize(hello))}\n`);
-    const { b, start, end } = await answerOrEnd(answer, socket, path);
-    const { result, error } = membersOf(valueIn(b, start, end));
-    if (error === undefined && !isRecord(result)) {
+    const rpc = new RpcSession(socket, { maxFrameBytes: MAX_TEXT_BYTES, isPassedOn: true });
+    const clientInfo = { name: program, version };
+    const _meta = { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': name };
+    try {
+      const { result } = await rpc.initialize({ clientInfo, _meta }, ANSWER_MS);
+      if (!isRecord(result)) throw notBridge(path);
+      return new RegisteredLink(socket, rpc, stateIn(result));
+    } catch (error) {
       socket.destroy();
-      throw notBridge(path);
+      throw error instanceof RpcFailure ? registrationError(error, path, hello) : error;
     }
-    if (error === undefined) return new RegisteredLink(socket, splitter, early, stateIn(result));
-    socket.destroy();
-    throw refusal(error, hello);
   }
 
   /** Whether others may see the server. */
@@ -240,51 +223,13 @@ export class RegisteredLink {
     return true;
   }
 
-  /** Hands on what has come and what comes. */
+  /** Hands on the frames that have come and those that come. */
   listen(handler: RegisteredLinkHandler): void {
-    const { socket } = this;
-    this.#splitter.handTo({
-      frame: (b, start, end) => handler.frame({ b, start, end }),
-      overflowed: () => socket.destroy(),
-      badFrame: () => socket.destroy(),
-    });
-    if (socket.closed) return void setImmediate(() => handler.closed());
-    socket.once('close', () => handler.closed());
-    for (const frame of this.#early.splice(0)) handler.frame(frame);
+    this.#rpc.passTo(
+      (frame) => handler.frame(frame),
+      () => handler.closed(),
+    );
   }
-}
-
-function initialize({ name, program, version }: ServerIntroduction): object {
-  return {
-    jsonrpc: '2.0',
-    id: HELLO_ID,
-    method: 'initialize',
-    params: {
-      protocolVersion: '2025-11-25',
-      capabilities: {},
-      clientInfo: { name: program, version },
-      _meta: { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': name },
-    },
-  };
-}
-
-function answerOrEnd(answer: Promise<Frame>, socket: Socket, path: string): Promise<Frame> {
-  return new Promise((resolve, reject) => {
-    const unresponsive = (how: string): BridgeError =>
-      new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${path} ${how}`, { hint: 'See: mcp-bridge status' });
-    const timer = setTimeout(() => {
-      reject(unresponsive('has not answered'));
-      socket.destroy();
-    }, ANSWER_MS);
-    const closed = (): void => reject(unresponsive('has closed the connection'));
-    socket.once('close', closed);
-    void answer.then((frame) => {
-      socket.off('close', closed);
-      clearTimeout(timer);
-      resolve(frame);
-    });
-    socket.once('close', () => clearTimeout(timer));
-  });
 }
 
 const REASONS: readonly LeavingReason[] = ['stop', 'restart', 'idle'];
@@ -294,18 +239,21 @@ function stateIn(result: unknown): DialInState {
   return DIAL_IN_STATES.find((known) => known === state) ?? 'waiting';
 }
 
-const INTERNAL_ERROR = -32603;
+function registrationError({ kind, refusal }: RpcFailure, path: string, hello: ServerIntroduction): BridgeError {
+  if (kind === 'foreign') return notBridge(path);
+  if (refusal !== undefined) return refusalError(refusal, hello);
+  const how = kind === 'timeout' ? 'has not answered' : 'has closed the connection';
+  return new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${path} ${how}`, { hint: 'See: mcp-bridge status' });
+}
 
-/** `REQUEST_REFUSED` is for good; what is said otherwise may be over in a moment. */
-function refusal(error: unknown, { renaming }: ServerIntroduction): BridgeError {
-  const { code: number, message, data } = membersOf(error);
-  const { code, hint } = membersOf(data);
+/** `REQUEST_REFUSED` is for good; with any other code the next attempt may succeed. */
+function refusalError({ number, code, message, hint, error }: Refusal, { renaming }: ServerIntroduction): BridgeError {
   const isForNow = code === 'SERVER_EXISTS' || code === 'SHUTTING_DOWN';
-  // Whom it has no room for it tells so before it has heard anything of him.
-  const unsaid = number === INTERNAL_ERROR && code === undefined ? 'DAEMON_UNRESPONSIVE' : 'REQUEST_REFUSED';
+  // The daemon refuses a connection that it has no room for before it has read anything, and with no code.
+  const unsaid = number === INTERNAL_ERROR && code === '' ? 'DAEMON_UNRESPONSIVE' : 'REQUEST_REFUSED';
   const remedy = code === 'SERVER_EXISTS' ? `${renaming} Those that there are: mcp-bridge servers` : hint;
-  return new BridgeError(isForNow ? code : unsaid, textOf(message) || 'The bridge refuses it', {
-    ...(typeof remedy === 'string' && { hint: remedy }),
+  return new BridgeError(isForNow ? code : unsaid, message || 'The bridge refuses it', {
+    ...(remedy !== undefined && { hint: remedy }),
     cause: error,
   });
 }

@@ -7,9 +7,10 @@ import { type Deferred, deferred } from '../util/deferred.ts';
 import type { ClientLedger } from './client-ledger.ts';
 import type { DaemonFrames } from './daemon-frames.ts';
 import type { DaemonLink } from './daemon-link.ts';
-import type { Refusal, Welcome } from './introduction.ts';
+import type { Welcome } from './introduction.ts';
 import { notification } from './own-messages.ts';
 import { LASTING_REFUSALS } from './reconnect-policy.ts';
+import type { Refusal } from './rpc-refusal.ts';
 
 export interface SessionResumptionOptions {
   readonly link: DaemonLink;
