@@ -1,6 +1,6 @@
 # The commands of this project. Each installs what it needs.
 
-.PHONY: help setup build wasm check unit test coverage release recording conformance torture soak bench bench-search bench-peers run clean
+.PHONY: help setup build wasm check format unit test coverage release recording conformance torture soak bench bench-search bench-peers run clean
 .PHONY: lint types dead-code layers style names scanner
 .DEFAULT_GOAL := help
 
@@ -24,6 +24,9 @@ wasm: node_modules ## Compile the string scanner again, after a change in src/wi
 # The parts run side by side, the longest first.
 check: node_modules ## Types, lint, layers, names, dead code
 	@$(MAKE) --no-print-directory -j 2 lint types dead-code layers style names scanner
+
+format: node_modules ## Write all files in the format that `make check` wants
+	$(BIN)/biome check --write .
 
 lint:
 	$(BIN)/eslint src test
