@@ -295,7 +295,7 @@ describe('add, import and remove', () => {
     const line = ['npx', '-y', '--env', 'X=1', '01', '--', '--config'];
     const flags = ['--env', 'A=b=c', '--env', 'E=', '--cwd', 'work', '--description', 'Mine'];
     expect((await run('add', 'x', ...flags, '--', ...line)).stdout).toBe(
-      '"x" was added to ~/.config/mcp-bridge/config.json\nThere is no npx on the PATH of this shell\nIt is started when a client connects; no daemon runs yet\n',
+      '"x" was added to ~/.config/mcp-bridge/config.json\nThere is no npx on the PATH of this shell\nNo daemon runs yet; the next one offers it\n',
     );
     expect(own()).toEqual({
       mcpServers: {

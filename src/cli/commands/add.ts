@@ -43,7 +43,7 @@ export async function add(values: AddValues, host: CliHost): Promise<number> {
 
 const NEXT = {
   'has looked': ['Clients that are connected see it at once: mcp-bridge status'],
-  'does not run': ['It is started when a client connects; no daemon runs yet'],
+  'does not run': ['No daemon runs yet; the next one offers it'],
   'has not looked': [],
 } as const;
 
