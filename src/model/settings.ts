@@ -231,8 +231,8 @@ export const LIMITS = {
     },
   ),
   progressExtendsTimeout: flag(true, {
-    text: "whether a progress notification starts a call's time again",
-    beyond: '',
+    text: "a flag, no limit: whether a progress notification starts a call's time (`callTimeoutMs`) again",
+    beyond: 'with `false`, a call that makes progress ends as any other',
   }),
   maxCallMs: count(
     3_600_000,
