@@ -48,11 +48,16 @@ export function confirm(question: string, { stdin: input, stdout: output }: CliH
 /** The paths in a text as people write them, with `~` for the home: only where a shell would find the same behind it. */
 export function tilde(text: string, { homedir, isHomeUnnamed }: Pick<CliHost, 'homedir' | 'isHomeUnnamed'>): string {
   if (homedir === '' || homedir === '/' || isHomeUnnamed === true) return text;
-  if (text === homedir) return '~';
-  const parts = text.split(`${homedir}/`);
-  // Behind a letter or a slash it is the middle of another path.
-  return parts.reduce((done, part) => done + (/[^\s"'`(=:,;]$/.test(done) ? `${homedir}/` : '~/') + part);
+  const [first = '', ...parts] = text.split(homedir);
+  return parts.reduce(
+    (done, part) => done + (BEFORE_A_PATH.test(done) && BEHIND_A_HOME.test(part) ? '~' : homedir) + part,
+    first,
+  );
 }
+
+/** Behind a letter or a slash it is the middle of another path; before a letter, the beginning of one. */
+const BEFORE_A_PATH = /(?:^|[\s"'`(=:,;])$/;
+const BEHIND_A_HOME = /^(?:$|[/\s"'`):,;])/;
 
 export interface LineStyle {
   /** Undefined for a pipe. */
