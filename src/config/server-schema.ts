@@ -4,6 +4,7 @@ import type { OAuthSettings, RemoteServer, ServerDefinition, StdioServer } from 
 import { SERVER, type SettingsOf } from '../model/settings.ts';
 import { NO_FILTER } from '../model/tool-rules.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
 import { type Reader, readSection, readSettings } from './reader.ts';
 
 const SERVER_KEYS = [
@@ -95,7 +96,7 @@ function remoteOf(
 ): Own<RemoteServer> {
   if (fields.command !== undefined) reader.fault(place, 'has both a command and a url');
   const url = reader.text(fields.url, `${place}.url`) ?? '';
-  const scheme = URL.canParse(url) ? new URL(url).protocol : '';
+  const scheme = parsedUrl(url)?.protocol ?? '';
   const transport = transportOf(reader, place, fields.type, scheme);
   const allowed = transport === 'ws' ? SCHEMES.ws : SCHEMES.http;
   if (!allowed.includes(scheme))

@@ -2,6 +2,7 @@
 // one entry at a time; what entries do to each other comes later.
 
 import { problemIn } from '../util/glob.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
 import { basesOf } from './bases.ts';
 import { type ClientTraits, rulesOf } from './client-rules.ts';
 import { type About, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
@@ -76,7 +77,7 @@ function tellProblems({ missing, executes }: Variables, badValues: readonly stri
 
 /** Values without which a start is not worth trying: one that a command prints, or a part of an address. */
 function missingIn({ transport, url = '' }: Launch, { missing, executes }: Variables): string[] {
-  const isNowhere = missing.size > 0 && transport !== 'stdio' && !URL.canParse(url);
+  const isNowhere = missing.size > 0 && transport !== 'stdio' && parsedUrl(url) === undefined;
   return [...(executes ? ['a command that is not run'] : []), ...(isNowhere ? missing : [])];
 }
 
@@ -307,7 +308,7 @@ const OF_A_SOCKET = /^(?:unix|pipe|npipe):/i;
 function urlFault({ transport, url = '' }: Launch): { state: ServerState; reason: string } | undefined {
   if (OF_A_SOCKET.test(url)) return { state: 'unsupported', reason: 'URLs of local sockets are not supported' };
   const allowed = transport === 'ws' ? ['ws:', 'wss:'] : ['http:', 'https:'];
-  const scheme = URL.canParse(url) ? new URL(url).protocol : undefined;
+  const scheme = parsedUrl(url)?.protocol;
   if (scheme !== undefined && allowed.includes(scheme)) {
     const deceit = urlDeceit(url);
     return deceit === undefined ? undefined : { state: 'invalid', reason: `its URL can be mistaken: ${deceit}` };

@@ -7,6 +7,7 @@ import type { ProcessIdentity } from '../local/process-identity.ts';
 import { isLoopback, type RegisteredServer, registeredServer } from '../local/registered-server.ts';
 import { parseRegistryValue } from '../local/registry-content.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
 import { basesOf } from './bases.ts';
 import { diagnostic, type Report } from './diagnostic.ts';
 import { KEYRING } from './dialects.ts';
@@ -457,8 +458,9 @@ function isWithin({ path }: Machine, dir: string, text: string): boolean {
 }
 
 function urlFault(url: string): string | undefined {
-  if (!URL.canParse(url)) return 'its URL cannot be understood';
-  const { protocol, username, password, hash } = new URL(url);
+  const parsed = parsedUrl(url);
+  if (parsed === undefined) return 'its URL cannot be understood';
+  const { protocol, username, password, hash } = parsed;
   if (username !== '' || password !== '' || hash !== '') return 'its URL has a user, a password or a fragment';
   if (protocol === 'https:' || (protocol === 'http:' && isLoopback(url))) return undefined;
   return 'its URL must begin with https:// unless it is on this machine';
@@ -574,7 +576,7 @@ function entryOf(name: string, pointer: string, server: RegisteredServer, { loca
 
 function refusalOf({ url, socket }: RegisteredServer, mayBeRemote: boolean): string | undefined {
   if (url === undefined && socket === undefined) return 'it runs, but only whoever started it can speak with it';
-  if (url === undefined || mayBeRemote || !URL.canParse(url) || isLoopback(url)) return undefined;
+  if (url === undefined || mayBeRemote || parsedUrl(url) === undefined || isLoopback(url)) return undefined;
   return 'it is on another machine, which discovery.registryHosts does not allow';
 }
 

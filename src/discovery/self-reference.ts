@@ -1,6 +1,7 @@
 // Definitions that lead back to the bridge itself: as a server of its own it would wait for itself. Cycles through
 // other gateways are seen by a mark in the environment of what is started (local/bridge-depth.ts).
 
+import { parsedUrl } from '../util/parsed-url.ts';
 import { programName, unwrapped } from './command-line.ts';
 import type { Draft } from './discovered-server.ts';
 import type { OwnIdentity } from './host.ts';
@@ -69,8 +70,9 @@ function addressesIn(text: string): string[] {
   if (path !== undefined) return [path];
   const tcp = /^tcp[46]?(?:-connect)?:([^,]+)/i.exec(text)?.[1];
   const url = tcp === undefined ? text : `http://${tcp}`;
-  if (!/^(?:https?|wss?):/i.test(url) || !URL.canParse(url)) return [];
-  const { protocol, hostname, port } = new URL(url);
+  const parsed = /^(?:https?|wss?):/i.test(url) ? parsedUrl(url) : undefined;
+  if (parsed === undefined) return [];
+  const { protocol, hostname, port } = parsed;
   const host = hostname.replace(/\.$/, '');
   const defaultPort = protocol === 'https:' || protocol === 'wss:' ? '443' : '80';
   return [`${LOOPBACK.has(host) ? 'localhost' : host}:${port || defaultPort}`];

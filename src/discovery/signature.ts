@@ -1,6 +1,7 @@
 // The identity of a server: `key` is equal for definitions of the same one, and holds secrets, so it is never shown.
 // `canonical` is for people. A command line is known by the package that it runs, a hosted proxy by the address behind it.
 
+import { parsedUrl } from '../util/parsed-url.ts';
 import { besideClient } from './client-place.ts';
 import { type CommandLine, programName, unwrapped } from './command-line.ts';
 import type { Draft } from './discovered-server.ts';
@@ -67,8 +68,8 @@ function ofUrl({ transport, url = '', headers }: Signed): Signature {
 }
 
 function normalUrl(url: string): string {
-  if (!URL.canParse(url)) return url;
-  const parsed = new URL(url);
+  const parsed = parsedUrl(url);
+  if (parsed === undefined) return url;
   parsed.hash = '';
   parsed.pathname = parsed.pathname.replace(/\/+$/, '') || '/';
   return parsed.href.replace(/\/(?=$|\?)/, '');
@@ -76,8 +77,8 @@ function normalUrl(url: string): string {
 
 /** Without whatever may be a secret: the user, the values of the query, and long words that no person chose. */
 function shownUrl(url: string): string {
-  if (!URL.canParse(url)) return 'a URL';
-  const parsed = new URL(url);
+  const parsed = parsedUrl(url);
+  if (parsed === undefined) return 'a URL';
   const path = parsed.pathname
     .split('/')
     .map((word) => (/^(?=.*\d)[\w~%-]{20,}$/.test(word) ? '…' : word))
@@ -226,8 +227,11 @@ function imageRun(args: readonly string[]): PackageRun | undefined {
 const MARKERS = ['/v2/session_ingress/shttp/mcp/', '/v2/ccr-sessions/'];
 
 function unproxied(url: string): string {
-  if (!MARKERS.some((marker) => url.includes(marker)) || !URL.canParse(url)) return url;
-  const { pathname, searchParams } = new URL(url);
-  if (!MARKERS.some((marker) => pathname.includes(marker))) return url;
-  return [...searchParams.values()].find((value) => /^https?:\/\//.test(value) && URL.canParse(value)) ?? url;
+  const isProxied = (text: string): boolean => MARKERS.some((marker) => text.includes(marker));
+  const parsed = isProxied(url) ? parsedUrl(url) : undefined;
+  if (parsed === undefined || !isProxied(parsed.pathname)) return url;
+  return (
+    [...parsed.searchParams.values()].find((value) => /^https?:\/\//.test(value) && parsedUrl(value) !== undefined) ??
+    url
+  );
 }

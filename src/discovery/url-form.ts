@@ -3,6 +3,7 @@
 
 import { domainToUnicode } from 'node:url';
 import { expectUriError } from '../util/expected-error.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
 
 /** The part that a reader may take for something else; undefined if the text is the URL as it is asked. */
 export function urlDeceit(text: string): string | undefined {
@@ -44,5 +45,5 @@ function decoded(path: string): string {
 export function hostOfUrl(filled: string, written: string): string | undefined {
   const [, authority = ''] = /^[a-z][a-z0-9+.-]*:[\\/]*([^/?#\\]*)/i.exec(written) ?? [undefined, written];
   if (/[$%{]/.test(authority)) return authority.slice(authority.lastIndexOf('@') + 1) || authority;
-  return URL.canParse(filled) ? new URL(filled).host : undefined;
+  return parsedUrl(filled)?.host;
 }

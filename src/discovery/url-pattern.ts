@@ -2,6 +2,7 @@
 // beyond the part that it stands in. A pattern without a path fits every path.
 
 import { expectUriError } from '../util/expected-error.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
 
 export interface UrlPattern {
   readonly scheme: string;
@@ -25,8 +26,8 @@ export function urlPattern(text: string): UrlPattern | undefined {
 }
 
 export function fitsUrl(url: string, pattern: UrlPattern): boolean {
-  if (!URL.canParse(url)) return false;
-  const parsed = new URL(url);
+  const parsed = parsedUrl(url);
+  if (parsed === undefined) return false;
   const host = parsed.host.toLowerCase().replace(/\.(?=:|$)/, '');
   if (!fitsGlob(parsed.protocol.slice(0, -1), pattern.scheme) || !fitsGlob(host, pattern.host)) return false;
   if (pattern.path === undefined) return true;

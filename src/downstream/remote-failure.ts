@@ -2,6 +2,7 @@
 // an answer.
 
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
 
 export interface FailureFacts {
   /** The status of the answer over HTTP. */
@@ -159,5 +160,5 @@ export function isOurs(error: unknown): boolean {
 
 /** The origin of a URL. The rest may hold secrets: tokens stand in paths too. */
 export function originOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : 'no URL';
+  return parsedUrl(url)?.origin ?? 'no URL';
 }

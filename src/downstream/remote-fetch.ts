@@ -4,6 +4,7 @@
 import type { TokenKeeper } from '../auth/token-keeper.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { membersOf } from '../util/json-value.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
 import { contentFailure, networkFailure, type RemoteFailure, sessionDoubted, statusFailure } from './remote-failure.ts';
 
 export interface RemoteFetchOptions {
@@ -124,8 +125,8 @@ function patience(): { readonly dispatcher?: Dispatcher } {
 function redirectWithin(url: URL, { status, headers }: Response, { method }: RemoteRequest): URL | undefined {
   const location = headers.get('location');
   const keepsMethod = status === 307 || status === 308 || (method === 'GET' && [301, 302, 303].includes(status));
-  if (!keepsMethod || location === null || !URL.canParse(location, url.href)) return undefined;
-  const target = new URL(location, url);
+  const target = keepsMethod && location !== null ? parsedUrl(location, url) : undefined;
+  if (target === undefined) return undefined;
   const isSame = target.origin === url.origin && target.username === '' && target.password === '';
   return isSame || isSecureTwin(url, target) ? target : undefined;
 }

@@ -9,6 +9,7 @@ import { ByteRing } from '../util/byte-ring.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { decoded } from '../util/given-secrets.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
 import { fillIn } from '../util/variables.ts';
 import { signalGroup } from './process-groups.ts';
 import { redactEach } from './server-output.ts';
@@ -50,8 +51,8 @@ export function mergedHeaders(...maps: readonly HeaderMap[]): HeaderMap {
 
 /** The URL without user and password, and those as a header: `fetch` refuses a URL that has them. */
 export function urlWithUser(url: string): { readonly url: string; readonly authorization: string | undefined } {
-  if (!URL.canParse(url)) return { url, authorization: undefined };
-  const bare = new URL(url);
+  const bare = parsedUrl(url);
+  if (bare === undefined) return { url, authorization: undefined };
   const { username, password } = bare;
   if (username === '' && password === '') return { url, authorization: undefined };
   bare.username = '';

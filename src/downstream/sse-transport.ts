@@ -2,6 +2,7 @@
 // that the stream names first. EitherTransport finds out which of the two transports a server speaks.
 
 import { type Deferred, deferred } from '../util/deferred.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
 import { contentFailure, originOf, RemoteFailure, statusFailure } from './remote-failure.ts';
 import { isMediaType, mediaType, type RemoteFetch } from './remote-fetch.ts';
 import type { Exchange, RemoteMessage, RemoteTransport, TransportPorts } from './remote-link.ts';
@@ -64,8 +65,8 @@ export class SseTransport implements RemoteTransport {
   /** The URL for messages. Throws if it is at another origin: messages may hold secrets for this one. */
   #placeIn(text: string): URL {
     const { url } = this.#options;
-    if (!URL.canParse(text, url.href)) throw new RemoteFailure('names no URL for messages');
-    const place = new URL(text, url);
+    const place = parsedUrl(text, url);
+    if (place === undefined) throw new RemoteFailure('names no URL for messages');
     if (place.origin !== url.origin)
       throw new RemoteFailure(
         `wants messages sent to ${originOf(place.href)}, another server, which the bridge does not do`,

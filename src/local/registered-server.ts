@@ -1,6 +1,7 @@
 // One entry of a registry of running servers, as whoever reads it understands it. Any program may have written it.
 
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 
 export interface RegisteredServer {
@@ -72,9 +73,8 @@ function urlOf(http: unknown): string | undefined {
   const { enabled, host, port, url } = membersOf(http);
   if (enabled === false || !isRecord(http)) return undefined;
   const written = textOf(url) || fromParts(textOf(host), port);
-  if (written === undefined || !URL.canParse(written)) return written;
-  const parsed = new URL(written);
-  if (!EVERY_ADDRESS.has(parsed.hostname)) return written;
+  const parsed = written === undefined ? undefined : parsedUrl(written);
+  if (parsed === undefined || !EVERY_ADDRESS.has(parsed.hostname)) return written;
   parsed.hostname = 'localhost';
   return parsed.href;
 }
@@ -87,7 +87,6 @@ function fromParts(host: string, port: unknown): string | undefined {
 
 /** True if a URL leads to this machine, whatever the names on the network are. */
 export function isLoopback(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const host = new URL(url).hostname.replace(/\.$/, '');
+  const host = parsedUrl(url)?.hostname.replace(/\.$/, '') ?? '';
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

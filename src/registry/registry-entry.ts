@@ -3,6 +3,7 @@
 import { identityOf } from '../local/process-identity.ts';
 import { isPid } from '../local/registered-server.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
 
 /** The part of an entry that a server says of itself. */
 export interface ServerInfo {
@@ -111,8 +112,8 @@ function httpOf({ url, host, port }: ServerInfo): Record<string, unknown> {
 }
 
 function checkedUrl(text: string): URL {
-  if (!URL.canParse(text)) throw refusal(`${shown(text)} is no URL`, 'It looks like this: http://localhost:3000/mcp');
-  const url = new URL(text);
+  const url = parsedUrl(text);
+  if (url === undefined) throw refusal(`${shown(text)} is no URL`, 'It looks like this: http://localhost:3000/mcp');
   if (SCHEMES.includes(url.protocol)) return url;
   throw refusal(`${shown(text)} is no URL of a server`, 'It begins with http://, https://, ws:// or wss://.');
 }

@@ -16,3 +16,8 @@ export function expectSystemError(error: unknown): void {
 export function expectUriError(error: unknown): void {
   if (!(error instanceof URIError)) throw error;
 }
+
+/** For texts that may be no URL. */
+export function expectUrlError(error: unknown): void {
+  if (systemCode(error) !== 'ERR_INVALID_URL') throw error;
+}

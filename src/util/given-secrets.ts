@@ -2,6 +2,7 @@
 // who was given them. Better one word too many: what is not known to be one is shown to whoever asks.
 
 import { expectUriError } from './expected-error.ts';
+import { parsedUrl } from './parsed-url.ts';
 import { KNOWN_TOKEN, looksRandom, looksSecret, PLAIN_WORD } from './secret-signs.ts';
 
 /** By what it is called, or `secret`. */
@@ -44,8 +45,8 @@ function matchesWhole(pattern: RegExp, word: string): boolean {
 }
 
 function secretsInUserInfo(url: string): NamedSecret[] {
-  if (!URL.canParse(url)) return [];
-  const { username, password } = new URL(url);
+  const { username = '', password = '' } = parsedUrl(url) ?? {};
+  if (username === '' && password === '') return [];
   // A user without a password is a token, as often as not.
   return valuesOf('password', password === '' ? username : password);
 }

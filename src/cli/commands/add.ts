@@ -5,6 +5,7 @@ import { findProgram, isExecutable } from '../../editing/client-command.ts';
 import type { EditingHost } from '../../editing/editing-host.ts';
 import { addServer } from '../../editing/own-servers.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
+import { parsedUrl } from '../../util/parsed-url.ts';
 import { editingHostOf, tell } from '../editing.ts';
 import type { CliHost } from '../host.ts';
 import { haveDaemonLook } from '../running-daemon.ts';
@@ -79,7 +80,7 @@ function processEntry({ line, env, cwd, type, header, description }: AddValues, 
 function remoteEntry({ line, url, env, cwd, type, header, description }: AddValues): Entry {
   if (line !== undefined) throw wrong('A server has either a command or a URL');
   if (env !== undefined || cwd !== undefined) throw wrong('--env and --cwd belong to a command');
-  const { username = '', password = '' } = url !== undefined && URL.canParse(url) ? new URL(url) : {};
+  const { username = '', password = '' } = (url !== undefined && parsedUrl(url)) || {};
   if (username !== '' || password !== '')
     throw new BridgeError('USAGE', 'A URL with a user and a password is never fetched', {
       hint: "Give them as a header: --header 'Authorization: Basic …'",
