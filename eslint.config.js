@@ -11,7 +11,10 @@ export default tseslint.config(
     },
     plugins: { '@typescript-eslint': tseslint.plugin },
     rules: {
-      'no-restricted-properties': ['error', { object: 'URL', property: 'canParse', message: 'See src/util/parsed-url.ts.' }],
+      'no-restricted-properties': [
+        'error',
+        { object: 'URL', property: 'canParse', message: 'See src/util/parsed-url.ts.' },
+      ],
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-misused-promises': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
