@@ -13,6 +13,7 @@ export const CALL_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a tool is called, and a tool that fails says so in its result',
     shows: ['tools/call', 'tool-error'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       expect((await client.call('echo', { text: 'hi' })).result).toEqual({ content: [{ type: 'text', text: 'hi' }] });
@@ -24,6 +25,7 @@ export const CALL_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'an answer has the id of its request',
     shows: ['id'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       for (const id of [0, -7, 9007199254740991, '', 'a', '1', 'é漢 "\\']) {
@@ -35,6 +37,7 @@ export const CALL_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'clients with the same ids get their own answers',
     shows: ['id-own'],
+    isIndependent: true,
     async run(peer) {
       const clients = await Promise.all(['one', 'other', 'third'].map(() => ready(peer)));
       const asked = clients.map((client, n) => HUNDREDS.map((i) => client.beginCall('echo', { text: `${n}:${i}` })));
@@ -45,6 +48,7 @@ export const CALL_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a prompt is got by its name, with its arguments',
     shows: ['prompts/get'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       const { result } = await client.request('prompts/get', {
@@ -58,6 +62,7 @@ export const CALL_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'errors of a server pass with their code, message and data; a method that it has not gets -32601',
     shows: ['error', 'unknown-method'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       const error = { code: -31999, message: 'Überlast', data: { retry: [1, { of: null }] } };
@@ -69,6 +74,7 @@ export const CALL_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a name that the server does not know gets its own error',
     shows: ['error'],
+    isIndependent: true,
     needs: ['transparency'],
     async run(peer) {
       const client = await ready(peer);
@@ -80,6 +86,7 @@ export const CALL_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a tool or prompt that nobody has gets the error -32602',
     shows: ['tool-unknown', 'prompt-unknown'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       for (const method of ['tools/call', 'prompts/get'])
@@ -91,6 +98,7 @@ export const CALL_SCENARIOS: readonly ProtocolScenario[] = [
     (token): ProtocolScenario => ({
       title: `progress comes under the token ${JSON.stringify(token)} that it was asked with`,
       shows: ['progress'],
+      isIndependent: true,
       async run(peer) {
         const client = await ready(peer);
         const { result } = await client.call('step', { steps: 2 }, { _meta: { progressToken: token } });
@@ -106,6 +114,7 @@ export const CALL_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'clients with the same token hear of their own calls, and who has asked for nothing hears nothing',
     shows: ['progress-own'],
+    isIndependent: true,
     async run(peer) {
       const [one, other, quiet] = await Promise.all([ready(peer), ready(peer), ready(peer)]);
       const asked = [
@@ -123,6 +132,7 @@ export const CALL_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'two calls of one client at once have each their own token',
     shows: ['progress', 'progress-own'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       const ids = ['a', 'b'].map((progressToken) =>

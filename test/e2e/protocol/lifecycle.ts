@@ -72,6 +72,7 @@ export const LIFECYCLE_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'what the server can do is declared, and lists are said to change',
     shows: ['capabilities'],
+    isIndependent: true,
     needs: ['listing'],
     async run(peer) {
       await (await ready(peer)).listAll('tools'); // from here on it is known
@@ -115,6 +116,7 @@ export const LIFECYCLE_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'extensions of a server are declared',
     shows: ['extensions'],
+    isIndependent: true,
     needs: ['listing'],
     async run(peer) {
       await (await ready(peer)).listAll('tools'); // from here on it is known
@@ -126,6 +128,7 @@ export const LIFECYCLE_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'extensions of several servers are declared together',
     shows: ['extensions'],
+    isIndependent: true,
     needs: ['company', 'listing'],
     async run(peer) {
       await (await ready(peer)).listAll('tools');
@@ -148,6 +151,7 @@ export const LIFECYCLE_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a client of the version 2025-03-26 may send a batch',
     shows: ['batch'],
+    isIndependent: true,
     async run(peer) {
       const client = await peer.connect();
       await client.initialize({}, '2025-03-26');
@@ -176,6 +180,7 @@ export const LIFECYCLE_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a batch of another version is refused',
     shows: ['batch'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       client.raw.send([{ jsonrpc: '2.0', id: 'a', method: 'ping' }]);

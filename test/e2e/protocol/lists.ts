@@ -54,6 +54,7 @@ export const LIST_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a cursor that is none gets the error -32602',
     shows: ['cursor-invalid'],
+    isIndependent: true,
     needs: ['listing'],
     async run(peer) {
       const client = await ready(peer);
@@ -64,6 +65,7 @@ export const LIST_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a tool is called by the name that it is listed under, however long or dotted its own is',
     shows: ['tool-names'],
+    isIndependent: true,
     needs: ['listing'],
     async run(peer) {
       const client = await ready(peer);
@@ -95,6 +97,7 @@ export const LIST_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'of several servers each tool and prompt has a name of its own that all clients take, and is found by it',
     shows: ['names-for-all'],
+    isIndependent: true,
     needs: ['company', 'listing'],
     async run(peer) {
       const client = await ready(peer);
@@ -147,6 +150,7 @@ export const LIST_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'arguments of prompts and templates are completed',
     shows: ['completion/complete'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       const complete = async (ref: object): Promise<unknown> => {

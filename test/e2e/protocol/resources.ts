@@ -25,6 +25,7 @@ export const RESOURCE_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a resource is read by its URI, be it listed or of a template',
     shows: ['resources/read'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       const read = async (uri: string): Promise<unknown> => (await client.request('resources/read', { uri })).result;
@@ -38,6 +39,7 @@ export const RESOURCE_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a resource that nobody has gets the error -32002, also when it is subscribed to',
     shows: ['resource-unknown', 'error'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       const uri = 'test://nowhere';

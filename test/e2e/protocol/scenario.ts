@@ -10,6 +10,11 @@ export interface ProtocolScenario {
   /** Runs only where there is all of this. */
   readonly needs?: readonly Trait[];
   readonly setup?: Setup;
+  /**
+   * True if it sees nothing of what other clients do at the same server, nor they of what it does. Such scenarios share a
+   * bridge. Lists that change, log messages, and what the server has `seen` concern all its clients.
+   */
+  readonly isIndependent?: true;
   run(peer: Peer): Promise<void>;
 }
 

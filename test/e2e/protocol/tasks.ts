@@ -41,6 +41,7 @@ export const TASK_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a call becomes a task, which its owner may ask for, wait for, and hear of',
     shows: ['task-create', 'tasks/get', 'tasks/result', 'task-status'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       const { result } = await client.call('work', {}, { task: { ttl: 60_000 } });
@@ -60,6 +61,7 @@ export const TASK_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a call of the same tool that asks for no task gets its result',
     shows: ['tools/call'],
+    isIndependent: true,
     async run(peer) {
       expect(await (await ready(peer)).text('work')).toBe('worked');
     },
@@ -67,6 +69,7 @@ export const TASK_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'the error of a task that has failed is what its result is asked for',
     shows: ['tasks/result', 'error'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       const taskId = await begin(client);
@@ -81,6 +84,7 @@ export const TASK_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a task is cancelled by its owner, once',
     shows: ['tasks/cancel'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       const taskId = await begin(client);
@@ -92,6 +96,7 @@ export const TASK_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'progress of a task comes under the token of the call that began it, long after that was answered',
     shows: ['task-progress', 'progress'],
+    isIndependent: true,
     async run(peer) {
       const client = await ready(peer);
       const taskId = await begin(client, { progressToken: 'mine' });

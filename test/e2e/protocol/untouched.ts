@@ -44,6 +44,7 @@ export const UNTOUCHED_SCENARIOS: readonly ProtocolScenario[] = [
   {
     title: 'a call reaches the server with the bytes that the client gave it, but for its id and the names of the view',
     shows: ['bytes', 'unknown-fields', 'meta'],
+    isIndependent: true,
     needs: ['listing'],
     async run(peer) {
       const client = await ready(peer);
