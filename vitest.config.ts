@@ -5,9 +5,10 @@ const project = (name: string, timeoutMs: number) => ({
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
-    setupFiles: ['test/support/own-home.ts', ...(name === 'unit' ? [] : ['test/support/no-leftovers.ts'])],
+    setupFiles: ['test/support/own-home.ts', `test/support/${name === 'unit' ? 'nothing-left' : 'no-leftovers'}.ts`],
     // Unit tests leave nothing behind, so that one process runs them all: it loads the source once.
     isolate: name !== 'unit',
+    restoreMocks: true,
     testTimeout: timeoutMs,
     hookTimeout: timeoutMs,
   },
