@@ -13,9 +13,9 @@ import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { MAX_TEXT_BYTES } from './bytes.ts';
 import type { RegisteredLink } from './server-registration.ts';
-import { marked, unmarked } from './turn-ids.ts';
+import { BRIDGE_GONE, TurnRequests } from './turn-requests.ts';
 
-const BRIDGE_GONE = '"error":{"code":-32603,"message":"The bridge has gone before it answered"}';
+const GONE_ANSWER = `"error":${JSON.stringify(BRIDGE_GONE)}`;
 
 const read = new Envelope(KEYS_2025);
 
@@ -23,14 +23,10 @@ export class ServedProcess {
   readonly #stdin: Writable;
   readonly #stdout: Readable;
   #link: RegisteredLink | undefined;
-  /** How many connections there have been. */
-  #turn = 0;
   /** The server's answer to `initialize`, and under which id it is expected. */
   #hello: string | undefined;
   #helloId: string | undefined;
-  /** What the server was asked over this connection, and what it has asked; by their ids towards it, as spelled. */
-  readonly #asked = new Set<string>();
-  readonly #questions = new Set<string>();
+  readonly #requests = new TurnRequests();
 
   constructor(stdin: Writable, stdout: Readable) {
     this.#stdin = stdin;
@@ -48,7 +44,7 @@ export class ServedProcess {
   /** Serves over this link; resolves when that is closed. */
   serve(link: RegisteredLink): Promise<void> {
     this.#link = link;
-    this.#turn++;
+    this.#requests.begin();
     link.socket.on('drain', () => this.#stdout.resume());
     return new Promise((resolve) => {
       link.listen({
@@ -65,12 +61,11 @@ export class ServedProcess {
   #lost(): void {
     this.#link = undefined;
     this.#stdout.resume();
-    for (const id of this.#asked)
+    const { abandoned, unanswered } = this.#requests.end();
+    for (const id of abandoned)
       if (id !== this.#helloId)
         this.#say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id}}}`);
-    for (const id of this.#questions) this.#say(`{"jsonrpc":"2.0","id":${id},${BRIDGE_GONE}}`);
-    this.#asked.clear();
-    this.#questions.clear();
+    for (const id of unanswered) this.#say(`{"jsonrpc":"2.0","id":${id},${GONE_ANSWER}}`);
   }
 
   // --- towards the server ---
@@ -80,14 +75,14 @@ export class ServedProcess {
     if (!read.scan(b, start, end, DEEPEST)) return;
     const method = read.has(Field.method) ? String(read.decode(b, Field.method)) : '';
     if (read.kind === 'response') {
-      this.#questions.delete(read.raw(b, Field.id));
+      this.#requests.questionAnswered(read.raw(b, Field.id));
       return this.#pass(frame);
     }
     if (read.kind === 'request') return this.#request(link, method, frame);
     if (link.takes(method, () => read.decode(b, Field.params))) return;
-    if (method === 'notifications/initialized' && this.#turn > 1 && this.#hello !== undefined) return;
+    if (method === 'notifications/initialized' && !this.#requests.isFirstTurn && this.#hello !== undefined) return;
     if (method === 'notifications/cancelled' && read.has(Field.requestId)) {
-      const id = this.#marked(read.raw(b, Field.requestId));
+      const id = this.#requests.mark(read.raw(b, Field.requestId));
       return this.#pass(changedFrame(frame, read.span(Field.requestId), id));
     }
     this.#pass(frame);
@@ -98,21 +93,16 @@ export class ServedProcess {
     if (method === 'initialize') {
       if (this.#hello !== undefined)
         return void link.socket.write(`{"jsonrpc":"2.0","id":${idText},"result":${this.#hello}}\n`);
-      this.#helloId = this.#marked(idText);
+      this.#helloId = this.#requests.mark(idText);
     }
-    const id = this.#marked(idText);
-    this.#asked.add(id);
+    const id = this.#requests.asked(idText);
     // From the back to the front, so that the places before stay where they are.
     const changes = [{ span: read.span(Field.id), text: id }];
     if (read.has(Field.metaProgressToken)) {
-      const token = this.#marked(read.raw(frame.b, Field.metaProgressToken));
+      const token = this.#requests.mark(read.raw(frame.b, Field.metaProgressToken));
       changes.push({ span: read.span(Field.metaProgressToken), text: token });
     }
     this.#pass(withChanges(frame, changes));
-  }
-
-  #marked(text: string): string {
-    return marked(this.#turn, text);
   }
 
   // --- towards the bridge ---
@@ -123,7 +113,7 @@ export class ServedProcess {
     if (read.kind === 'response') return this.#answer(frame);
     if (read.kind === 'request') return this.#question(frame);
     if (!read.has(Field.progressToken)) return this.#tell(frame);
-    const token = this.#ownText(read.raw(b, Field.progressToken));
+    const token = this.#requests.unmark(read.raw(b, Field.progressToken));
     if (token !== undefined) this.#tell(changedFrame(frame, read.span(Field.progressToken), token));
   }
 
@@ -134,21 +124,15 @@ export class ServedProcess {
       this.#helloId = undefined;
       if (read.has(Field.result)) this.#hello = b.toString('utf8', read.from(Field.result), read.to(Field.result));
     }
-    const isAsked = this.#asked.delete(id);
-    const own = this.#ownText(id);
-    if (isAsked && own !== undefined) this.#tell(changedFrame(frame, read.span(Field.id), own));
+    const own = this.#requests.answered(id);
+    if (own !== undefined) this.#tell(changedFrame(frame, read.span(Field.id), own));
   }
 
   #question(frame: Frame): void {
     const id = read.raw(frame.b, Field.id);
-    if (this.#link === undefined) return this.#say(`{"jsonrpc":"2.0","id":${id},${BRIDGE_GONE}}`);
-    this.#questions.add(id);
+    if (this.#link === undefined) return this.#say(`{"jsonrpc":"2.0","id":${id},${GONE_ANSWER}}`);
+    this.#requests.questionAsked(id);
     this.#tell(frame);
-  }
-
-  /** What was asked over this connection, as it was spelled there. */
-  #ownText(text: string): string | undefined {
-    return unmarked(this.#turn, text);
   }
 
   // --- bytes ---

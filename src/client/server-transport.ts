@@ -3,6 +3,7 @@
 // connection is never answered over another.
 
 import type { DialInState } from '../protocol/inbound-server.ts';
+import { INTERNAL_ERROR } from '../protocol/rpc-codes.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -18,7 +19,7 @@ import {
 } from './library-options.ts';
 import { callListener, handMessage } from './listener-call.ts';
 import type { RegisteredLink, ServerRegistration } from './server-registration.ts';
-import { marked, unmarked } from './turn-ids.ts';
+import type { TurnRequests } from './turn-requests.ts';
 
 export interface BridgeServerOptions {
   /** The name that others are to see. */
@@ -61,12 +62,10 @@ export class BridgeServerTransport {
   readonly #options: BridgeServerOptions;
   #dialIn: ServerRegistration | undefined;
   #link: RegisteredLink | undefined;
-  #turn = 0;
   #hasStarted = false;
   #isClosed = false;
-  /** What the server was asked over this connection, and what it has asked, by their ids towards it. */
-  readonly #asked = new Set<unknown>();
-  readonly #questions = new Set<string | number>();
+  /** Loaded when it connects, as all that a program without a connection can do without. */
+  #requests: TurnRequests | undefined;
 
   /** Throws a BridgeError about options that cannot be. */
   constructor(options: BridgeServerOptions) {
@@ -95,7 +94,9 @@ export class BridgeServerTransport {
 
   async #makeDialIn(): Promise<ServerRegistration> {
     const { name, version = '', socketPath, configFile, autostart, reconnect, onState } = this.#options;
-    const [{ locateBridge }, { librarySettings, ownPlace }, { ServerRegistration }] = await loadCore();
+    const [{ locateBridge }, { librarySettings, ownPlace }, { ServerRegistration }, { TurnRequests }] =
+      await loadCore();
+    this.#requests = new TurnRequests();
     const place = ownPlace(process.env);
     const located = await locateBridge({ socketFlag: socketPath, configFile, cwd: process.cwd(), ...place });
     return new ServerRegistration({
@@ -125,19 +126,21 @@ export class BridgeServerTransport {
 
   #serve(link: RegisteredLink): Promise<void> {
     this.#link = link;
-    this.#turn++;
+    this.#requests?.begin();
     return new Promise((closed) => link.listen({ frame: (frame) => this.#received(link, frame), closed }));
   }
 
   /** Nobody waits for what was asked over that connection, and nobody answers what the server has asked. */
   #lost(): void {
     this.#link = undefined;
-    for (const requestId of this.#asked)
-      this.#hand({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
-    const error = { code: -32603, message: 'The bridge has gone before it answered' };
-    for (const id of this.#questions) this.#hand({ jsonrpc: '2.0', id, error });
-    this.#asked.clear();
-    this.#questions.clear();
+    const { abandoned = [], unanswered = [], error } = this.#requests?.end() ?? {};
+    for (const id of abandoned)
+      this.#hand({
+        jsonrpc: '2.0',
+        method: 'notifications/cancelled',
+        params: { requestId: JSON.parse(id) as unknown },
+      });
+    for (const id of unanswered) this.#hand({ jsonrpc: '2.0', id: JSON.parse(id) as unknown, error });
     callListener(() => this.#options.onState?.('lost'));
   }
 
@@ -145,48 +148,33 @@ export class BridgeServerTransport {
 
   #received(link: RegisteredLink, { b, start, end }: Frame): void {
     const message = valueIn(b, start, end);
-    if (!isRecord(message)) return;
+    const requests = this.#requests;
+    if (!isRecord(message) || requests === undefined) return;
     const { id, method, params } = message;
     if (id === undefined && typeof method === 'string' && link.takes(method, () => params)) return;
-    this.#hand(this.#inward(message));
+    this.#hand(inward(message, requests));
   }
 
   #hand(message: object): void {
     handMessage(this, () => message as JsonRpcMessage);
   }
 
-  /** With ids that say over which connection they came. */
-  #inward(message: Tree): object {
-    const { id, method } = message;
-    if (typeof method !== 'string') {
-      this.#questions.delete(id as string | number);
-      return message;
-    }
-    const params = membersOf(message.params);
-    if (id === undefined) {
-      if (method !== 'notifications/cancelled') return message;
-      return { ...message, params: { ...params, requestId: this.#marked(params.requestId) } };
-    }
-    const marked = this.#marked(id);
-    this.#asked.add(marked);
-    const meta = membersOf(params._meta);
-    if (meta.progressToken === undefined) return { ...message, id: marked };
-    const _meta = { ...meta, progressToken: this.#marked(meta.progressToken) };
-    return { ...message, id: marked, params: { ...params, _meta } };
-  }
-
   /** Undefined for what nobody waits for any more. */
   #outward(message: Tree): Tree | undefined {
     const { id, method } = message;
     if (typeof method !== 'string') {
-      const own = this.#asked.delete(id) ? this.#own(id) : undefined;
-      return own === undefined ? undefined : { ...message, id: own };
+      const own = this.#requests?.answered(JSON.stringify(id));
+      return own === undefined ? undefined : { ...message, id: JSON.parse(own) as unknown };
     }
     if (id !== undefined) {
-      if (this.#link !== undefined) this.#questions.add(id as string | number);
+      if (this.#link !== undefined) this.#requests?.questionAsked(JSON.stringify(id));
       else
         queueMicrotask(() =>
-          this.#hand({ jsonrpc: '2.0', id, error: { code: -32603, message: 'There is no bridge at the moment' } }),
+          this.#hand({
+            jsonrpc: '2.0',
+            id,
+            error: { code: INTERNAL_ERROR, message: 'There is no bridge at the moment' },
+          }),
         );
       return message;
     }
@@ -196,17 +184,38 @@ export class BridgeServerTransport {
     return progressToken === undefined ? undefined : { ...message, params: { ...params, progressToken } };
   }
 
-  #marked(id: unknown): string | number {
-    return JSON.parse(marked(this.#turn, JSON.stringify(id))) as string | number;
-  }
-
   #own(id: unknown): unknown {
-    const text = id === undefined ? undefined : unmarked(this.#turn, JSON.stringify(id));
+    const text = id === undefined ? undefined : this.#requests?.unmark(JSON.stringify(id));
     return text === undefined ? undefined : (JSON.parse(text) as unknown);
   }
 }
 
-/** What is needed to connect is loaded when somebody does. */
+/** The bridge's message as the server gets it, with ids that say over which connection they came. */
+function inward(message: Tree, requests: TurnRequests): object {
+  const { id, method } = message;
+  if (typeof method !== 'string') {
+    requests.questionAnswered(JSON.stringify(id));
+    return message;
+  }
+  const marked = (value: unknown): unknown => JSON.parse(requests.mark(JSON.stringify(value)));
+  const params = membersOf(message.params);
+  if (id === undefined) {
+    if (method !== 'notifications/cancelled') return message;
+    return { ...message, params: { ...params, requestId: marked(params.requestId) } };
+  }
+  const towards: unknown = JSON.parse(requests.asked(JSON.stringify(id)));
+  const meta = membersOf(params._meta);
+  if (meta.progressToken === undefined) return { ...message, id: towards };
+  const _meta = { ...meta, progressToken: marked(meta.progressToken) };
+  return { ...message, id: towards, params: { ...params, _meta } };
+}
+
+/** Loads the code that connects, which a program may never need. */
 function loadCore() {
-  return Promise.all([import('./locate.ts'), import('./library-start.ts'), import('./server-registration.ts')]);
+  return Promise.all([
+    import('./locate.ts'),
+    import('./library-start.ts'),
+    import('./server-registration.ts'),
+    import('./turn-requests.ts'),
+  ]);
 }

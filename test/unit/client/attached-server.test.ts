@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServedProcess } from '../../../src/client/served-process.ts';
 import { RegisteredLink } from '../../../src/client/server-registration.ts';
-import { marked, unmarked } from '../../../src/client/turn-ids.ts';
+import { marked, unmarked } from '../../../src/client/turn-requests.ts';
 import { type Message, RawClient } from '../../support/raw-client.ts';
 
 let dir = '';
