@@ -10,7 +10,7 @@ const NOTES = 2;
 
 test('a thousand clients with a hundred calls each, all with ids 0, 1, 2… and one progress token', async () => {
   // However long this machine takes, nobody is asked meanwhile if it is still there.
-  const config = { mcpServers: { fixture: fixtureServer() }, limits: { pingPeriodMs: 0 } };
+  const config = { mcpServers: { fixture: fixtureServer() }, liveness: { pingPeriodMs: 0 } };
   const daemon = await TestDaemon.start(config);
   const clients = await Promise.all(Array.from({ length: CLIENTS }, () => daemon.client()));
   await Promise.all(
@@ -45,7 +45,8 @@ test('a thousand clients with a hundred calls each, all with ids 0, 1, 2… and 
   );
   // Nothing else has come, and nothing is left.
   for (const client of clients) expect(client.lines).toHaveLength(1 + CALLS * (1 + NOTES));
-  const { counters, instances } = await daemon.status();
+  const { counters, instances, configFaults } = await daemon.status();
+  expect(configFaults).toEqual([]);
   expect(instances).toMatchObject([{ sessions: CLIENTS, calls: CLIENTS * CALLS, restarts: 0 }]);
   expect(counters).toMatchObject({ strayResponses: 0, strayProgress: 0, clientsCutOff: 0 });
   for (const client of clients) client.destroy();
