@@ -46,7 +46,7 @@ export function notBridge(path: string): BridgeError {
 }
 
 type Done = (error?: Error | null) => void;
-/** Of writes. With any other failure the other side may be there, and would never end. */
+/** The failures of a write to a peer that has gone. With any other the peer may be there, and would never end. */
 const GONE: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ECONNRESET']);
 
 type Chunks = { chunk: unknown; encoding: BufferEncoding }[];
@@ -56,7 +56,7 @@ type Chunks = { chunk: unknown; encoding: BufferEncoding }[];
  * the failure. With an input the socket reads frames into that, and emits no data.
  */
 export class PatientSocket extends Socket {
-  /** What the kernel has taken, and the other side may have read. */
+  /** The bytes that the kernel has taken, and the other side may have read. */
   takenBytes = 0;
   readonly input: FrameInput | undefined;
 

@@ -23,13 +23,13 @@ export interface BridgeOptions {
   readonly socketPath?: string | undefined;
   /** The id to be known by; else `MCP_CLIENT_ID`, or `client.id` of the config file. */
   readonly clientId?: string | undefined;
-  /** What to see of the servers: `discover`, `all`, or `server:NAME`. */
+  /** The view of the servers: `discover`, `all`, or `server:NAME`. */
   readonly view?: string | undefined;
-  /** What it takes from other clients: everything, nothing, or methods such as `review/*`. */
+  /** The methods it takes from other clients: all, none, or a list such as `review/*`. */
   readonly accepts?: boolean | readonly string[] | undefined;
   /** The directory that the client works in; else that of the process. */
   readonly cwd?: string | undefined;
-  /** Whether a daemon is started where none runs; else `mcpBridge.autoConnect` of the config file, or true. */
+  /** True to start a daemon where none runs; by default `mcpBridge.autoConnect` of the config file, or true. */
   readonly autostart?: boolean | undefined;
   /** How it is come back to a daemon that is lost; what is not said here is as the config file has it. */
   readonly reconnect?: ReconnectOptions | undefined;
@@ -92,7 +92,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     this.#options = options;
   }
 
-  /** Where the daemon is; '' before `start`. */
+  /** The path of the daemon's socket; '' before `start`. */
   get socketPath(): string {
     return this.#path;
   }
@@ -224,7 +224,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   }
 }
 
-/** What is needed to connect is loaded when somebody does. */
+/** Loads the code that connects, which a program may never need. */
 function loadCore() {
   return Promise.all([
     import('./locate.ts'),

@@ -1,11 +1,11 @@
-// What is looked for and changed in the bytes of frames.
+// Searches and changes in the bytes of frames.
 
 /** As much as `limits.maxMessageBytes` may allow, but no more than fits into a text. */
 export const MAX_TEXT_BYTES: number = 512 * 1024 * 1024 - 1024;
 
 export const NEWLINE: Buffer = Buffer.from('\n');
 
-/** Whether `word` stands at b[from]. */
+/** True if `word` stands at b[from]. */
 export function startsWith(b: Buffer, from: number, word: Buffer): boolean {
   return b.compare(word, 0, word.length, from, Math.min(from + word.length, b.length)) === 0;
 }

@@ -153,7 +153,7 @@ export class ClientFrames {
     } else if (!this.#ledger.isInitialized) this.#ledger.isInitialized = this.#isInitialized(b, start, end);
   }
 
-  /** Of frames that were sent to a daemon which never looked at them, those that another one can be sent. */
+  /** The frames that another daemon can be sent, from those that a daemon never looked at. */
   repeatable(pieces: readonly Buffer[]): WaitingFrame[] {
     const repeatable: WaitingFrame[] = [];
     const envelope = this.#envelope;

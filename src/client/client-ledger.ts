@@ -12,7 +12,7 @@ export interface WaitingFrame {
   readonly b: Buffer;
   readonly start: number;
   readonly end: number;
-  /** What it asks, if it is a request. */
+  /** The request, if the frame is one. */
   readonly request: OpenRequest | undefined;
 }
 
@@ -32,11 +32,11 @@ export class ClientLedger {
   hello: OpenRequest | undefined;
   /** The first answer to it. */
   welcome: Welcome | undefined;
-  /** What the last daemon calls the client; '' before it has said so. */
+  /** The client's id at the last daemon; '' before it has said so. */
   clientId = '';
   /** What the last daemon takes. */
   maxMessageBytes = Number.POSITIVE_INFINITY;
-  /** What waits for a daemon, in the order in which it came. */
+  /** The messages that wait for a daemon, in the order in which they came. */
   waiting: WaitingFrame[] = [];
   /** Whether a daemon has heard from the client that it is. */
   isInitialized = false;
@@ -67,7 +67,7 @@ export class ClientLedger {
     );
   }
 
-  /** What a daemon has answered to `initialize` holds until the next one does. */
+  /** The answer of a daemon to `initialize` holds until the next one answers. */
   agree({ clientId, maxMessageBytes }: Welcome): void {
     this.clientId = clientId;
     this.maxMessageBytes = maxMessageBytes;
@@ -82,7 +82,7 @@ export class ClientLedger {
     return id;
   }
 
-  /** Whether this, as it is spelled, is the id of such a request. */
+  /** True if this text is the id of such a request. */
   isOwn(idText: string): boolean {
     return this.#ownIds.size > 0 && this.#ownIds.has(idOf(idText));
   }

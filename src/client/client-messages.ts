@@ -37,7 +37,7 @@ export function messageTo(
   };
 }
 
-/** Who has sent a message, as the bridge says; undefined for what is no client's. */
+/** The sender of a message, as the bridge says; undefined for a message that no client sent. */
 export function senderOf(params: object): string | undefined {
   const from = membersOf(metaOf(params))[FROM];
   return typeof from === 'string' ? from : undefined;

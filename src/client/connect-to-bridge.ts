@@ -4,7 +4,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { BRIDGE_OPTIONS, type BridgeOptions, BridgeTransport } from './bridge-transport.ts';
 import { checkOptions, type OptionKinds } from './library-options.ts';
 
-/** What the `Client` of either line of the SDK can do. */
+/** The part of `Client` that both lines of the SDK have. */
 export interface ConnectableClient<Transport> {
   connect(transport: Transport): Promise<void>;
 }

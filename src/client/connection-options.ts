@@ -30,11 +30,11 @@ export interface ServedClient {
   frames(b: Buffer, start: number, end: number): void;
   /** The same of a long frame, in pieces that have it and its newline. */
   longFrame(pieces: readonly Buffer[], bytes: number): void;
-  /** Whether it refers no more to the bytes of frames that it was handed: then they may be written over. */
+  /** True if it refers no more to the bytes of frames that it was handed: then they may be overwritten. */
   isDone(): boolean;
   /** What has come is all for now. False: no more until `taken` is called. */
   flush(): boolean;
-  /** Whether it should send no more for the moment. */
+  /** Called with true when the client should send no more for the moment. */
   full(isFull: boolean): void;
   event(event: ConnectionEvent): void;
   /** It is over: as the client wanted it, or for this reason. Called once, last. */

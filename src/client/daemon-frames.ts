@@ -143,7 +143,7 @@ export class DaemonFrames {
     }
   }
 
-  /** Whether this answers an `initialize`: it is not counted, because counting begins behind it. */
+  /** True for the answer to an `initialize`: it is not counted, because counting begins behind it. */
   #isWelcome(b: Buffer, start: number, end: number): boolean {
     const { hello } = this.#ledger;
     if (hello === undefined && this.greetingId === undefined) return false;
@@ -208,7 +208,7 @@ export class DaemonFrames {
     this.#deliver(b, { start, end }, Field.id, text);
   }
 
-  /** Whether this was for this side alone, or has been delivered. */
+  /** True if this was for this side alone, or has been delivered. */
   #heed(b: Buffer, start: number, end: number): boolean {
     const envelope = this.#envelope;
     const method = envelope.from(Field.method);

@@ -10,7 +10,7 @@ export interface DaemonLinkHandler {
   longFrame(link: DaemonLink, pieces: readonly Buffer[], bytes: number): void;
   /** All frames of a chunk have come. */
   chunkEnded(link: DaemonLink): void;
-  /** Whether nobody refers any more to the frames that have come. */
+  /** True if nobody refers any more to the frames that have come. */
   isDone(link: DaemonLink): boolean;
   drained(link: DaemonLink): void;
   /** Called once, last. */
@@ -24,7 +24,7 @@ const LEAVE_MS = 2000;
 /** Who was told that nothing more comes says what is left, and ends; one that was stopped (Ctrl-Z) does neither. */
 const LAST_WORDS_MS = 30_000;
 
-/** What a socket to a daemon reads frames into. */
+/** The memory into which a socket to a daemon reads frames. */
 export function newDaemonInput(): FrameInput {
   return new FrameInput({ maxFrameBytes: MOST_FRAME_BYTES, isTakenAtOnce: true });
 }

@@ -14,7 +14,7 @@ export interface FirstConnection {
   readonly path: () => string;
   /** How a daemon is started; undefined if none may be. */
   readonly start: StartSettings | undefined;
-  /** What the socket reads frames into, instead of emitting data. */
+  /** The socket reads frames into this, instead of emitting data. */
   readonly newInput?: (() => FrameInput) | undefined;
   readonly reconnect: ReconnectSettings;
   readonly clock: Clock;

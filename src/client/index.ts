@@ -1,4 +1,4 @@
-// What `mcp-bridge/client` offers.
+// The entry of the library, `mcp-bridge/client`.
 
 export type { DialInState } from '../protocol/inbound-server.ts';
 export type { BridgeError, BridgeErrorCode } from '../util/bridge-error.ts';

@@ -19,7 +19,7 @@ export interface Welcome {
   readonly protocolVersion: string;
   /** The lists of which changes are told: tools, prompts, resources. */
   readonly changingLists: readonly string[];
-  /** Whether updates of resources are. */
+  /** True if the daemon sends updates of resources. */
   readonly hasSubscriptions: boolean;
   readonly clientId: string;
   /** The daemon takes no longer message. */
@@ -27,7 +27,7 @@ export interface Welcome {
 }
 
 const LISTS = ['tools', 'prompts', 'resources'];
-/** What a welcome says to this side alone. */
+/** The members of a welcome that are for this side alone. */
 const OURS = ['resumeToken', 'resumed', 'received', 'graceMs', 'daemon', 'maxMessageBytes'].map(
   (name) => `mcp-bridge/${name}`,
 );
@@ -65,7 +65,7 @@ function extended(
   return replaced(b, frame, { from: close, to: close, text });
 }
 
-/** Of which each character is one byte. */
+/** JSON in which each character is one byte. */
 function jsonOf(value: object | string): string {
   return Buffer.from(JSON.stringify(value)).toString('latin1');
 }

@@ -81,7 +81,7 @@ export function checkReconnect(wanted: ReconnectOptions | undefined): void {
     );
 }
 
-/** What is not said is as configured; of the two delays the one that is said counts before the other. */
+/** Options that are not given are as configured; of the two delays a given one counts before the other. */
 export function reconnectSettings(wanted: ReconnectOptions = {}, configured: ReconnectSettings): ReconnectSettings {
   const initialDelayMs = wanted.initialDelayMs ?? configured.initialDelayMs;
   return {

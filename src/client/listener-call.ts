@@ -16,7 +16,7 @@ interface MessageListeners<Message> {
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
-/** What fails of one message is told to `onerror`, where there is one; the next message is theirs all the same. */
+/** A failure with one message goes to `onerror`, where there is one; the next message is handed on all the same. */
 export function handMessage<Message>(listeners: MessageListeners<Message>, read: () => Message): void {
   callListener(() => {
     try {

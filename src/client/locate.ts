@@ -16,11 +16,11 @@ export interface LocateOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly homedir: string;
-  /** Whether a config that is a program counts in the working directory. */
+  /** True if a config that is a program counts in the working directory. */
   readonly runsPrograms?: boolean | undefined;
 }
 
-/** What clients need of the config file, and where it came from; `file` is undefined without one. */
+/** The part of the config file that clients need, and its path; `file` is undefined without one. */
 export interface LoadedSettings extends FoundConfigFile {
   readonly config: OwnClientSettings;
 }
@@ -30,9 +30,9 @@ export interface Located<Loaded extends LoadedSettings = LoadedSettings> extends
   readonly where: () => string;
   /** Undefined leaves it to the daemon. */
   readonly clientId: string | undefined;
-  /** Where it was chosen, for messages. */
+  /** The place where it was chosen, for messages. */
   readonly clientIdSource: string;
-  /** Whether a daemon is started where none runs. */
+  /** True if a daemon is started where none runs. */
   readonly autoConnect: boolean;
   readonly reconnect: ReconnectSettings;
   readonly loaded: Loaded;

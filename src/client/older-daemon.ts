@@ -15,7 +15,7 @@ export interface OwnBuild {
   readonly program: string;
 }
 
-/** What is asked of a daemon's status; an older one says less. */
+/** The part of a daemon's status that counts here; an older daemon says less. */
 type Status = Pick<StatusReport, 'version' | 'uptimeMs' | 'clients' | 'pid'> &
   Partial<Readonly<{ build: string; autostarted: boolean; parked: number }>>;
 
@@ -46,7 +46,7 @@ export async function replaceOlder(path: string, own: OwnBuild): Promise<string 
   }
 }
 
-/** Of two builds of one version, the daemon's is older if it began before this program was made. */
+/** True for an older daemon. With the same version, it is older if it started before this program was made. */
 export function isOlder({ version, build, uptimeMs }: Status, own: OwnBuild, nowMs: number): boolean {
   const difference = compareVersions(version, own.version);
   if (difference !== 0) return difference < 0;

@@ -3,7 +3,7 @@
 
 import type { RequestId } from '../wire/request-id.ts';
 
-/** Of those that are void and were never answered; beyond it the oldest are forgotten. */
+/** The most void questions without an answer that are kept; beyond it the oldest are forgotten. */
 const MOST_VOID = 1024;
 
 interface Question {
@@ -38,7 +38,7 @@ export class OpenQuestions {
     return clientText;
   }
 
-  /** What becomes of an answer of the client's: it is dropped, passes as it is, or passes under this id. */
+  /** The fate of a client's answer: it is dropped, passes as it is, or passes under this id. */
   answered(id: RequestId): 'drop' | 'pass' | { readonly idText: string } {
     if (this.#void.delete(id)) return 'drop';
     const question = this.#open.get(id);

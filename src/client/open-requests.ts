@@ -24,7 +24,7 @@ export interface OpenRequest {
   /** For those that set something: `params`, and the resource's URI, as they are spelled. */
   readonly params: string;
   readonly uri: string;
-  /** Where its frame ends among the bytes sent in this session; undefined while it was not sent in it. */
+  /** The place where its frame ends among the bytes of this session; undefined before it was sent in it. */
   position: number | undefined;
   /** A daemon that is gone has had it. */
   isMaybeDone: boolean;
@@ -95,7 +95,7 @@ function frameIn(pieces: readonly Buffer[]): Frame {
   return { b: joined(pieces, bytes), start: 0, end: bytes - 1 };
 }
 
-/** Whether nothing of a frame stands in this memory any more. */
+/** True if no part of a frame stands in this memory any more. */
 function hasLeft(
   frame: { b: Buffer; start: number; end: number; readonly pieces?: readonly Buffer[] | undefined },
   memory: ArrayBufferLike,
@@ -196,7 +196,7 @@ export class OpenRequests {
     for (const request of requests.sort(inOrder)) this.#requests.set(request.id, request);
   }
 
-  /** Whether this memory may be used for something else: short frames that stand in it are copied. */
+  /** True if this memory may be used for something else: short frames that stand in it are copied. */
   leave(memory: ArrayBufferLike): boolean {
     for (const one of this.#plain.values()) if (!hasLeft(one, memory)) return false;
     for (const one of this.#requests.values()) if (!hasLeft(one, memory)) return false;

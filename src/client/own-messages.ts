@@ -3,7 +3,7 @@
 import { BRIDGE_RESTARTED, INTERNAL_ERROR, INVALID_REQUEST, outcomeUnknownAfter } from '../protocol/rpc-codes.ts';
 
 export interface ErrorSaid {
-  /** That of JSON-RPC, if it is not an internal error. */
+  /** The number of JSON-RPC, if it is not an internal error. */
   readonly number?: number;
   readonly code: string;
   readonly message: string;

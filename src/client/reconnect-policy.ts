@@ -9,7 +9,7 @@ import type { RequestId } from '../wire/request-id.ts';
 
 export interface ReconnectPolicyOptions {
   readonly reconnect: ReconnectSettings;
-  /** Where the daemon is, for messages. */
+  /** The path of the daemon's socket, for messages. */
   readonly path: () => string;
   readonly clock: Clock;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -21,22 +21,22 @@ export interface ReconnectPolicyPorts {
   readonly attempt: (mayStart: boolean) => Promise<void>;
   /** The next attempt comes after so long. */
   readonly waits?: (attempt: number, delayMs: number) => void;
-  /** Whether no further attempt can do better. */
+  /** True if no further attempt can do better. */
   readonly isFinal?: (error: unknown) => boolean;
-  /** Whether the client waits for anything. */
+  /** True if the client waits for anything. */
   readonly isNeeded: () => boolean;
 }
 
-/** What a daemon says that goes in order. */
+/** The last words of a daemon that goes in order. */
 export interface Farewell {
-  /** Of what it was sent, it has looked at so many bytes. */
+  /** The daemon has looked at so many of the bytes that it was sent. */
   readonly received: number;
   readonly reason: string;
   /** The requests that it has looked at and sent to nobody. */
   readonly unsent: readonly RequestId[];
 }
 
-/** What a daemon refuses a client for, and will tomorrow. */
+/** The codes of refusals that last: the daemon will refuse tomorrow too. */
 export const LASTING_REFUSALS = ['SERVER_NOT_FOUND', 'SERVER_AUTH_REQUIRED', 'VIEW_UNKNOWN'] as const;
 /** A daemon that has just started is without the servers that dial in; they come back to it within so many attempts. */
 const MOST_REFUSALS = 5;
@@ -174,7 +174,7 @@ export interface ReconnectLoopOptions<Reached = void> {
   attempt(number: number, elapsedMs: number): Promise<Reached>;
   /** The next attempt comes after so long. */
   readonly waits?: ((attempt: number, delayMs: number) => void) | undefined;
-  /** Whether no further attempt can do better; then this is the error at the end. */
+  /** True if no further attempt can do better; then this is the error at the end. */
   readonly isFinal?: ((error: unknown) => boolean) | undefined;
   readonly settings: ReconnectSettings;
   /** Of all reconnections of one client together. */
@@ -183,7 +183,7 @@ export interface ReconnectLoopOptions<Reached = void> {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   random(): number;
   readonly signal: AbortSignal;
-  /** Where the daemon is looked for. */
+  /** The path at which the daemon is looked for. */
   readonly path: () => string;
 }
 

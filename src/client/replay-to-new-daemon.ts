@@ -101,11 +101,11 @@ interface Unread {
   readonly pieces: readonly Buffer[] | undefined;
 }
 
-/** What was sent and reached nobody: the next daemon gets it as if it had never been sent. */
+/** Sent frames that reached nobody: the next daemon gets them as if they had never been sent. */
 export class UnreadFrames {
   readonly #ledger: ClientLedger;
   readonly #fromClient: ClientFrames;
-  /** What the last connection did not take: only another session is sent it as new. */
+  /** Frames that the last connection did not take: only another session is sent them as new. */
   #neverLeft: Unread | undefined;
 
   constructor(ledger: ClientLedger, fromClient: ClientFrames) {

@@ -89,7 +89,7 @@ export class ResumingConnection {
     if (this.#state !== 'closed') this.#fromClient.longFrame(pieces, bytes);
   }
 
-  /** Whether nobody refers any more to what has come from the client in this memory. */
+  /** True if nobody refers any more to frames of the client in this memory. */
   mayReuse(memory: ArrayBufferLike): boolean {
     const { stream, requests, traffic, waiting } = this.#ledger;
     if (this.#state !== 'live' || this.#link?.hasSentAll !== true) return false;

@@ -30,12 +30,12 @@ export type { DialInState, LeavingReason };
 
 export interface ServerRegistrationOptions {
   readonly hello: ServerIntroduction;
-  /** Where the daemon is looked for. */
+  /** The path at which the daemon is looked for. */
   readonly where: () => string;
   /** How one is started where none runs; undefined if none may be. */
   readonly start: StartSettings | undefined;
   readonly reconnect: ReconnectSettings;
-  /** Whether others may see the server: told with each connection, and when that is decided again. */
+  /** Called with each connection, and again when somebody decides whether others may see the server. */
   readonly told: (state: DialInState) => void;
   /** The connection is gone; `farewell` is why, if the daemon went in order. */
   readonly lost: (farewell: LeavingReason | undefined) => void;
@@ -199,7 +199,7 @@ export class RegisteredLink {
     }
   }
 
-  /** Whether others may see the server. */
+  /** The decision whether others may see the server. */
   get state(): DialInState {
     return this.#state;
   }
@@ -209,7 +209,7 @@ export class RegisteredLink {
     return this.#farewell;
   }
 
-  /** Whether a notification is the bridge's own word to this side; then it is none for the server. */
+  /** True for a notification of the bridge to this side, which the server must not get. */
   takes(method: string, params: () => unknown): boolean {
     if (method === LEAVING) {
       this.#farewell = REASONS.find((reason) => reason === membersOf(params()).reason);

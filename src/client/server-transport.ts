@@ -27,7 +27,7 @@ export interface BridgeServerOptions {
   readonly version?: string | undefined;
   /** The socket; else `MCP_BRIDGE_SOCKET`, the config file, or the default, as for all clients. */
   readonly socketPath?: string | undefined;
-  /** Whether a daemon is started where none runs; else `mcpBridge.autoConnect` of the config file, or true. */
+  /** True to start a daemon where none runs; by default `mcpBridge.autoConnect` of the config file, or true. */
   readonly autostart?: boolean | undefined;
   /** How it is come back to a daemon that is lost; what is not said here is as the config file has it. */
   readonly reconnect?: ReconnectOptions | undefined;

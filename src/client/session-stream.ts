@@ -6,7 +6,7 @@ import { RECEIVED_BYTES, RECEIVED_FRAMES } from '../wire/resume-notices.ts';
 
 /** Beyond this the oldest is let go of, and the session cannot be resumed from there. */
 const MOST_KEPT = 8 * 1024 * 1024;
-/** What is sent is never changed, so all of it is kept where it is. */
+/** Sent bytes are never changed, so all are kept where they are. */
 const kept = (): KeptBytes => new KeptBytes(MOST_KEPT, 0);
 
 export class SessionStream {
@@ -54,7 +54,7 @@ export class SessionStream {
     this.#kept.release(Math.min(bytes, this.#kept.to));
   }
 
-  /** Whether anything is kept in this memory for the next connection. */
+  /** True if this memory holds anything for the next connection. */
   isIn(memory: ArrayBufferLike): boolean {
     return this.#kept.isIn(memory);
   }

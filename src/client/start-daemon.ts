@@ -21,7 +21,7 @@ export interface StartOptions {
   readonly serveArgs: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly homedir: string;
-  /** What the connection reads frames into, instead of emitting data. */
+  /** The connection reads frames into this, instead of emitting data. */
   readonly newInput?: (() => FrameInput) | undefined;
 }
 
@@ -32,7 +32,7 @@ const START_RETRIES = { retries: 60, minTimeout: 100, maxTimeout: 500, factor: 1
 const TAIL_BYTES = 4000;
 /** How often those that wait for another one's daemon look for it. */
 const LOOK_MS = 10;
-/** Who starts one for longer than that takes was stopped in the middle: then it is not waited for. */
+/** A process that takes longer to start a daemon was stopped in the middle: nobody waits for it any more. */
 const PATIENCE_MS = 15_000;
 
 /** A connection to the daemon that now runs, and where that one logs. */
@@ -144,7 +144,7 @@ function startError(said: string, logFile: string, cause: unknown): BridgeError 
   });
 }
 
-/** What was logged since: the line with which a start that fails ends. */
+/** The last error, or the last line, of a log behind `from`: a start that fails ends with it. */
 function tailOf(file: string, from: number): string {
   const fd = openSync(file, 'r');
   const size = statSync(file).size;

@@ -75,7 +75,7 @@ export class UnreadTraffic {
     return this.#from === undefined;
   }
 
-  /** What the client sends from here on passes unread. */
+  /** From here on, passes the client's frames unread. */
   begin(): void {
     this.#from ??= this.#stream.sentBytes;
   }
@@ -229,7 +229,7 @@ interface PlacedFrame {
   readonly b: Buffer;
   readonly start: number;
   readonly end: number;
-  /** Where it ends among the bytes sent. */
+  /** The place where it ends among the bytes sent. */
   readonly place: number;
 }
 
