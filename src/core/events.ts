@@ -3,6 +3,7 @@
 // nothing of what happens, and one that fails costs nobody else anything.
 
 import type { Principal } from '../model/principal.ts';
+import type { CallRole } from '../protocol/era.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -25,6 +26,9 @@ interface ObservedInstance {
 export interface ObservedCall {
   readonly session: ObservedClient;
   readonly idText: string;
+  readonly plan: { readonly role: CallRole };
+  /** Our own id of it towards the server; 0 until it was sent. */
+  readonly serverRequestId: number;
   /** The server's name of the tool in JSON, if it is not the client's; else ''. */
   readonly nameText: string;
   /** The moment in which it was sent, which the meters note here. */

@@ -11,6 +11,7 @@ import type { ClientReport, MemoryReport, ReloadReport, RunningReport, StatusRep
 import { ServersHere } from '../control/servers-here.ts';
 import { clientReports, statusReport } from '../control/status.ts';
 import { keepAuditTrail } from '../core/audit-trail.ts';
+import { logCalls } from '../core/call-log.ts';
 import { CallMeters } from '../core/call-meter.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
@@ -66,6 +67,8 @@ export interface DaemonOptions {
   /** The audit log's file, if the config names none. */
   readonly auditFile: string;
   readonly logger: Logger;
+  /** True if the log has a line for each step of a call. */
+  readonly logsCalls: boolean;
   readonly version: string;
   /** The version and what the program was made of. */
   readonly build: string;
@@ -138,6 +141,7 @@ export class Daemon implements ControlledDaemon {
       logger,
     });
     this.#audit = this.#makeAudit();
+    if (options.logsCalls) logCalls(this.#events, logger);
     if (this.#audit !== undefined) keepAuditTrail(this.#events, this.#audit);
     this.#dialIns = new DialIns({
       configured: () => options.finder.config.config.dialIn,

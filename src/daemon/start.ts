@@ -120,6 +120,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     seenToolsDir: join(stateDir(process.env, home), 'seen-tools'),
     auditFile: join(stateDir(process.env, home), 'audit.jsonl'),
     logger,
+    logsCalls: options.logLevel === 'debug',
     version: options.version,
     build: options.build,
     isAutostarted: options.isAutostarted,

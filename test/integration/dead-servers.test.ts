@@ -27,7 +27,10 @@ const REFUSED = 'Server s could not be reached: connection refused (ECONNREFUSED
 describe('a server at a URL that has been killed', () => {
   async function killed() {
     const server = await ReferenceServer.start();
-    const daemon = await TestDaemon.start({ mcpServers: { s: { type: 'http', url: server.url } } });
+    const daemon = await TestDaemon.start(
+      { mcpServers: { s: { type: 'http', url: server.url } } },
+      { logLevel: 'debug' },
+    );
     const client = await daemon.client();
     await daemon.untilLogged('list read');
     expect((await daemon.status()).instances).toMatchObject([{ state: 'ready' }]);
@@ -115,7 +118,10 @@ describe('a server that does not list its tools any more', () => {
     ['refuses', { status: 200, body: 'error' }, 'Server s could not list its tools: not now'],
   ])('because it %s is not said to have some', async (_, refusal, message) => {
     const server = await SessionServer.start();
-    const daemon = await TestDaemon.start({ mcpServers: { s: { type: 'http', url: server.url } } });
+    const daemon = await TestDaemon.start(
+      { mcpServers: { s: { type: 'http', url: server.url } } },
+      { logLevel: 'debug' },
+    );
     await daemon.client();
     await daemon.untilLogged('list read');
     server.refuses = ({ method, id }) => {
@@ -135,7 +141,8 @@ describe('a server that does not list its tools any more', () => {
 });
 
 test('a process that hangs is not said to have tools, however often it is asked', async () => {
-  const daemon = await TestDaemon.start({ mcpServers: { s: fixtureServer() }, limits: { callTimeoutMs: 1500 } });
+  const config = { mcpServers: { s: fixtureServer() }, limits: { callTimeoutMs: 1500 } };
+  const daemon = await TestDaemon.start(config, { logLevel: 'debug' });
   await daemon.client();
   await daemon.untilLogged('list read');
   const pid = (await daemon.status()).instances[0]?.pid as number;

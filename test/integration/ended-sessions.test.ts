@@ -12,7 +12,7 @@ afterEach(endSessionServers);
 
 /** A daemon with this server, and a client of it, once nothing is asked that no client has asked. */
 async function serving(url: string, more: object = {}) {
-  const daemon = await TestDaemon.start({ mcpServers: { web: { type: 'http', url } }, ...more });
+  const daemon = await TestDaemon.start({ mcpServers: { web: { type: 'http', url } }, ...more }, { logLevel: 'debug' });
   const client = await daemon.client();
   await daemon.untilLogged('list read');
   return { daemon, client };

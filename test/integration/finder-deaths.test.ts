@@ -40,7 +40,11 @@ async function startedIn(dir: string, content: object): Promise<TestDaemon> {
 if (process.argv[1]?.endsWith('finder.cjs'))
   while (existsSync(${hold})) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);`,
   );
-  return TestDaemon.start(undefined, { dir, env: { NODE_OPTIONS: `--require ${join(dir, 'held.cjs')}` } });
+  return TestDaemon.start(undefined, {
+    dir,
+    logLevel: 'debug',
+    env: { NODE_OPTIONS: `--require ${join(dir, 'held.cjs')}` },
+  });
 }
 
 /** Until there are so many processes that have looked for servers; the last one. */
@@ -90,7 +94,7 @@ test('one that dies each time is tried once more, and not for ever', async () =>
   write(dir, CURSOR, servers('one'));
   const env = { NODE_OPTIONS: `--require ${join(dir, 'deadly.cjs')}` };
   const config = { mcpServers: { own: fixtureServer() } };
-  const daemon = await TestDaemon.start(config, { dir, env });
+  const daemon = await TestDaemon.start(config, { dir, logLevel: 'debug', env });
   expect(await servedBy(daemon)).toEqual(['own']);
   const deaths = (): number => daemon.log.match(/servers died","how":"has ended with code 7"/g)?.length ?? 0;
   while (deaths() < 2) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -147,7 +151,11 @@ test('where it cannot be started, the config’s own servers are served, and it 
     `const policy = { deniedMcpServers: [{ serverName: 'denied' }] };\n` +
     `export default { ...${JSON.stringify(servers('own', 'denied'))}, policy };\n`;
   write(dir, 'config.mjs', config(200_000));
-  const daemon = await TestDaemon.start(undefined, { dir, args: ['--config', join(dir, 'config.mjs')] });
+  const daemon = await TestDaemon.start(undefined, {
+    dir,
+    logLevel: 'debug',
+    args: ['--config', join(dir, 'config.mjs')],
+  });
   expect(await servedBy(daemon)).toEqual(['own']);
   expect((await daemon.status()).definitionFaults).toEqual([expect.stringContaining('cannot be started: E2BIG')]);
   expect(daemon.log.match(/cannot be started: E2BIG/g)).toHaveLength(1);
@@ -165,7 +173,7 @@ test('none is started where discovery is switched off, and policy holds all the 
     discovery: { enabled: false },
     policy: { deniedMcpServers: [{ serverName: 'denied' }] },
   };
-  const daemon = await TestDaemon.start(config, { dir });
+  const daemon = await TestDaemon.start(config, { dir, logLevel: 'debug' });
   expect(await servedBy(daemon)).toEqual(['own']);
   write(dir, 'config.json', { ...config, ...servers('own', 'other', 'denied') });
   await serves(daemon, 'own', 'other');

@@ -53,6 +53,7 @@ const inMemory: OpenBridge = (file) => {
     seenToolsDir: undefined,
     auditFile: join(temporaryDir(), 'audit.jsonl'),
     logger: jsonLogger('silent', () => undefined),
+    logsCalls: false,
     version: '0.0.0-test',
     build: '0.0.0-test+1',
     isAutostarted: false,

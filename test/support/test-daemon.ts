@@ -82,11 +82,19 @@ export class TestDaemon {
   /** Starts one and waits until it accepts. Without a config the bridge runs on its defaults. */
   static async start(
     config?: object,
-    options: { env?: object; args?: string[]; dir?: string; descriptors?: number; under?: readonly string[] } = {},
+    options: {
+      env?: object;
+      args?: string[];
+      dir?: string;
+      descriptors?: number;
+      under?: readonly string[];
+      logLevel?: 'info' | 'debug';
+    } = {},
   ): Promise<TestDaemon> {
     const dir = options.dir ?? tempDir();
     const path = join(dir, 'b.sock');
-    const args = [PROGRAM, 'serve', '--mcp-bridge-socket', path, '--log-level', 'debug', ...(options.args ?? [])];
+    const { logLevel = 'info' } = options;
+    const args = [PROGRAM, 'serve', '--mcp-bridge-socket', path, '--log-level', logLevel, ...(options.args ?? [])];
     if (config !== undefined) {
       writeFileSync(join(dir, 'config.json'), JSON.stringify(withView(config)));
       args.push('--config', join(dir, 'config.json'));
