@@ -34,11 +34,11 @@ export const MOST_LINE = 4096;
 
 const INITIALIZED: Buffer = Buffer.from('"notifications/initialized"');
 const CANCELLED: Buffer = Buffer.from('"notifications/cancelled"');
-/** What this side says to a daemon of its own, which another daemon is not told. */
+/** Begins the methods that this side sends for itself: another daemon does not get those frames. */
 const OWN: Buffer = Buffer.from('"bridge/');
 
 export class ClientFrames {
-  /** Whether there is a daemon that takes them. */
+  /** True while there is a daemon that takes them. */
   isLive = false;
   readonly #ledger: ClientLedger;
   readonly #meta: ClientFramesOptions['meta'];
@@ -184,7 +184,7 @@ export class ClientFrames {
     this.frame(line, 0, line.length - 1);
   }
 
-  /** What has waited for a daemon that turns out not to take it. */
+  /** Answers a frame that has waited for a daemon, which turns out not to take it. */
   #giveBack({ start, end, request }: WaitingFrame): void {
     if (request === undefined) return this.#say('null', start, end);
     this.#ledger.requests.close(request);

@@ -1,4 +1,4 @@
-// What a client and its daemons have said that outlives a daemon: what is unanswered, what was set, who was introduced.
+// The words of a client and its daemons that outlive a daemon: what is unanswered, what was set, who was introduced.
 
 import { idOf } from '../wire/frame-head.ts';
 import type { Introduction, Welcome } from './introduction.ts';
@@ -34,11 +34,11 @@ export class ClientLedger {
   welcome: Welcome | undefined;
   /** The client's id at the last daemon; '' before it has said so. */
   clientId = '';
-  /** What the last daemon takes. */
+  /** The longest message that the last daemon takes. */
   maxMessageBytes = Number.POSITIVE_INFINITY;
   /** The messages that wait for a daemon, in the order in which they came. */
   waiting: WaitingFrame[] = [];
-  /** Whether a daemon has heard from the client that it is. */
+  /** True when a daemon has heard from the client that it is initialized. */
   isInitialized = false;
   readonly #ownIds = new Set<unknown>();
   #ownCount = 0;
@@ -87,12 +87,12 @@ export class ClientLedger {
     return this.#ownIds.size > 0 && this.#ownIds.has(idOf(idText));
   }
 
-  /** Whether this is the answer to such a request, which is over with that. */
+  /** True for the answer to such a request; the request is over with that. */
   takeOwn(id: unknown): boolean {
     return this.#ownIds.size > 0 && this.#ownIds.delete(id);
   }
 
-  /** Those that have asked for them are gone. */
+  /** Forgets all such requests: nobody waits for their answers. */
   forgetOwn(): void {
     this.#ownIds.clear();
   }

@@ -32,7 +32,7 @@ export interface ServedClient {
   longFrame(pieces: readonly Buffer[], bytes: number): void;
   /** True if it refers no more to the bytes of frames that it was handed: then they may be overwritten. */
   isDone(): boolean;
-  /** What has come is all for now. False: no more until `taken` is called. */
+  /** Called when nothing more has come for now. False: no more until `taken` is called. */
   flush(): boolean;
   /** Called with true when the client should send no more for the moment. */
   full(isFull: boolean): void;

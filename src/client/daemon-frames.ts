@@ -42,7 +42,7 @@ export class DaemonFrames {
   isGreeting = false;
   /** The id of an `initialize` of this side's own. */
   greetingId: string | undefined;
-  /** What the daemon said instead of answering it. */
+  /** The daemon's last error that answers no request. */
   lastWord = '';
   readonly #ledger: ClientLedger;
   readonly #ports: DaemonFramesPorts;

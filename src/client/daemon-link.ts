@@ -21,7 +21,7 @@ export interface DaemonLinkHandler {
 const MOST_FRAME_BYTES = 1 << 30;
 /** For what is still to be sent when it is left. */
 const LEAVE_MS = 2000;
-/** Who was told that nothing more comes says what is left, and ends; one that was stopped (Ctrl-Z) does neither. */
+/** A daemon that is told of the end says what is left, and ends. A stopped one (Ctrl-Z) does neither. */
 const LAST_WORDS_MS = 30_000;
 
 /** The memory into which a socket to a daemon reads frames. */
@@ -62,7 +62,7 @@ export class DaemonLink {
     });
   }
 
-  /** Of what was written last, so much never left: nobody has it. */
+  /** The bytes at the end of what was written that never left: nobody has them. */
   get refusedBytes(): number {
     return this.#stream instanceof PatientSocket ? this.#writtenBytes - this.#stream.takenBytes : 0;
   }
@@ -95,7 +95,7 @@ export class DaemonLink {
     this.#stream.resume();
   }
 
-  /** What was written is all. What comes is still read, to its end. */
+  /** Ends the writing. The reading goes on to its end. */
   endWriting(): void {
     this.#stream.end();
     this.#silence = setTimeout(() => {

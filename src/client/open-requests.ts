@@ -83,7 +83,7 @@ function scanned(plain: PlainRequest): readonly OpenRequest[] {
   return [request];
 }
 
-/** What is not sent yet comes behind all that is; places are counted behind the `initialize`. */
+/** Requests that are not sent yet come last; places are counted behind the `initialize`. */
 function inOrder(one: OpenRequest, other: OpenRequest): number {
   const placeOf = ({ kind, position = Number.MAX_SAFE_INTEGER }: OpenRequest): number =>
     kind === MethodKind.initialize ? 0 : position;
@@ -133,7 +133,7 @@ export class OpenRequests {
     return this.#plain.has(textOf(id)) || this.#requests.has(id);
   }
 
-  /** Of several with this id, the one that was asked first. */
+  /** The first of the open requests with this id. */
   get(id: RequestId | undefined): OpenRequest | undefined {
     this.settle();
     return id === undefined ? undefined : this.#requests.get(id);
@@ -203,7 +203,7 @@ export class OpenRequests {
     return this.#doubles.every((one) => hasLeft(one, memory));
   }
 
-  /** Of several with this id, an error is the answer to the last one: that its id is in use. */
+  /** Ends a request with this id. With several, an error answers the last one: its id is in use. */
   answered(id: RequestId, isResult: boolean): void {
     if (!this.#plain.delete(textOf(id))) this.#answered(id, isResult);
   }
@@ -244,7 +244,7 @@ export class OpenRequests {
     return this.#doubles.some(({ position }) => position === place);
   }
 
-  /** Of the requests sent before `place`, only those are open that end at one of these places. */
+  /** Keeps, of the requests sent before `place`, those that end at one of these places. */
   keepOnly(place: number, open: ReadonlySet<number>): void {
     const isOver = (position: number | undefined): boolean =>
       position !== undefined && position <= place && !open.has(position);

@@ -1,4 +1,4 @@
-// What this side says of its own, as whole frames. What was cut out of frames has one byte a character.
+// This side's own messages, as whole frames. Text that was cut out of frames has one byte a character.
 
 import { BRIDGE_RESTARTED, INTERNAL_ERROR, INVALID_REQUEST, outcomeUnknownAfter } from '../protocol/rpc-codes.ts';
 

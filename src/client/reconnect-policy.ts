@@ -147,7 +147,7 @@ export class ReconnectPolicy {
     return this.#need === 'asked';
   }
 
-  /** Who waits for an answer gets that; who does not loses nothing by further attempts. */
+  /** True if the refusal must be shown: without an open request, further attempts cost nobody anything. */
   #isRefused(): boolean {
     return this.#refusals >= MOST_REFUSALS && this.#ports.isNeeded();
   }
@@ -177,7 +177,7 @@ export interface ReconnectLoopOptions<Reached = void> {
   /** True if no further attempt can do better; then this is the error at the end. */
   readonly isFinal?: ((error: unknown) => boolean) | undefined;
   readonly settings: ReconnectSettings;
-  /** Of all reconnections of one client together. */
+  /** The pace of all reconnections of one client together. */
   readonly pace: AttemptPace;
   now(): number;
   sleep(ms: number, signal: AbortSignal): Promise<void>;

@@ -96,7 +96,7 @@ export class ResumingConnection {
     return waiting.length === 0 && !stream.isIn(memory) && traffic?.leave(memory) !== false && requests.leave(memory);
   }
 
-  /** What has come from the client is all for now. */
+  /** Called when nothing more has come from the client for now. */
   flush(): void {
     this.#fromClient.flush();
     if (this.#state !== 'live' && this.#ledger.waiting.length > 0) {

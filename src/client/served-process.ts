@@ -165,9 +165,9 @@ function withNewline(b: Buffer, start: number, end: number): Buffer {
 
 const INPUT_GRACE_MS = 500;
 const TERM_GRACE_MS = 3000;
-/** What it has said last is still in its pipe; who holds that open beyond its end is not waited for. */
+/** The time for the last output, which is still in the pipe; another process may hold that open for ever. */
 const OUTPUT_GRACE_MS = 200;
-/** As shells say it of what a signal has ended. */
+/** Shells add this to the number of the signal that ended a process. */
 const SIGNALLED = 128;
 
 interface Ending {

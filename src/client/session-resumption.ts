@@ -37,7 +37,7 @@ export class SessionResumption {
   readonly #options: SessionResumptionOptions;
   readonly #timer: Timer;
   readonly #end: Deferred<void> = deferred();
-  /** What was said last: the session's token, or the client's `initialize` again, or that for the first time. */
+  /** The last introduction: the session's token, the client's `initialize` again, or that for the first time. */
   #wish: 'resume' | 'again' | 'first' = 'first';
 
   constructor(options: SessionResumptionOptions) {
