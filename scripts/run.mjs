@@ -3,10 +3,16 @@ import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 
+/** Someone is waiting: not all of a long list of servers that do not start. */
+const MOST_TRIED = 3;
+
 const say = (text) => process.stdout.write(`${text}\n`);
-const daemon = spawn(process.execPath, ['dist/mcp-bridge.cjs', 'serve'], { stdio: ['ignore', 'inherit', 'pipe'] });
+const daemon = spawn(process.execPath, ['dist/mcp-bridge.cjs', 'serve', '--log-level', 'warn'], {
+  stdio: ['ignore', 'inherit', 'pipe'],
+});
 createInterface({ input: daemon.stderr }).on('line', (line) => {
-  process.stderr.write(`${line}\n`);
+  // A clone has no mcp-bridge on its PATH.
+  process.stderr.write(`${line.replace(/(?<=: )mcp-bridge (?=stop$)/, 'node dist/mcp-bridge.cjs ')}\n`);
   const path = /^mcp-bridge: listening on (.*)$/.exec(line)?.[1];
   if (path !== undefined) introduce(path).catch(giveUp);
 });
@@ -25,8 +31,9 @@ function giveUp(error) {
 /** Talks to the bridge as any client would, and shows it. */
 async function introduce(path) {
   const { instances } = await ask(path, { 'mcp-bridge/role': 'control' }, 'bridge/status');
-  const [first, ...others] = new Set(instances.map(({ server }) => server));
-  if (first !== undefined) await showTools(path, first);
+  const servers = [...new Set(instances.map(({ server }) => server))];
+  const shown = await firstThatWorks(path, servers);
+  const others = servers.slice(shown);
   if (others.length > 0) say(`\nOthers are started when they are needed: ${others.join(', ')}`);
   const entry = { command: 'node', args: [`${process.cwd()}/dist/mcp-bridge.cjs`, 'connect'] };
   say(`
@@ -36,11 +43,19 @@ Any MCP client can use all of it with this entry in its config:
   ${JSON.stringify({ 'mcp-bridge': entry })}`);
 }
 
+/** Tries the servers in turn; resolves to the number of those that were tried. */
+async function firstThatWorks(path, servers) {
+  for (const [i, server] of servers.slice(0, MOST_TRIED).entries()) if (await showTools(path, server)) return i + 1;
+  return Math.min(servers.length, MOST_TRIED);
+}
+
+/** Resolves to whether the server has answered. */
 async function showTools(path, server) {
   say(`\nA client asks the server ${server} for its tools:`);
   const { tools, failed } = await ask(path, { 'mcp-bridge/view': `server:${server}` }, 'tools/list');
-  for (const tool of tools ?? []) say(`  ${tool.name.padEnd(24)} ${(tool.description ?? '').slice(0, 80)}`);
-  if (failed !== undefined) say(`  ${failed}`);
+  for (const tool of tools ?? []) say(`  ${tool.name.padEnd(24)} ${(tool.description ?? '').slice(0, 80)}`.trimEnd());
+  if (failed !== undefined) say(`  ${failed.replaceAll('\n', '\n  ')}`);
+  return failed === undefined;
 }
 
 /** Initializes a connection of its own, asks one thing, and resolves to the result. */
@@ -51,7 +66,7 @@ async function ask(path, meta, method) {
   const request = async (id, name, params) => {
     socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: name, params })}\n`);
     const { result, error } = await Promise.race([answerTo(id, lines), failed]);
-    return result ?? { failed: `${error.message}. ${error.data?.hint ?? ''}` };
+    return result ?? { failed: [error.message, error.data?.hint].filter(Boolean).join('. ') };
   };
   try {
     const clientInfo = { name: 'make-run', version: '1' };

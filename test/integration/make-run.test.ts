@@ -7,28 +7,30 @@ import { expect, test } from 'vitest';
 import { isAlive, ROOT, tempDir } from '../support/test-daemon.ts';
 
 /** Listens, says so, answers `initialize` itself, and the rest as `answer` says. It ends with its last client but one. */
-const bridge = (answer: string): string => `
+const bridge = (answer: string, servers = ['example', 'example', 'mine']): string => `
 const net = require('node:net');
 const path = __dirname + '/b.sock';
 let clients = 0;
+if (!process.argv.join(' ').endsWith('serve --log-level warn')) console.error('{"level":"info"}');
 net.createServer((socket) => {
   const say = (message) => socket.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
   socket.on('data', (chunk) => {
     for (const line of chunk.toString().trim().split('\\n')) {
       const { id, method } = JSON.parse(line);
-      if (method === 'initialize') say({ id, result: {} });
-      else if (method === 'bridge/status') say({ id, result: { instances: [{ server: 'example' }, { server: 'example' }, { server: 'mine' }] } });
+      if (method === 'initialize' && line.includes('server:broken')) say({ id, error: { message: 'It cannot start' } });
+      else if (method === 'initialize') say({ id, result: {} });
+      else if (method === 'bridge/status') say({ id, result: { instances: ${JSON.stringify(servers.map((server) => ({ server })))} } });
       else { ${answer} }
     }
   });
-  socket.on('close', () => { if (++clients === 2) process.exit(0); });
+  socket.on('close', () => { if (++clients === ${servers.includes('broken') ? 3 : 2}) process.exit(0); });
 }).listen(path, () => console.error('mcp-bridge: listening on ' + path + '\\npid ' + process.pid));
 `;
 
-function run(answer: string): Promise<{ code: number; stdout: string; stderr: string }> {
+function run(answer: string, servers?: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const dir = tempDir();
   mkdirSync(join(dir, 'dist'));
-  writeFileSync(join(dir, 'dist/mcp-bridge.cjs'), bridge(answer));
+  writeFileSync(join(dir, 'dist/mcp-bridge.cjs'), bridge(answer, servers));
   return new Promise((resolve) => {
     execFile(process.execPath, [join(ROOT, 'scripts/run.mjs')], { cwd: dir }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
@@ -55,4 +57,25 @@ test('a conversation that breaks off ends the script, and the bridge with it', a
   expect(stderr).toContain('make run: ');
   expect(code).toBe(1);
   expect(isAlive(Number(/^pid (\d+)$/m.exec(stderr)?.[1]))).toBe(false);
+});
+
+test('where the first server is broken, the next one is shown', async () => {
+  const answer = "say({ id, result: { tools: [{ name: 'visitors' }] } });";
+  const { code, stdout, stderr } = await run(answer, ['broken', 'example', 'mine']);
+  expect(stdout).toContain('server broken for its tools:\n  It cannot start\n');
+  expect(stdout).toContain('server example for its tools:\n  visitors\n');
+  expect(stdout).toContain('Others are started when they are needed: mine\n');
+  expect(stderr).not.toContain('{');
+  expect(code).toBe(0);
+});
+
+test('where another daemon runs, it says how a clone ends that one', async () => {
+  const dir = tempDir();
+  mkdirSync(join(dir, 'dist'));
+  const refusal = 'mcp-bridge: Another daemon (pid 1) has /b.sock. Use it as it is, or end it with: mcp-bridge stop';
+  writeFileSync(join(dir, 'dist/mcp-bridge.cjs'), `console.error('${refusal}'); process.exitCode = 4;`);
+  const stderr = await new Promise<string>((resolve) => {
+    execFile(process.execPath, [join(ROOT, 'scripts/run.mjs')], { cwd: dir }, (_, __, text) => resolve(text));
+  });
+  expect(stderr).toContain('or end it with: node dist/mcp-bridge.cjs stop\n');
 });
