@@ -4,8 +4,9 @@
 
 /** The time of one turn for all servers together. A call takes two or three turns. */
 const BUDGET_MS = 1;
-/** So many turns in a row without time for everything, with less than this in each of them, are a flood of short messages. */
-const FLOOD_TURNS = 64;
+/** Servers flood if, of so many turns in which they were read, so many had no time for everything, and few bytes came. */
+const WATCHED_TURNS = 64;
+const FULL_TURNS = 16;
 const FLOOD_TURN_BYTES = 512 * 1024;
 /** The lead that a quiet reader may have over the others. */
 const LEAD_MS = 0.5;
@@ -13,7 +14,7 @@ const LEAD_MS = 0.5;
 export interface ReadPacerOptions {
   /** Called before waiting work goes on: frames for clients are written first. */
   readonly beforeWork?: () => void;
-  /** Called every 64 turns while servers talk without end, in short messages. */
+  /** Called about every 64 turns while servers talk without end, in short messages. */
   readonly flooded?: () => void;
   readonly now?: () => number;
   readonly defer?: (task: () => void) => void;
@@ -33,7 +34,8 @@ export class ReadPacer {
   /** The time used by the reader that went on last. */
   #floorMs = 0;
   #deadlineMs = 0;
-  /** The turns in a row for which something waited, and the bytes that came in them. */
+  /** The turns in which servers were read, those of them for which something waited, and the bytes that came. */
+  #turns = 0;
   #fullTurns = 0;
   #bytes = 0;
 
@@ -119,8 +121,10 @@ export class ReadPacer {
   };
 
   #watchForFlood(): void {
-    if (this.#waiting.size > 0 && ++this.#fullTurns < FLOOD_TURNS) return;
-    const isFlood = this.#fullTurns === FLOOD_TURNS && this.#bytes < FLOOD_TURNS * FLOOD_TURN_BYTES;
+    if (this.#waiting.size > 0) this.#fullTurns++;
+    if (++this.#turns < WATCHED_TURNS) return;
+    const isFlood = this.#fullTurns >= FULL_TURNS && this.#bytes < WATCHED_TURNS * FLOOD_TURN_BYTES;
+    this.#turns = 0;
     this.#fullTurns = 0;
     this.#bytes = 0;
     if (isFlood) this.#flooded();

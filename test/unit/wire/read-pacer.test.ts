@@ -200,3 +200,15 @@ test.each([
   expect(log.filter((line) => line === 'flooded')).toHaveLength(floods);
   while (state.paused) turn();
 });
+
+test('a flood is told of though the stream has nothing more in most turns', () => {
+  const { stream, log, turn } = world();
+  const { queue } = stream('a', 2);
+  for (let n = 0; n < 64; n++) {
+    queue.push('-', 1000);
+    if (n % 3 === 0) queue.push('-', 1000);
+    turn();
+    turn();
+  }
+  expect(log).toContain('flooded');
+});
