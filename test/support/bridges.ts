@@ -2,6 +2,8 @@
 // and through `connect`. The servers behind it are real processes every time.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { duplexPair } from 'node:stream';
 import { NO_CONFIG } from '../../src/config/load.ts';
@@ -9,7 +11,6 @@ import { validate } from '../../src/config/schema.ts';
 import { Daemon } from '../../src/daemon/daemon.ts';
 import { jsonLogger } from '../../src/local/log-sink.ts';
 import { RawClient } from './raw-client.ts';
-import { temporaryDir } from './temporary-dir.ts';
 import { PROGRAM, TestDaemon, type TestStatus, withView } from './test-daemon.ts';
 
 export interface Bridge {
@@ -26,6 +27,8 @@ const alone = (config: object): object => ({ ...config, discovery: { enabled: fa
 
 const inMemory: OpenBridge = (file) => {
   const { config } = validate(withView(file), (path) => path);
+  // It goes with the bridge: of tests that run side by side Vitest cannot tell which one would have to remove it.
+  const dir = mkdtempSync(join(tmpdir(), 'mcp-'));
   const daemon = new Daemon({
     socketPath: 'none',
     config,
@@ -51,7 +54,7 @@ const inMemory: OpenBridge = (file) => {
     cwd: process.cwd(),
     catalogDir: undefined,
     seenToolsDir: undefined,
-    auditFile: join(temporaryDir(), 'audit.jsonl'),
+    auditFile: join(dir, 'audit.jsonl'),
     logger: jsonLogger('silent', () => undefined),
     logsCalls: false,
     version: '0.0.0-test',
@@ -70,7 +73,10 @@ const inMemory: OpenBridge = (file) => {
   return Promise.resolve({
     connect: () => Promise.resolve(connect()),
     status: () => daemon.status() as unknown as Promise<TestStatus>,
-    stop: () => daemon.stop(),
+    stop: async () => {
+      await daemon.stop();
+      rmSync(dir, { recursive: true, force: true });
+    },
   });
 };
 
