@@ -190,7 +190,7 @@ export class UnreadTraffic {
     if (to <= from) return;
     const pieces = this.#stream.sentFrom(from);
     if (pieces === undefined) return; // more than is kept: the session cannot be resumed either
-    eachFrameOf(between(pieces, 0, to - from), from, (b, start, end, place) =>
+    eachFrameOf(firstBytes(pieces, to - from), from, (b, start, end, place) =>
       readSent(this.#requests, b, start, end, place),
     );
   }
@@ -260,14 +260,13 @@ function placed(b: Buffer, start: number, to: number, place: number): PlacedFram
   return { b, start, end: end > start && b[end - 1] === CARRIAGE_RETURN ? end - 1 : end, place };
 }
 
-/** The bytes from one place to another, counted from the first piece. */
-function between(pieces: readonly Buffer[], from: number, to: number): Buffer[] {
+/** The first so many bytes of the pieces. */
+function firstBytes(pieces: readonly Buffer[], count: number): Buffer[] {
   const found: Buffer[] = [];
-  let at = 0;
   for (const piece of pieces) {
-    const part = piece.subarray(Math.max(0, from - at), Math.max(0, Math.min(piece.length, to - at)));
-    if (part.length > 0) found.push(part);
-    at += piece.length;
+    if (count <= 0) break;
+    found.push(piece.subarray(0, count));
+    count -= piece.length;
   }
   return found;
 }

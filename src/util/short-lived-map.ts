@@ -96,8 +96,8 @@ export class ShortLivedMap<K extends string | number, V> {
   /** Ids count up, and random ones differ in their last letters. */
   #slotOf(key: K): number {
     if (typeof key === 'number') return key & (this.#keys.length - 1);
-    const last = key.length - 1;
-    const sum = key.charCodeAt(last) + 7 * key.charCodeAt(last - 1) + 31 * key.charCodeAt(last - 2);
+    let sum = 0;
+    for (let at = Math.max(0, key.length - 3); at < key.length; at++) sum = 7 * sum + key.charCodeAt(at);
     return sum & (this.#keys.length - 1);
   }
 }

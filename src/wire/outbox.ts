@@ -228,7 +228,7 @@ export class Outbox {
   #releaseSpent(): void {
     const spent = this.#spent;
     if (spent === undefined) return;
-    const released = this.#hasLetGo ? this.#appendedBytes : this.sink.letsGo === true ? this.takenBytes : 0;
+    const released = this.sink.copies === true ? this.#appendedBytes : this.takenBytes;
     let passed = 0;
     for (const { block, endsAt } of spent) {
       if (endsAt > released) break;
