@@ -6,7 +6,7 @@ import type { JoinedView, ToolsInstead } from '../core/joined-view.ts';
 import type { Session } from '../core/session.ts';
 import { calledErrorOf, INVALID_PARAMS, rpcError, withHint } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import { printable } from '../util/printable.ts';
+import { printable, shortened } from '../util/printable.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { ArgumentCheck } from './argument-check.ts';
 import { META_TOOL_ITEMS, META_TOOLS, type MetaTool } from './meta-tools.ts';
@@ -52,7 +52,7 @@ export class DiscoverTools implements ToolsInstead {
   }
 
   instructions(servers: readonly string[]): string {
-    const named = servers.slice(0, MOST_NAMED).map((name) => printable(shortened(name)));
+    const named = servers.slice(0, MOST_NAMED).map((name) => printable(shortened(name, LONGEST_NAME)));
     const more = servers.length - named.length;
     return `${HOW} Servers: ${named.join(', ')}${more === 0 ? '' : ` and ${more} more, see list_mcp_servers`}.`;
   }
@@ -79,6 +79,3 @@ const LONGEST_NAME = 48;
 const HOW =
   'The five tools here reach the tools of all servers below. For each task: find a tool with search_tools, read its schema ' +
   'with get_tool_details, then run it with execute_tool.';
-
-const shortened = (name: string): string =>
-  name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1)}…`;

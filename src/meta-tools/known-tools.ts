@@ -4,6 +4,7 @@
 import { itemsIn, keyOf } from '../core/lists.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import { shortened } from '../util/printable.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 
 export interface ToolWords {
@@ -53,7 +54,7 @@ export class KnownTool {
   get summary(): string {
     const text = textOf(this.#member('description')) || textOf(this.#member('title'));
     const [line = ''] = text.trim().split(/\r?\n/);
-    return line.length <= LONGEST_SUMMARY ? line : `${line.slice(0, LONGEST_SUMMARY - 1)}…`;
+    return shortened(line, LONGEST_SUMMARY);
   }
 
   /** Texts that the search finds it by, beside its name. */

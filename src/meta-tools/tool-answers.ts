@@ -6,6 +6,7 @@ import type { Server } from '../core/server.ts';
 import type { ToolGate } from '../model/tool-gate.ts';
 import { instructionsOf, serverInfoOf } from '../protocol/initialize.ts';
 import { textOf } from '../util/json-value.ts';
+import { shortened } from '../util/printable.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
 import type { FoundTool } from './tool-finder.ts';
 import { noSuchTool } from './tool-refusal.ts';
@@ -176,5 +177,5 @@ function firstSentence(text: unknown): string {
     .split(/\r?\n/);
   const line = lines.map((one) => one.replace(MARKS, '').trim()).find((one) => one !== '') ?? '';
   const [sentence = ''] = line.split(SENTENCE_END);
-  return sentence.length <= LONGEST ? sentence : `${sentence.slice(0, LONGEST - 1)}…`;
+  return shortened(sentence, LONGEST);
 }

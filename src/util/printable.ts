@@ -52,3 +52,8 @@ function linesOf(text: string): string[] {
     .trimEnd()
     .split(/\s*[\r\n]+\s*/);
 }
+
+/** The text, cut to so many characters with an ellipsis as the last of them. */
+export function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}

@@ -1,6 +1,7 @@
 // `mcp-bridge describe`: what a tool does and takes, and how to call it.
 
 import { isRecord, membersOf, textOf } from '../../util/json-value.ts';
+import { shortened } from '../../util/printable.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { waitingFor } from '../render/spinner.ts';
@@ -76,7 +77,7 @@ function parameterTable(parameters: readonly NestedParameter[], width: number | 
 
 /** On a terminal a long default would push everything else away. */
 function cut(text: string, width: number | undefined): string {
-  return width === undefined || text.length <= MOST_OF_DEFAULT ? text : `${text.slice(0, MOST_OF_DEFAULT - 1)}…`;
+  return width === undefined ? text : shortened(text, MOST_OF_DEFAULT);
 }
 
 function noParameters(inputSchema: unknown): string {
