@@ -68,11 +68,6 @@ export class SourceMemory {
     return [...(this.#last.get(cwd)?.paths() ?? [])];
   }
 
-  /** True if there was a discovery in this working directory that counts. */
-  knows(cwd: string): boolean {
-    return this.#last.has(cwd);
-  }
-
   /** Nobody works in this directory any more. */
   leave(cwd: string): void {
     this.#last.get(cwd)?.end();
