@@ -10,7 +10,7 @@ export function startsWith(b: Buffer, from: number, word: Buffer): boolean {
   return b.compare(word, 0, word.length, from, Math.min(from + word.length, b.length)) === 0;
 }
 
-/** A copy of b[start, end), with a newline, in which b[from, to) is `text`, of which each character is one byte. */
+/** A copy of b[start, end), with a newline, in which `text` stands for b[from, to). Each character of it is one byte. */
 export function replaced(
   b: Buffer,
   { start, end }: { start: number; end: number },

@@ -14,7 +14,7 @@ import type { RequestId } from '../wire/request-id.ts';
 
 export interface OpenRequest {
   readonly id: RequestId;
-  /** As it is spelled. */
+  /** The id in its own bytes. */
   readonly idText: string;
   readonly kind: MethodKind;
   /** Its frame is b[start, end). */

@@ -31,7 +31,7 @@ export interface PlacedFinding extends ConfigFinding {
 
 export interface CheckOptions {
   readonly homedir: string;
-  /** True if others than this user may read the file. */
+  /** True if other users may read the file. */
   readonly isShared: boolean;
   /** Adds findings about the content that other rooms know how to judge. */
   readonly more: (content: unknown) => readonly ConfigFinding[];

@@ -170,7 +170,7 @@ function maskedQuery(query: string): string {
     .join('&');
 }
 
-// Names of variables that decide what a program runs, where that comes from, and whom it trusts.
+// Names of variables that decide what a program runs, where that comes from, and what it trusts.
 const STEERING = new RegExp(
   `^(?:${[
     ...[

@@ -1,12 +1,12 @@
-// The end of a log, and what is written to it from then on, also when it is put aside meanwhile (bounded-log): it was copied
-// to FILE.1 and emptied, which is seen by what stands before the place that was read last. Only reads.
+// The end of a log, and what is written to it from then on, also when it is put aside as FILE.1 meanwhile (bounded-log). The bytes
+// before the place that was read last tell if the file is still the same. Only reads.
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 const PIECE_BYTES = 64 * 1024;
-/** By which the place is known again: a line of the log, which has its time in it, or the most of one. */
+/** The bytes by which the place is known again: a line of the log, which has its time in it, or the most of one. */
 const KNOWN_BYTES = 256;
 const NEWLINE = 0x0a;
 
@@ -60,7 +60,7 @@ export class LogTail {
       this.#stand(this.#position + bytes.length - known.length, bytes);
       return this.#linesIn(bytes.subarray(known.length));
     }
-    return [...this.#linesIn(this.#putAside(known)), ...this.#anew()];
+    return [...this.#linesIn(this.#putAside(known)), ...this.#fromStart()];
   }
 
   /** Reads what was still written to the file that was put aside. */
@@ -69,7 +69,7 @@ export class LogTail {
     return startsWith(old, known) ? old.subarray(known.length) : NOTHING;
   }
 
-  #anew(): string[] {
+  #fromStart(): string[] {
     this.#begun = NOTHING;
     const bytes = bytesFrom(this.#path, 0) ?? NOTHING;
     this.#stand(bytes.length, bytes);

@@ -243,7 +243,7 @@ describe('restart', () => {
     client.destroy();
   });
 
-  test('finds a config anew that was found, where the daemon was started: another one, none, or one that has come', async () => {
+  test('looks again for a config that was found, where the daemon was started: another one, none, or one that has come', async () => {
     const found = join(dir, 'mcp-bridge.config.json');
     const other = tempDir();
     const fromElsewhere = (...args: string[]) => runCommand(args, { env, cwd: other });
@@ -266,7 +266,7 @@ describe('restart', () => {
     expect((await status()).pid).toBe(last.pid);
   });
 
-  test("a daemon that a client has started finds its user's config anew, and no directory's", async () => {
+  test("a daemon that a client has started looks again for its user's config, and for no directory's", async () => {
     const [project, ofUser] = [tempDir(), join(dir, 'mcp-bridge', 'config.json')];
     mkdirSync(dirname(ofUser));
     writeFileSync(ofUser, JSON.stringify({ mcpServers: {} }));

@@ -138,7 +138,7 @@ const LARGE_LOG_BYTES = 64 * 1024 * 1024;
 interface OwnDirectory {
   readonly check: string;
   readonly dir: string;
-  /** By which it can be put elsewhere. */
+  /** The variable that puts it elsewhere. */
   readonly variable: string;
 }
 
