@@ -2,7 +2,7 @@
 // print: the real command in a home of its own.
 
 import { execFile } from 'node:child_process';
-import { readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CommandResult, runCommand } from '../support/command.ts';
@@ -43,11 +43,11 @@ afterAll(async () => {
   expect((await run('stop')).stdout).toMatch(/has stopped/);
 });
 
-/** Once there is a line of this tool, which is written behind the answer. */
+/** All lines, once there is a line of this tool. The daemon writes the file after it has answered. */
 async function recordedUntil(last: string): Promise<readonly unknown[][]> {
   const file = join(home, '.local/state/mcp-bridge/audit.jsonl');
   for (;;) {
-    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
     const all = lines.map((line) => {
       const { server, tool, outcome, code } = JSON.parse(line) as Record<string, unknown>;
       return [server, tool, outcome, code];
