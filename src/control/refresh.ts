@@ -7,7 +7,6 @@ import { failureIn } from '../core/lists.ts';
 import type { Server } from '../core/server.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
 import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
-import { OWN_METHODS } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { findItems } from '../wire/json-items.ts';
@@ -86,9 +85,12 @@ function isListedBy({ profile }: Instance, kind: ListKind): boolean {
   return profile?.declares(LISTS[kind].capability) === true;
 }
 
+/** A server without pings has answered when it was started, which is all that can be asked of it. */
 function pingFailure(instance: Instance): Promise<string | undefined> {
+  const { ping } = instance.era.own;
+  if (ping === undefined) return Promise.resolve(undefined);
   return new Promise((resolve) => {
-    instance.ask(OWN_METHODS.ping, {}, (answer, read) =>
+    instance.ask(ping, {}, (answer, read) =>
       resolve(answer === undefined ? 'it did not answer' : failureIn(answer.b, read)),
     );
   });

@@ -2,15 +2,13 @@
 // A call is in exactly one of the two, and in its session's map, until it leaves all of them at once.
 
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';
-import { cancelNotice } from '../protocol/era.ts';
-import { ERA_2025, OWN_METHODS } from '../protocol/era-2025.ts';
+import { cancelNotice, type Era } from '../protocol/era.ts';
+import { ERA_2025 } from '../protocol/era-2025.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { invariant } from '../util/invariant.ts';
 import { ShortLivedMap } from '../util/short-lived-map.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { skipSpace } from '../wire/json-grammar.ts';
-import { findMembers } from '../wire/json-members.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import { Splice } from '../wire/splice.ts';
@@ -20,11 +18,15 @@ import type { Events, WaitReason } from './events.ts';
 import { FairQueue } from './fair-queue.ts';
 import { Lane } from './lane.ts';
 import { type OwnRequest, OwnRequests } from './own-requests.ts';
+import { changeMeta, type RequestTarget } from './request-meta.ts';
 import type { KnownServer } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 
 const splice = new Splice();
-/** The envelope of frames that have waited. They are scanned again: nothing of the first scan is kept. */
+/**
+ * The envelope of frames that have waited. They are scanned again, with the keys of their client's era: nothing of the
+ * first scan is kept.
+ */
 const readAgain = new Envelope(ERA_2025.keys);
 
 /** Another instance for a client that would have to wait; or why there is none: the server has one for all, or enough. */
@@ -44,11 +46,12 @@ export interface CallTableOptions {
   readonly unsent: (session: Session) => void;
   /** True if a call whose turn has come is sent; else it was answered. */
   readonly takesTurn: (call: Call, frame: Frame, envelope: Envelope) => boolean;
+  readonly levelOf: RequestTarget['levelOf'];
   /** Called when a call that was given up is over at the server too. */
   readonly released: () => void;
 }
 
-export class CallTable {
+export class CallTable implements RequestTarget {
   readonly #server: string;
   readonly #limits: Limits;
   readonly #events: Events;
@@ -69,6 +72,9 @@ export class CallTable {
   isFenced = false;
   /** True if the server wants to know the client of each request. */
   namesSessions = false;
+  /** The era of the server, which is known once it runs. */
+  era: Era = ERA_2025;
+  readonly levelOf: RequestTarget['levelOf'];
   readonly #concurrent: ConcurrentCalls;
   readonly lane: Lane;
   readonly own: OwnRequests;
@@ -84,6 +90,7 @@ export class CallTable {
     this.#contended = contended;
     this.#unsent = options.unsent;
     this.#takesTurn = options.takesTurn;
+    this.levelOf = options.levelOf;
     this.#waiting = new WaitingRequests(limits);
     this.lane = new Lane(known);
     this.own = new OwnRequests(() => this.#nextId++, ownTimeoutMs(limits));
@@ -105,10 +112,10 @@ export class CallTable {
     return this.#waiting.size > 0;
   }
 
-  /** The instance runs: requests can be sent, the bridge's own first. */
-  opened(outbox: Outbox, own: readonly OwnRequest[]): void {
+  /** The instance runs: requests can be sent, the bridge's own first. `meta` has the members of `_meta` that those have. */
+  opened(outbox: Outbox, own: readonly OwnRequest[], meta: string): void {
     this.#outbox = outbox;
-    this.own.opened(outbox, own);
+    this.own.opened(outbox, own, meta);
     this.pump();
   }
 
@@ -231,6 +238,7 @@ export class CallTable {
       const call = this.#waiting.next((_, next) => this.#mayGo(next));
       if (call === undefined) return;
       const frame = this.#waiting.takeFrame(call);
+      readAgain.keys = call.session.era.keys;
       readAgain.scan(frame.b, frame.start, frame.end, this.#limits.maxDepth);
       this.#send(this.#outbox, call, frame, readAgain);
     }
@@ -277,8 +285,9 @@ export class CallTable {
 
   /** Sends a ping behind a call that was given up: all that the server says before its answer may be about that call. */
   #fence({ hasLane, serverRequestId, laneName: call }: Call): void {
-    if (!hasLane) return;
-    this.own.ask(OWN_METHODS.ping, {}, (answer) => {
+    const { ping } = this.era.own;
+    if (!hasLane || ping === undefined) return;
+    this.own.ask(ping, {}, (answer) => {
       if (answer === undefined || !this.lane.isConversational(call)) this.lingering.release(serverRequestId);
     });
   }
@@ -378,7 +387,7 @@ export class CallTable {
       splice.replace(envelope.from(Field.metaProgressToken), envelope.to(Field.metaProgressToken), ours);
     if (call.nameText !== '') splice.replace(envelope.from(Field.name), envelope.to(Field.name), call.nameText);
     if (call.cut !== undefined) cutAround(call.cut, start);
-    if (this.namesSessions) nameSession(splice, frame, envelope, call.session.muxSessionId);
+    changeMeta(splice, frame, envelope, call.session, this);
     splice.send(outbox, b, start, end);
   }
 
@@ -608,39 +617,4 @@ export class ConcurrentCalls {
     for (const other of this.#underWay.values()) if (other !== session) return true;
     return false;
   }
-}
-
-const KEY = 'muxSessionId';
-
-/**
- * Names the client of a request to a server that wants to know (`x-mux.sharing: "session-aware"`): a text in
- * `params._meta.muxSessionId`, the same for all requests of one client. It replaces whatever the client wrote there.
- */
-function nameSession(splice: Splice, { b, start }: Frame, envelope: Envelope, id: string): void {
-  const member = `"${KEY}":"${id}"`;
-  const place = envelope.has(Field.meta) ? envelope.from(Field.meta) : -1;
-  const meta = place < 0 ? undefined : findMembers(b, place, [KEY]);
-  const before = meta?.spans.get(KEY);
-  if (meta !== undefined) {
-    if (before !== undefined) splice.replace(before.from, before.to, `"${id}"`);
-    // Behind all others: there are readers for whom the last one counts, also of keys in another case.
-    if (before === undefined || meta.isRepeated || meta.others.some(isAlike))
-      splice.replace(meta.close, meta.close, meta.isEmpty ? member : `,${member}`);
-    return;
-  }
-  const inMeta = `"_meta":{${member}}`;
-  // A `_meta` or `params` that is no object is the server's to refuse.
-  if (place >= 0) return;
-  if (!envelope.has(Field.params)) return open(splice, skipSpace(b, start), false, `"params":{${inMeta}}`);
-  const params = findMembers(b, envelope.from(Field.params), []);
-  if (params !== undefined) open(splice, envelope.from(Field.params), params.isEmpty, inMeta);
-}
-
-function isAlike(key: string): boolean {
-  return key.toLowerCase() === KEY.toLowerCase();
-}
-
-/** Adds the first member to the object that opens at `at`. */
-function open(splice: Splice, at: number, isEmpty: boolean, member: string): void {
-  splice.replace(at + 1, at + 1, isEmpty ? member : `${member},`);
 }

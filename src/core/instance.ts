@@ -7,10 +7,9 @@ import { maxConcurrentCallsOf, type SharingTerms } from '../model/sharing.ts';
 import type { ToolGate } from '../model/tool-gate.ts';
 import { cancelNotice, type Era, type ListKind, type MethodRole } from '../protocol/era.ts';
 import { ERA_2025, ROOTS_CHANGED_NOTICE } from '../protocol/era-2025.ts';
-import { eraOf } from '../protocol/eras.ts';
 import { settlesOnBatches } from '../protocol/initialize.ts';
+import { requestEnvelopeOf } from '../protocol/request-envelope.ts';
 import { outcomeUnknown } from '../protocol/rpc-error.ts';
-import { LATEST_PROTOCOL_VERSION } from '../protocol/versions.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -36,7 +35,7 @@ import type { Session } from './session.ts';
 import { SharedSettings } from './shared-settings.ts';
 import { Tasks } from './tasks.ts';
 
-/** Shared by all instances, for frames that have waited or come back. */
+/** Shared by all instances, for frames that have waited or come back. Its keys are those of the client's era. */
 const readAgain = new Envelope(ERA_2025.keys);
 const splice = new Splice();
 
@@ -76,8 +75,7 @@ export class Instance implements CallOwner {
   /** The client that the instance was told; '' for the bridge. */
   #introduced = '';
   readonly context: InstanceContext;
-  /** The era in which the server speaks. */
-  readonly era: Era = eraOf(LATEST_PROTOCOL_VERSION);
+  #era: Era = ERA_2025;
   /** True if all clients have to share the instance, whatever their roots are. */
   readonly isForAll: boolean;
   /** The server's own time limit for a call, if its definition has one. */
@@ -117,6 +115,7 @@ export class Instance implements CallOwner {
       unsent: (session) => session.waitsAlsoAt(this),
       released: () => this.settle(),
       takesTurn: (call, frame, envelope) => this.#takesTurn(call, frame, envelope),
+      levelOf: (session) => this.sharedSettings.levels.levelOf(session),
     });
     const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.calls.own.ask(method, params, onAnswer);
     this.#opening = new InstanceWaiters(ports.start);
@@ -127,6 +126,11 @@ export class Instance implements CallOwner {
     this.sharedSettings = new SharedSettings(this);
     this.questions = new Questions(this);
     this.fromServer = new ServerMessages(this);
+  }
+
+  /** The era in which the server speaks; that of its last run while it does not run. */
+  get era(): Era {
+    return this.#era;
   }
 
   /** The outbox to the running instance; undefined while none runs. */
@@ -267,6 +271,7 @@ export class Instance implements CallOwner {
   /** Takes over a call that has waited at another instance. */
   #takeOver(call: Call, frame: Frame): void {
     call.owner = this;
+    readAgain.keys = call.session.era.keys;
     readAgain.scan(frame.b, frame.start, frame.end, this.context.limits.maxDepth);
     this.#nameForLane(call, frame, readAgain);
     this.calls.resubmit(call, frame);
@@ -492,16 +497,24 @@ export class Instance implements CallOwner {
 
   opened(running: RunningInstance): void {
     this.#running = running;
+    this.#era = running.era ?? ERA_2025;
+    this.calls.era = this.#era;
     this.#profile = this.known.opened(this.key, running.initializeResult, this.#introduced);
     this.#mayBatch = settlesOnBatches(running.initializeResult);
     this.#opening.opened(running);
-    this.calls.lane.isOpen = this.mayAskBack;
+    this.calls.lane.isOpen = this.mayAskBack && this.#era.asksByRequest;
     this.calls.namesSessions = this.known.declaredSharing === 'session-aware';
     this.#ports.declared();
     this.questions.opening();
-    this.calls.opened(running.link.outbox, this.sharedSettings.opened());
+    this.calls.opened(running.link.outbox, this.sharedSettings.opened(), this.#ownMeta(running));
     this.questions.opened();
     this.lists.opened(this.#profile);
+  }
+
+  /** The members of `_meta` in requests of the bridge itself: a server of 2026 is told in each one who asks. */
+  #ownMeta({ clientInfo }: RunningInstance): string {
+    const { capabilities } = this.key;
+    return this.#era.request === undefined ? '' : requestEnvelopeOf({ clientInfo, capabilities });
   }
 
   /** The start has failed: everybody who waits gets the error. */
@@ -569,6 +582,10 @@ export interface RunningInstance {
   readonly instanceId: string;
   /** The result of its `initialize`: an object's bytes, with a newline behind them. */
   readonly initializeResult: Buffer;
+  /** The era in which the server speaks; undefined for the one with a handshake. */
+  readonly era?: Era;
+  /** The client that it was told, or the bridge. */
+  readonly clientInfo?: object | undefined;
 }
 
 interface Waiter {

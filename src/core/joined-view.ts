@@ -410,7 +410,7 @@ class JoinedCompletions {
   }
 
   #passKept(call: Call, kept: ClientRequest): void {
-    const ref = refIn(kept.frame, this.#pending.read(kept.frame));
+    const ref = refIn(kept.frame, this.#pending.read(call.session, kept.frame));
     if (ref !== undefined) this.#pass(call, kept, ref);
     else this.#pending.refuse(call, NO_SUCH_REF);
   }
@@ -588,7 +588,7 @@ class ResourceSearch implements OtherServers {
   /** Asks the first of these servers. A server that lists the resource is the only one asked. */
   begin(call: Call, request: ClientRequest, [place, ...places]: readonly ResourcePlace[]): void {
     if (place === undefined) return this.#pending.refuse(call, rpcErrorOf(this.#lists.noSuchResource()));
-    const envelope = this.#pending.read(request.frame);
+    const envelope = this.#pending.read(call.session, request.frame);
     const frame = changedFrame(request.frame, envelope.span(Field.uri), JSON.stringify(place.uri));
     this.#next = places.length === 0 ? undefined : { call, request, places };
     this.#pending.give(call, { ...request, frame }, place.joined.binding.use());

@@ -30,6 +30,8 @@ export class OwnRequests {
   readonly #timeoutMs: number;
   readonly #open = new Map<number, OwnCall>();
   #outbox: Outbox | undefined;
+  /** The members of `_meta` that each request has, as JSON; '' for none. */
+  #meta = '';
 
   constructor(takeId: () => number, timeoutMs: number) {
     this.#takeId = takeId;
@@ -37,8 +39,9 @@ export class OwnRequests {
   }
 
   /** The instance runs: sends the first requests. */
-  opened(outbox: Outbox, first: readonly OwnRequest[]): void {
+  opened(outbox: Outbox, first: readonly OwnRequest[], meta: string): void {
     this.#outbox = outbox;
+    this.#meta = meta;
     for (const { method, params } of first) this.ask(method, params);
   }
 
@@ -47,8 +50,16 @@ export class OwnRequests {
     if (this.#outbox === undefined) return onAnswer?.(undefined, nothing);
     const id = this.#takeId();
     this.#open.set(id, { onAnswer, deadlineMs: 0 });
-    this.#outbox.utf8(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${JSON.stringify(params)}}`);
+    this.#outbox.utf8(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":`);
+    this.#writeParams(this.#outbox, JSON.stringify(params));
+    this.#outbox.latin1('}');
     this.#outbox.endFrame();
+  }
+
+  #writeParams(outbox: Outbox, params: string): void {
+    if (this.#meta === '') return outbox.utf8(params);
+    outbox.latin1(`{"_meta":{${this.#meta}}${params === '{}' ? '' : ','}`);
+    outbox.utf8(params.slice(1));
   }
 
   /** Takes an answer; returns true if it was for one of these requests. */

@@ -14,7 +14,7 @@ import { type CallPlan, errorTextOf, planOf } from './call-plan.ts';
 import type { Instance } from './instance.ts';
 import type { Session } from './session.ts';
 
-/** The envelope of frames that have waited or were changed on the way. */
+/** The envelope of frames that have waited or were changed on the way. Its keys are those of the client's era. */
 const readAgain = new Envelope(ERA_2025.keys);
 
 /** Gets the frame that was kept, in which things stand elsewhere than in the one that came. */
@@ -91,8 +91,9 @@ export class PendingRequests implements CallOwner {
     this.#end(call, () => call.session.output.fail(call.idText, error));
   }
 
-  /** Scans a frame that was scanned long ago, or never. */
-  read({ b, start, end }: Frame): Envelope {
+  /** Scans a frame of a client that was scanned long ago, or never. */
+  read({ era }: Pick<Session, 'era'>, { b, start, end }: Frame): Envelope {
+    readAgain.keys = era.keys;
     readAgain.scan(b, start, end, this.#limits.maxDepth);
     return readAgain;
   }
@@ -100,7 +101,7 @@ export class PendingRequests implements CallOwner {
   /** From here on an instance sees to its answer. */
   give(call: Call, request: ClientRequest, instance: Instance, nameText = ''): void {
     call.nameText = nameText;
-    instance.submit(call, request.frame, this.read(request.frame));
+    instance.submit(call, request.frame, this.read(call.session, request.frame));
   }
 
   cancel(call: Call): void {

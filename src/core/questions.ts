@@ -42,8 +42,9 @@ export class Questions {
     this.#fence = new RootsFence({
       calls,
       clock,
-      isNeeded: () => !isForAll && key.capabilities.roots !== undefined,
+      isNeeded: () => instance.era.asksByRequest && !isForAll && key.capabilities.roots !== undefined,
       isAsked: () => this.#roots.isAsked,
+      ping: () => instance.era.own.ping,
     });
     this.#roots = new InstanceRoots(instance, this.#fence, this.#attribution);
     this.#pending = new PendingQuestions(instance, this.#roots, this.elicitations);

@@ -2,7 +2,6 @@
 // back until the server has its roots. Never shows one client's roots for another's.
 
 import { createHash } from 'node:crypto';
-import { OWN_METHODS } from '../protocol/era-2025.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -47,12 +46,14 @@ export class ClientRoots {
   }
 
   get #mayAnswer(): boolean {
-    return this.#session.canBeAsked('roots') && !this.#session.hasEnded;
+    const { era, hasEnded } = this.#session;
+    return era.own.roots !== undefined && this.#session.canBeAsked('roots') && !hasEnded;
   }
 
   #ask(): void {
-    const { output, isOpen } = this.#session;
-    if (!isOpen || this.#waiting.length === 0) return;
+    const { output, isOpen, era } = this.#session;
+    const method = era.own.roots;
+    if (!isOpen || method === undefined || this.#waiting.length === 0) return;
     const id = `mcp-bridge/roots-${++asked}`;
     this.#askedId = id;
     this.#deadlineMs = 0;
@@ -62,7 +63,7 @@ export class ClientRoots {
       progress: () => undefined,
       abandon: () => this.abandon(),
     });
-    output.ask(id, OWN_METHODS.roots);
+    output.ask(id, method);
   }
 
   #answered(id: string, answer: Frame, envelope: Envelope): void {
@@ -142,6 +143,8 @@ interface RootsFenceOptions {
   readonly isNeeded: () => boolean;
   /** True while the server waits for roots. */
   readonly isAsked: () => boolean;
+  /** The request that a server of its era answers at once, if there is one. */
+  readonly ping: () => string | undefined;
 }
 
 /**
@@ -204,7 +207,9 @@ export class RootsFence {
   /** Calls back when the server has answered a ping, unless it has asked again or is gone by then. */
   #whenHeard(then: () => void): void {
     const awaited = this.#timer;
-    this.#options.calls.own.ask(OWN_METHODS.ping, {}, () => {
+    const ping = this.#options.ping();
+    if (ping === undefined) return;
+    this.#options.calls.own.ask(ping, {}, () => {
       if (awaited !== undefined && awaited === this.#timer) then();
     });
   }

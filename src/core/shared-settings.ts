@@ -418,6 +418,12 @@ export class LogLevels {
     return this.#readers.size;
   }
 
+  /** The level that the client was granted; undefined before the first. */
+  levelOf(session: Session): string | undefined {
+    const level = this.#readers.get(session)?.level;
+    return level === undefined ? undefined : LEVELS[level];
+  }
+
   get areSet(): boolean {
     for (const { level } of this.#readers.values()) if (level !== undefined) return true;
     return false;

@@ -1,6 +1,5 @@
 // The answer to `tasks/list` where a client's tasks may be on several instances. No client gets another's task.
 
-import { OWN_METHODS } from '../protocol/era-2025.ts';
 import { cursorIn } from '../protocol/request-params.ts';
 import { NO_SUCH_CURSOR } from '../protocol/rpc-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -35,7 +34,7 @@ async function tasksOf(session: Session): Promise<string[]> {
 
 function askFor(taskId: string, instance: Instance): Promise<string> {
   return new Promise((resolve) =>
-    instance.ask(OWN_METHODS.taskState, { taskId }, (answer, envelope) => {
+    instance.ask(instance.era.own.taskState, { taskId }, (answer, envelope) => {
       const hasResult = answer !== undefined && envelope.has(Field.result);
       resolve(hasResult ? answer.b.toString('utf8', envelope.from(Field.result), envelope.to(Field.result)) : '');
     }),

@@ -1,7 +1,6 @@
 // The tasks of one instance: work that goes on after the call that began it was answered. Each task belongs to the
 // client of that call. No other client may ask for it, cancel it, or hear of it.
 
-import { OWN_METHODS } from '../protocol/era-2025.ts';
 import { INTERNAL_ERROR, rpcError } from '../protocol/rpc-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { changedFrame } from '../wire/changed-frame.ts';
@@ -105,7 +104,7 @@ export class Tasks {
 
   /** Refuses a task whose id is in use or too long: the server is told to cancel it. */
   #refuse(taskId: string, serverRequestId: number, { code, message }: typeof IN_USE): Frame {
-    this.#tell(OWN_METHODS.cancelTask, { taskId });
+    this.#tell(this.#instance.era.own.cancelTask, { taskId });
     const error = rpcError(INTERNAL_ERROR, message, { code, server: this.#instance.server });
     const b = Buffer.from(`{"jsonrpc":"2.0","id":${serverRequestId},"error":${error}}\n`);
     return { b, start: 0, end: b.length - 1 };
@@ -134,7 +133,7 @@ export class Tasks {
   abandon(session: Session): void {
     for (const [taskId, task] of this.#byId) {
       if (task.session !== session) continue;
-      this.#tell(OWN_METHODS.cancelTask, { taskId });
+      this.#tell(this.#instance.era.own.cancelTask, { taskId });
       this.#drop(taskId);
     }
   }

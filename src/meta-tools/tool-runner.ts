@@ -79,7 +79,7 @@ export class ToolRunner {
   /** Repairs a call if its meaning is clear, else refuses it. */
   #repair(session: Session, faulty: FaultyExecution, request: ClientRequest, envelope: Envelope): void {
     const frame = repairedExecution(request.frame, envelope);
-    const again = frame && this.#context.view.pending.read(frame);
+    const again = frame && this.#context.view.pending.read(session, frame);
     if (frame !== undefined && again !== undefined && again.fault === undefined)
       return this.call(session, { ...request, frame }, again);
     session.events.toolAimed.tell(session, faulty, request.frame.b);
@@ -122,7 +122,7 @@ export class ToolRunner {
     const isTask = envelope.has(Field.task);
     let isWhereItWas = false;
     const attemptIn = (frame: Frame): Attempt =>
-      isWhereItWas ? { execution, b: frame.b, isTask } : this.#attemptIn(frame, isTask);
+      isWhereItWas ? { execution, b: frame.b, isTask } : this.#attemptIn(session, frame, isTask);
     // Nothing is looked up for a call that was cancelled while it waited.
     const find = (): Target | undefined => call.unsent && this.#targetOf(attemptIn(call.unsent), joined);
     pending.later(
@@ -148,8 +148,8 @@ export class ToolRunner {
   }
 
   /** Reads a frame again that was copied to wait. */
-  #attemptIn(frame: Frame, isTask: boolean): Attempt {
-    const execution = this.#executions.read(frame, this.#context.view.pending.read(frame));
+  #attemptIn(session: Session, frame: Frame, isTask: boolean): Attempt {
+    const execution = this.#executions.read(frame, this.#context.view.pending.read(session, frame));
     invariant(!('faults' in execution), 'what was sound when it came is sound');
     return { execution, b: frame.b, isTask };
   }

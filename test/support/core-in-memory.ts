@@ -22,6 +22,8 @@ import { DEFAULT_LIVENESS, type LivenessSettings } from '../../src/model/livenes
 import { DEFAULT_MESSAGING, type MessagingSettings } from '../../src/model/messaging-settings.ts';
 import type { ServerNature, Sharing } from '../../src/model/server-definition.ts';
 import { OPEN_GATE } from '../../src/model/tool-gate.ts';
+import type { Era } from '../../src/protocol/era.ts';
+import { ERA_2025 } from '../../src/protocol/era-2025.ts';
 import { BridgeError } from '../../src/util/bridge-error.ts';
 import type { Logger } from '../../src/util/logger.ts';
 import { type Frame, FrameSplitter } from '../../src/wire/frame-splitter.ts';
@@ -294,6 +296,7 @@ export class TestInstance {
       link: this.link,
       instanceId: `${this.#settings.name}-${this.starts}`,
       initializeResult: Buffer.from(`${this.#of.hello}\n`),
+      era: this.#of.era,
     });
   }
   #answerByItself(link: TestLink, request: Message): void {
@@ -359,6 +362,8 @@ export class TestServer {
   readonly instances: TestInstance[] = [];
   /** It declares no lists, so that the bridge asks it for none. */
   hello = '{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"memory","version":"1"}}';
+  /** The era in which it speaks from its next start on. */
+  era: Era = ERA_2025;
   /** Whether it comes up by itself when asked to. */
   opensByItself = true;
   /** Whether one that was offered roots answers pings by itself. */

@@ -1,0 +1,103 @@
+// The members of `params._meta` that are not passed on as the client wrote them: the envelope by which a request of the era of 2026
+// says who asks, the bridge's own members, and the id by which a session-aware server tells clients apart.
+
+import type { Era } from '../protocol/era.ts';
+import {
+  BRIDGE_FIELDS,
+  BRIDGE_KEYS,
+  ENVELOPE_FIELDS,
+  ENVELOPE_KEYS,
+  logLevelMember,
+  requestEnvelopeOf,
+} from '../protocol/request-envelope.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import { byteAt, CLOSE_OBJECT, OPEN_OBJECT, skipSpace } from '../wire/json-grammar.ts';
+import { areAll, cutMembers, KeySet, setMembers } from '../wire/member-cuts.ts';
+import type { Splice } from '../wire/splice.ts';
+import type { Session } from './session.ts';
+
+const SESSION_KEY = 'muxSessionId';
+
+/** The keys that are the bridge's to write or to cut, by what it does. A client's own members under these keys go. */
+const KEYS = {
+  named: new KeySet([SESSION_KEY]),
+  added: new KeySet([...ENVELOPE_KEYS, SESSION_KEY]),
+  cut: new KeySet([...ENVELOPE_KEYS, ...BRIDGE_KEYS, SESSION_KEY]),
+  ownCut: new KeySet([...BRIDGE_KEYS, SESSION_KEY]),
+};
+const ALL_FIELDS = [...ENVELOPE_FIELDS, ...BRIDGE_FIELDS];
+
+/** The text is made once for each client, because all of its requests to servers of 2026 have it. */
+const envelopes = new WeakMap<Session, string>();
+const levels = new Map<string, string>();
+
+function envelopeOf(session: Session): string {
+  const known = envelopes.get(session) ?? requestEnvelopeOf(session);
+  envelopes.set(session, known);
+  return known;
+}
+
+function levelMember(level: string): string {
+  const known = levels.get(level) ?? `,${logLevelMember(level)}`;
+  levels.set(level, known); // there are eight
+  return known;
+}
+
+export interface RequestTarget {
+  readonly era: Era;
+  /** True if the server wants to know the client of each request (`x-mux.sharing: "session-aware"`). */
+  readonly namesSessions: boolean;
+  /** The level of the logs that the client wants of the server, one of those that the protocol has. */
+  readonly levelOf: (session: Session) => string | undefined;
+}
+
+/** Changes the `_meta` of a request on its way to a server. */
+export function changeMeta(
+  splice: Splice,
+  frame: Frame,
+  envelope: Envelope,
+  session: Session,
+  { era, namesSessions, levelOf }: RequestTarget,
+): void {
+  const isClientOf2026 = session.era.request !== undefined;
+  const isServerOf2026 = era.request !== undefined;
+  const name = namesSessions ? `"${SESSION_KEY}":"${session.muxSessionId}"` : '';
+  if (isServerOf2026 && !isClientOf2026) {
+    const level = levelOf(session);
+    const members = envelopeOf(session) + (level === undefined ? '' : levelMember(level));
+    return writeMeta(splice, frame, envelope, KEYS.added, name === '' ? members : `${members},${name}`);
+  }
+  if (name !== '') {
+    const keys = isClientOf2026 ? (isServerOf2026 ? KEYS.ownCut : KEYS.cut) : KEYS.named;
+    return writeMeta(splice, frame, envelope, keys, name);
+  }
+  if (isClientOf2026) cutFields(splice, frame.b, envelope, isServerOf2026 ? BRIDGE_FIELDS : ALL_FIELDS);
+}
+
+/** Cuts the fields of `_meta`, and `_meta` itself if nothing else is in it. */
+function cutFields(splice: Splice, b: Buffer, envelope: Envelope, fields: readonly Field[]): void {
+  const found = fields.filter((field) => envelope.has(field)).map((field) => envelope.span(field));
+  if (found.length === 0) return;
+  const isEmpty = areAll(b, found);
+  cutMembers(splice, b, isEmpty ? [envelope.span(Field.meta)] : found);
+}
+
+/** Writes members into `_meta`, which is made if there is none. A `_meta` or `params` that is no object is the server's to refuse. */
+function writeMeta(splice: Splice, { b, start }: Frame, envelope: Envelope, keys: KeySet, members: string): void {
+  if (envelope.has(Field.meta)) {
+    const meta = envelope.from(Field.meta);
+    if (byteAt(b, meta) === OPEN_OBJECT) setMembers(splice, b, meta, keys, members);
+    return;
+  }
+  const meta = `"_meta":{${members}}`;
+  if (!envelope.has(Field.params)) return openWith(splice, b, skipSpace(b, start), `"params":{${meta}}`);
+  const params = envelope.from(Field.params);
+  if (byteAt(b, params) === OPEN_OBJECT) openWith(splice, b, params, meta);
+}
+
+/** Adds the first member to the object that opens at `at`. */
+function openWith(splice: Splice, b: Buffer, at: number, member: string): void {
+  const isEmpty = byteAt(b, skipSpace(b, at + 1)) === CLOSE_OBJECT;
+  splice.replace(at + 1, at + 1, isEmpty ? member : `${member},`);
+}
