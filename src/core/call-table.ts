@@ -133,7 +133,7 @@ export class CallTable implements RequestTarget {
   /** Gives a client that has waited long enough for the lane another instance, or an error for each such call. */
   #checkLane(session: Session, first: Call, nowMs: number): void {
     for (let call: Call | undefined = first; call !== undefined; call = this.#waiting.headOf(session)) {
-      if (this.lane.admits(session, call.laneName) || !this.#hasWaitedForLane(call, nowMs)) return;
+      if (this.lane.admits(call.asker, call.laneName) || !this.#hasWaitedForLane(call, nowMs)) return;
       this.lane.isOverlong = true;
       const found = this.#contended(session);
       if (found === 'moved') return;
@@ -183,7 +183,7 @@ export class CallTable implements RequestTarget {
     this.#events.callWaiting.tell(call, this.#waitReasonOf(call.session));
     this.#wait(call, frame);
     this.pump(); // calls before it may be held up by what does not concern it
-    if (call.unsent !== undefined && this.lane.isContended(call.session, call.laneName)) this.#contended(call.session);
+    if (call.unsent !== undefined && this.lane.isContended(call.asker, call.laneName)) this.#contended(call.session);
   }
 
   /** Asks the next server, because this one has refused. */
@@ -225,7 +225,7 @@ export class CallTable implements RequestTarget {
   /** Has clients moved whose next call would wait for the end of a conversation that has begun. */
   noteContention(): void {
     for (const [session, next] of this.#waiting.heads())
-      if (this.lane.isContended(session, next.laneName)) this.#contended(session);
+      if (this.lane.isContended(next.asker, next.laneName)) this.#contended(session);
   }
 
   peekSent(serverRequestId: number): Call | undefined {
@@ -296,7 +296,7 @@ export class CallTable implements RequestTarget {
   fail(call: Call, error: BridgeError): void {
     endRequest(call, 'lost');
     this.#events.callFailed.tell(call, error);
-    call.session.output.fail(call.idText, errorTextOf(call, error));
+    call.output.fail(call.idText, errorTextOf(call, error));
     call.session.close(call);
   }
 
@@ -346,7 +346,7 @@ export class CallTable implements RequestTarget {
   }
 
   #mayGo(call: Call): boolean {
-    return this.#mayAsk(call.session) && this.lane.admits(call.session, call.laneName) && this.#concurrent.admits(call);
+    return this.#mayAsk(call.session) && this.lane.admits(call.asker, call.laneName) && this.#concurrent.admits(call);
   }
 
   /** True unless the client has enough under way, does not take its answers, or is going. */

@@ -7,6 +7,7 @@ import type { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { CallPlan } from './call-plan.ts';
+import type { ClientOutput } from './client-output.ts';
 import type { Session } from './session.ts';
 
 /** A client's request on its way to a server. The frame's envelope says where its parts stand. */
@@ -40,15 +41,17 @@ export interface Cut {
 type CallStart = Pick<Call, 'session' | 'plan' | 'owner' | 'id' | 'idText' | 'tokenText'>;
 
 export class Call {
-  readonly session: Session;
+  session: Session;
   /** The purpose of the call, which decides what happens to it on its way. */
   readonly plan: CallPlan;
   /** The holder that has to answer; another one may take over while the call waits. */
   owner: CallOwner;
-  readonly id: RequestId;
+  id: RequestId;
   /** The id and the progress token as the client spelled them; '' without a token. */
-  readonly idText: string;
-  readonly tokenText: string;
+  idText: string;
+  tokenText: string;
+  /** Writes its answer. */
+  output: ClientOutput;
   /** The name for the server in JSON, if it differs from the one the client has used; '' if not. */
   nameText = '';
   /** The parts of the frame that are not passed on, if any. */
@@ -88,7 +91,21 @@ export class Call {
     this.id = id;
     this.idText = idText;
     this.tokenText = tokenText;
+    this.output = session.output;
   }
+
+  /** The one whom the server asks during the call: the client, or the call by itself where each request stands alone. */
+  get asker(): Asker {
+    return this.session.era.asksByRequest ? this.session : this;
+  }
+}
+
+/** Lane and questions tell askers apart, and nothing else of them. */
+export type Asker = Session | Call;
+
+/** The client of an asker. */
+export function clientOf(asker: Asker): Session {
+  return 'session' in asker ? asker.session : asker;
 }
 
 /** Reads one of our ids out of a server's frame; 0 for none. Our ids are numbers: an answer to "7" answers nothing. */

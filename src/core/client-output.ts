@@ -1,6 +1,7 @@
 // The only writer to a client: answers, errors, notifications, questions and progress all go out through here. A client
 // of another era gets another output; nothing else in the daemon knows how a frame for a client is written.
 
+import type { CallRole, Era } from '../protocol/era.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Span } from '../wire/json-members.ts';
@@ -13,10 +14,16 @@ import { Pause, type PressedClient } from './pressure.ts';
 const splice = new Splice();
 
 /** The client that is written to. Its link may be replaced. */
-interface WrittenClient extends PressedClient {
+export interface WrittenClient extends PressedClient {
   readonly link: { readonly outbox: Outbox };
   /** Counts bytes that the client was sent and has not asked for. */
   noticed(bytes: number): void;
+}
+
+/** A request that is answered. */
+export interface Answered {
+  readonly idText: string;
+  readonly plan: { readonly role: CallRole };
 }
 
 export class ClientOutput {
@@ -29,28 +36,28 @@ export class ClientOutput {
   }
 
   /** The outbox of the connection that the client has at the moment. */
-  get #outbox(): Outbox {
+  protected get outbox(): Outbox {
     return this.#client.link.outbox;
   }
 
   /** All bytes that were ever written to the client on its present connection. */
   get writtenBytes(): number {
-    return this.#outbox.appendedBytes;
+    return this.outbox.appendedBytes;
   }
 
   /** `result` is JSON. */
   answer(idText: string, result: string): void {
-    this.#outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
-    this.#outbox.utf8(`${result}}`);
-    this.#endAnswer();
+    this.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
+    this.outbox.utf8(`${result}}`);
+    this.endAnswer();
   }
 
   /** `error` is JSON. */
   fail(idText: string, error: string): void {
     this.#events.errorWritten.tell(this.#client, error);
-    this.#outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"error":`);
-    this.#outbox.utf8(`${error}}`);
-    this.#outbox.endFrame();
+    this.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"error":`);
+    this.outbox.utf8(`${error}}`);
+    this.outbox.endFrame();
     this.#checkUnread();
   }
 
@@ -77,20 +84,20 @@ export class ClientOutput {
 
   /** `writeResult` writes the result, and nothing else. */
   answerWith(idText: string, writeResult: (outbox: Outbox) => void): void {
-    this.#outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
-    writeResult(this.#outbox);
-    this.#outbox.latin1('}');
-    this.#endAnswer();
+    this.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
+    writeResult(this.outbox);
+    this.outbox.latin1('}');
+    this.endAnswer();
   }
 
   /** The answer of the control interface, a whole message. */
   answerControl(json: string): void {
-    this.#outbox.utf8(json);
-    this.#outbox.endFrame();
+    this.outbox.utf8(json);
+    this.outbox.endFrame();
   }
 
-  #endAnswer(): void {
-    this.#outbox.endFrame();
+  protected endAnswer(): void {
+    this.outbox.endFrame();
     this.#events.resultWritten.tell(this.#client);
     this.#checkUnread();
   }
@@ -100,9 +107,14 @@ export class ClientOutput {
     if (this.#client.backlog.isOver) this.#client.pauses.addOver(Pause.unread);
   }
 
-  /** Passes an answer on, under the id that the client has used. */
-  passAnswer(idText: string, b: Buffer, start: number, end: number, envelope: Envelope): void {
+  /** Passes an answer on, under the id that the client has used. `era` is that of whoever gave it. */
+  passAnswer({ idText }: Answered, { b, start, end }: Frame, envelope: Envelope, _era: Era): void {
     this.#passWith(Field.id, idText, b, start, end, envelope);
+    this.passed();
+  }
+
+  /** An answer of somebody else was written. */
+  protected passed(): void {
     this.#events.resultWritten.tell(this.#client);
   }
 
@@ -113,7 +125,7 @@ export class ClientOutput {
 
   /** Passes a notification on as it is. */
   passNotice({ b, start, end }: Frame): void {
-    splice.clear().send(this.#outbox, b, start, end);
+    splice.clear().send(this.outbox, b, start, end);
     this.#client.noticed(end - start);
   }
 
@@ -122,7 +134,7 @@ export class ClientOutput {
     const ours = JSON.stringify(id);
     splice.clear().replace(idAt.from, idAt.to, ours);
     if (tokenAt !== undefined) splice.replace(tokenAt.from, tokenAt.to, ours);
-    splice.send(this.#outbox, b, start, end);
+    splice.send(this.outbox, b, start, end);
   }
 
   /** Passes the cancellation of a question on. */
@@ -133,27 +145,27 @@ export class ClientOutput {
   /** Passes a frame on with another text in one field. */
   #passWith(field: Field, text: string, b: Buffer, start: number, end: number, envelope: Envelope): void {
     splice.clear().replace(envelope.from(field), envelope.to(field), text);
-    splice.send(this.#outbox, b, start, end);
+    splice.send(this.outbox, b, start, end);
   }
 
   /** Sends a notification of the bridge. */
   notify(notice: string): void {
-    this.#outbox.utf8(notice);
-    this.#outbox.endFrame();
+    this.outbox.utf8(notice);
+    this.outbox.endFrame();
     this.#client.noticed(notice.length);
   }
 
   /** Sends a message that `write` writes whole, which the client has not asked for. */
   noticeWith(write: (outbox: Outbox) => void): void {
-    const before = this.#outbox.appendedBytes;
-    write(this.#outbox);
-    this.#client.noticed(this.#outbox.appendedBytes - before);
+    const before = this.outbox.appendedBytes;
+    write(this.outbox);
+    this.#client.noticed(this.outbox.appendedBytes - before);
   }
 
   /** Sends a request of the bridge without parameters. */
   ask(id: string, method: string): void {
-    this.#outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"${method}"}`);
-    this.#outbox.endFrame();
+    this.outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"${method}"}`);
+    this.outbox.endFrame();
   }
 
   /**
@@ -161,12 +173,12 @@ export class ClientOutput {
    * notices a space, and the answer that is owed comes behind it.
    */
   probe(): void {
-    this.#outbox.latin1(' ');
-    this.#outbox.flush();
+    this.outbox.latin1(' ');
+    this.outbox.flush();
   }
 
   /** Writes what is queued now instead of at the end of the turn. */
   flush(): void {
-    this.#outbox.flush();
+    this.outbox.flush();
   }
 }

@@ -6,7 +6,7 @@ import type { Limits } from '../model/limits.ts';
 import type { LivenessSettings } from '../model/liveness-settings.ts';
 import type { Principal } from '../model/principal.ts';
 import { OWN_METHODS } from '../protocol/era-2025.ts';
-import { cutShort, INTERNAL_ERROR, INVALID_REQUEST, rpcError } from '../protocol/rpc-error.ts';
+import { cutShort, INTERNAL_ERROR, rpcError } from '../protocol/rpc-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Carrier, Link, LinkHandler } from '../wire/link.ts';
@@ -43,6 +43,8 @@ export class ConnectionManager {
   readonly #router: Router;
   readonly #resumption: Resumption;
   readonly #sessions = new Set<Session>();
+  /** Those that had said nothing when they were looked at last, the oldest first. */
+  readonly #silent = new Set<Session>();
   readonly #ids = new ClientIds();
   /** The views of all clients. */
   readonly views: Views;
@@ -97,7 +99,7 @@ export class ConnectionManager {
 
   /** All clients except those of the role `control`. */
   clients(): Session[] {
-    return [...this.#sessions].filter((session) => session.isOpen && session.role !== 'control');
+    return [...this.#sessions].filter((session) => session.isOpen && session.role !== 'control' && !isSplit(session));
   }
 
   /** True while the session has no connection and its client may come back. */
@@ -128,12 +130,31 @@ export class ConnectionManager {
       now: { date: new Date(), ms: clock.now() },
       principal,
     });
-    const refusal = this.#refusalNow();
+    const refusal = this.#refusalNow() === undefined ? undefined : this.#refusalFor();
     this.#sessions.add(session);
     this.#openCount++;
     link.start(this.#handlerOf(session));
-    if (refusal === undefined) events.clientCame.tell(session);
-    else this.#refuse(session, refusal);
+    if (refusal !== undefined) return this.#refuse(session, refusal);
+    this.#silent.add(session);
+    events.clientCame.tell(session);
+  }
+
+  /** Makes a session for some of the requests of a connection; it lives as long as the connection, at most. */
+  makePart(host: Session, serverInfo: (session: Session) => string): Session {
+    const { link, principal, events } = host;
+    const context = {
+      ...{ events, limits: this.#limits, principal },
+      leave: () => undefined,
+      now: { date: new Date(), ms: this.#options.clock.now() },
+    };
+    const session = new Session(link, context, { host, serverInfo });
+    this.#sessions.add(session);
+    return session;
+  }
+
+  endPart(session: Session): void {
+    this.#retire(session);
+    this.#sessions.delete(session);
   }
 
   #handlerOf(session: Session): LinkHandler {
@@ -157,6 +178,27 @@ export class ConnectionManager {
     } catch (error) {
       this.#faults.note('a message could not be handled', error, { clientId: session.clientId });
       this.cutOff(session, 'the bridge could not handle its message');
+    }
+  }
+
+  /** The reason for which there is no room for one more client, even if a silent one gives way. */
+  #refusalFor(): string | undefined {
+    if (!this.#isDraining) this.#endOneSilent();
+    return this.#refusalNow();
+  }
+
+  /** A connection on which nothing was ever said is kept while there is room: its client may ask without a handshake. */
+  #endOneSilent(): void {
+    const { clock, events } = this.#options;
+    for (const session of this.#silent) {
+      if (session.isOpen && !session.liveness.hasEverSpoken) {
+        if (!session.liveness.isSilentFor(this.#limits.handshakeTimeoutMs, clock.now())) return;
+        events.incident.tell('handshakeTimeouts', session);
+        this.cutOff(session, 'it said nothing, and another client needs its place');
+        session.link.destroy();
+        return;
+      }
+      this.#silent.delete(session);
     }
   }
 
@@ -184,7 +226,7 @@ export class ConnectionManager {
   }
 
   /** Ends a session that broke a rule; frames already queued for it are still sent. */
-  cutOff(session: Session, reason: string): void {
+  cutOff({ host: session }: Session, reason: string): void {
     if (!session.isOpen) return;
     this.#options.events.clientCutOff.tell(session, reason);
     this.#logger.warn('client cut off', { clientId: session.clientId, name: session.name, reason });
@@ -202,6 +244,7 @@ export class ConnectionManager {
   #onDrained(session: Session): void {
     session.drained();
     for (const instance of session.instances()) instance.drained();
+    for (const part of session.requesters?.sessions() ?? []) this.#onDrained(part);
   }
 
   /** True once the daemon is about to end: no new calls are taken. */
@@ -212,7 +255,8 @@ export class ConnectionManager {
   #onEnded(session: Session): void {
     session.noteClientEnded();
     session.abandonQuestions(); // the client would have answered before it ended its side
-    if (session.state === 'connecting') this.#leave(session, this.#limits.stallTimeoutMs);
+    if (session.state === 'connecting' && session.requesters === undefined)
+      this.#leave(session, this.#limits.stallTimeoutMs);
     else session.endWhenAnswered();
   }
 
@@ -227,8 +271,9 @@ export class ConnectionManager {
   /** Ends all that is under way for a session; nothing more is done for it. */
   #retire(session: Session): void {
     if (session.state === 'closing') return;
+    for (const part of session.requesters?.sessions() ?? []) this.endPart(part);
     session.beginClosing();
-    this.#openCount--;
+    if (session.host === session) this.#openCount--;
     // Each step is contained, so that a fault in one does not skip the others.
     const step = (task: () => void): void => this.contain(session, task);
     step(() => {
@@ -272,6 +317,7 @@ export class ConnectionManager {
   }
 
   #sessionGone(session: Session): void {
+    this.#silent.delete(session);
     this.#sessions.delete(session);
     if (this.#sessions.size > 0) return;
     for (const resolve of this.#whenEmpty.splice(0)) resolve();
@@ -330,7 +376,7 @@ export class ConnectionManager {
     for (const call of session.calls.values()) {
       const error = cutShort(!unsent.has(call));
       this.#options.events.callFailed.tell(call, error);
-      session.output.fail(call.idText, error);
+      call.output.fail(call.idText, error);
     }
   }
 
@@ -338,8 +384,10 @@ export class ConnectionManager {
   async close(reason: LeavingReason = 'stop'): Promise<void> {
     // Withdraws the calls of all first: the end of one session may cause other calls to be sent that are about to fail.
     const unsent = new Map([...this.#sessions].map((session) => [session, this.#withdraw(session)]));
-    for (const session of this.#sessions) {
-      this.contain(session, () => this.#dismiss(session, reason, unsent.get(session) ?? new Set()));
+    for (const session of [...this.#sessions]) {
+      if (session.host !== session) continue;
+      for (const one of [...(session.requesters?.sessions() ?? []), session])
+        this.contain(one, () => this.#dismiss(one, reason, unsent.get(one) ?? new Set()));
       this.#leave(session, TICK_MS);
     }
     // A client that reads slowly gets the same time again for the rest.
@@ -350,6 +398,15 @@ export class ConnectionManager {
     last.cancel();
     this.#watch.end();
   }
+}
+
+function waitsForAnswers({ calls, requesters }: Session): boolean {
+  return calls.size > 0 || requesters?.sessions().some((part) => part.calls.size > 0) === true;
+}
+
+/** True if the requests of a connection have sessions of their own, and nothing else came on it. */
+function isSplit({ requesters, state }: Session): boolean {
+  return requesters !== undefined && state === 'connecting';
 }
 
 /** The number of clients with one wanted id that are told apart by counting; further ones get random ids. */
@@ -390,8 +447,8 @@ interface ClientWatchPorts {
 }
 
 /**
- * Looks after all clients and servers once a second: calls and questions whose time is up, and clients that have not
- * sent `initialize`, read nothing, or are silent. One tick serves all, because thousands of timers would cost memory
+ * Looks after all clients and servers once a second: calls and questions whose time is up, and clients that read
+ * nothing, or are silent. One tick serves all, because thousands of timers would cost memory
  * and a second more does not matter.
  */
 class ClientWatch {
@@ -424,7 +481,7 @@ class ClientWatch {
     for (const call of session.calls.values()) call.owner.tickCall(call, nowMs);
     session.roots.tick(nowMs);
     session.view?.tick(session, nowMs);
-    if (resumption.isParked(session)) return;
+    if (resumption.isParked(session) || session.host !== session) return;
     if (session.isOpen) this.#act(session, session.liveness.look(nowMs, limits, liveness));
     else if (session.liveness.mayClose(nowMs)) session.link.destroy();
   }
@@ -434,10 +491,6 @@ class ClientWatch {
     switch (finding) {
       case undefined:
         return;
-      case 'handshake-timeout':
-        events.incident.tell('handshakeTimeouts', session);
-        session.output.fail('null', rpcError(INVALID_REQUEST, 'No initialize came in time'));
-        return cutOff(session, 'no initialize came in time');
       case 'stalled':
         events.incident.tell('clientsStalled', session);
         cutOff(session, 'it reads nothing of what is sent to it');
@@ -446,7 +499,7 @@ class ClientWatch {
         events.incident.tell('clientsUnresponsive', session);
         return cutOff(session, 'it does not answer pings');
       case 'probe':
-        if (session.isOpen && session.calls.size > 0) session.output.probe();
+        if (session.isOpen && waitsForAnswers(session)) session.output.probe();
         return;
       case 'ping':
         return this.#ping(session);

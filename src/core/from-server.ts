@@ -53,7 +53,8 @@ export class ServerMessages implements FrameSink {
   frame(b: Buffer, start: number, end: number): void {
     const { limits, events } = this.#context;
     const { keys, keysWithOutcome } = this.#instance.era;
-    envelope.keys = events.callAnswered.isHeard ? keysWithOutcome : keys;
+    const looksAtResults = events.callAnswered.isHeard || this.#instance.completesResults;
+    envelope.keys = looksAtResults ? keysWithOutcome : keys;
     const isSound = envelope.scan(b, start, end, limits.maxDepth);
     // A server that leaves out "jsonrpc" can still be understood; its clients may be as tolerant.
     if (!isSound && envelope.fault !== 'not-jsonrpc-2.0') {
@@ -157,11 +158,10 @@ export class ServerMessages implements FrameSink {
 
   #answer(call: Call, answer: Frame): void {
     const shown = this.#shown(call, answer);
-    const { b, start, end } = shown;
-    if (shown !== answer) envelope.scan(b, start, end, this.#context.limits.maxDepth);
+    if (shown !== answer) envelope.scan(shown.b, shown.start, shown.end, this.#context.limits.maxDepth);
     const { session } = call;
-    this.#context.events.callAnswered.tell(call, b, envelope);
-    session.output.passAnswer(call.idText, b, start, end, envelope);
+    this.#context.events.callAnswered.tell(call, shown.b, envelope);
+    call.output.passAnswer(call, shown, envelope, this.#instance.era);
     session.close(call);
     if (mayMakeTask(call)) this.#notices.taskBegun();
     this.#instance.slowClients.check(session);
@@ -284,13 +284,14 @@ class ServerNotices {
     const call = this.#instance.calls.peekSent(token);
     if (call !== undefined && this.#context.limits.progressExtendsTimeout) extend(call);
     const { session, tokenText } = call ?? this.#instance.tasks.byToken(token) ?? NOBODY;
-    if (session === undefined || tokenText === '') {
+    const output = call?.output ?? session?.output;
+    if (session === undefined || output === undefined || tokenText === '') {
       this.#note('strayProgress');
       return;
     }
     if (call !== undefined) this.#context.events.callProgressed.tell(call, this.#instance.server);
     if (this.#instance.slowClients.drops(session)) return;
-    session.output.passProgress(tokenText, { b, start, end }, envelope);
+    output.passProgress(tokenText, { b, start, end }, envelope);
   }
 
   #onListsChanged(kinds: readonly ListKind[], frame: Frame): void {

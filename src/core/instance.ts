@@ -88,6 +88,8 @@ export class Instance implements CallOwner {
   /** Takes what the instance sends. */
   readonly fromServer: FrameSink;
   readonly sessions = new Set<Session>();
+  /** The number of clients whose results are completed. */
+  #completed = 0;
   readonly backlog: ServerBacklog;
   readonly slowClients: SlowClients<Session>;
   readonly #ports: InstancePorts;
@@ -141,6 +143,11 @@ export class Instance implements CallOwner {
   /** True if the server may send several messages in one array. */
   get mayBatch(): boolean {
     return this.#mayBatch;
+  }
+
+  /** True while it has clients of an era whose results say more than those of this server may. */
+  get completesResults(): boolean {
+    return this.#completed > 0;
   }
 
   /** Gives all clients but one another instance, or this one again, as soon as their roots are known. */
@@ -285,6 +292,7 @@ export class Instance implements CallOwner {
   }
 
   attach(session: Session): void {
+    if (session.era.result !== undefined && !this.sessions.has(session)) this.#completed++;
     this.sessions.add(session);
     if (this.#showsOthersRoots(session)) this.calls.tell(ROOTS_CHANGED_NOTICE);
     this.questions.clientCame();
@@ -326,7 +334,7 @@ export class Instance implements CallOwner {
   }
 
   #forget(session: Session): void {
-    this.sessions.delete(session);
+    if (this.sessions.delete(session) && session.era.result !== undefined) this.#completed--;
     this.backlog.forget(session);
     this.slowClients.forget(session);
     this.sharedSettings.forget(session);
@@ -408,7 +416,7 @@ export class Instance implements CallOwner {
     const { server, calls, questions } = this;
     const { limits, events } = this.context;
     // While a person is asked, the call waits for that person, up to the limit.
-    if (questions.isAsking(call.session)) extend(call);
+    if (questions.isAsking(call.asker)) extend(call);
     const timeoutMs = this.#timeoutOf(call);
     const tookMs = overdueMs(call, nowMs, timeoutMs, limits);
     if (tookMs === undefined) return;
@@ -435,7 +443,7 @@ export class Instance implements CallOwner {
 
   #ended(call: Call): void {
     if (call.serverRequestId === 0) this.settle();
-    else this.questions.callGivenUp(call.session);
+    else this.questions.callGivenUp(call.asker);
   }
 
   /** Looked at once a second. */

@@ -250,7 +250,7 @@ export class JoinedView implements View, ListWatcher {
     const page = lists.page(kind, cursor);
     if (page === undefined) return this.pending.refuse(call, NO_SUCH_CURSOR);
     this.#clients.mark(call.session).read.add(kind);
-    this.pending.answer(call, () => call.session.output.answerList(call.idText, LISTS[kind].member, page));
+    this.pending.answer(call, () => call.output.answerList(call.idText, LISTS[kind].member, page));
   }
 
   listChanged(kind: ListKind, concerns: (session: Session) => boolean): void {

@@ -17,9 +17,9 @@ export const LONGEST_KNOWN_CALL = 512;
  */
 export const NEEDS_NO_LANE = 'none';
 
-/** A call, as far as the lane looks at it. Clients are only told apart. */
+/** A call, as far as the lane looks at it. Askers are only told apart. */
 interface LaneCall {
-  readonly session: object;
+  readonly asker: object;
   readonly laneName: string;
   readonly wasAskedBack: boolean;
   hasLane: boolean;
@@ -54,15 +54,13 @@ export class Lane {
   }
 
   /** True if a call may be sent now. `laneName` is the name of the tool. */
-  admits(session: object, laneName: string): boolean {
-    return !this.isOpen || this.#owner === undefined || this.#owner === session || this.#isQuiet(laneName);
+  admits(asker: object, laneName: string): boolean {
+    return !this.isOpen || this.#owner === undefined || this.#owner === asker || this.#isQuiet(laneName);
   }
 
   /** True if the call would wait for another client's conversation, which may take as long as a person does. */
-  isContended(session: object, laneName: string): boolean {
-    return (
-      !this.admits(session, laneName) && (this.#isConversing || this.isOverlong || this.isConversational(laneName))
-    );
+  isContended(asker: object, laneName: string): boolean {
+    return !this.admits(asker, laneName) && (this.#isConversing || this.isOverlong || this.isConversational(laneName));
   }
 
   isConversational(laneName: string): boolean {
@@ -76,14 +74,14 @@ export class Lane {
   #take(call: LaneCall): void {
     call.hasLane = true;
     if (this.#owner === undefined) this.turn++;
-    this.#owner = call.session;
+    this.#owner = call.asker;
     this.#calls++;
   }
 
   /** The server has asked during this call. A tool that was quiet takes the lane after all. */
   converse(call: LaneCall): void {
     if (!this.isOpen) return;
-    if (!call.hasLane && (this.#owner === undefined || this.#owner === call.session)) this.#take(call);
+    if (!call.hasLane && (this.#owner === undefined || this.#owner === call.asker)) this.#take(call);
     if (call.hasLane) this.#isConversing = true;
   }
 

@@ -1,5 +1,4 @@
-// The signs of life of a client: has it sent `initialize` in time, does it read, does it speak or answer pings? This
-// only finds out; the ConnectionManager acts on it.
+// The signs of life of a client: does it read, does it speak or answer pings? This only finds out; the ConnectionManager acts on it.
 
 import type { Limits } from '../model/limits.ts';
 import type { LivenessSettings } from '../model/liveness-settings.ts';
@@ -7,7 +6,7 @@ import type { Outbox } from '../wire/outbox.ts';
 import type { RequestId } from '../wire/request-id.ts';
 
 /** The action for a client; the first that applies. */
-export type LivenessFinding = 'handshake-timeout' | 'stalled' | 'unresponsive' | 'probe' | 'ping' | undefined;
+export type LivenessFinding = 'stalled' | 'unresponsive' | 'probe' | 'ping' | undefined;
 
 /** A client, as far as its signs of life depend on it. Its link may be replaced. */
 interface LiveClient {
@@ -24,6 +23,7 @@ export class ClientLiveness {
   #hasTriedInitialize = false;
   /** It has sent something since the last look. */
   #hasSpoken = false;
+  #hasEverSpoken = false;
   #lastHeardMs: number;
   /** The bytes that it had read at the last look, and since when it has read no more. */
   #takenBytes = 0;
@@ -44,6 +44,16 @@ export class ClientLiveness {
     return this.#hasTriedInitialize;
   }
 
+  /** True if anything came from it, ever. */
+  get hasEverSpoken(): boolean {
+    return this.#hasEverSpoken;
+  }
+
+  /** True if nothing came within so long after it had connected. */
+  isSilentFor(ms: number, nowMs: number): boolean {
+    return !this.#hasEverSpoken && nowMs - this.#connectedMs >= ms;
+  }
+
   triesInitialize(): void {
     this.#hasTriedInitialize = true;
   }
@@ -51,6 +61,7 @@ export class ClientLiveness {
   /** The client has sent something. */
   speaks(): void {
     this.#hasSpoken = true;
+    this.#hasEverSpoken = true;
   }
 
   /** The client goes on over another connection. */
@@ -78,7 +89,6 @@ export class ClientLiveness {
 
   /** Finds out what is to be done about the client. */
   look(nowMs: number, limits: Limits, settings: LivenessSettings): LivenessFinding {
-    if (!this.#hasTriedInitialize && nowMs - this.#connectedMs >= limits.handshakeTimeoutMs) return 'handshake-timeout';
     if (this.#isStalled(nowMs, limits.stallTimeoutMs)) return 'stalled';
     // A client that is not read cannot be heard. Only a write tells if it is still there.
     if (this.#client.hasEnded || !this.#client.pauses.isEmpty) return 'probe';

@@ -88,7 +88,7 @@ export class PendingRequests implements CallOwner {
 
   refuse(call: Call, error: string): void {
     call.session.events.callFailed.tell(call, error);
-    this.#end(call, () => call.session.output.fail(call.idText, error));
+    this.#end(call, () => call.output.fail(call.idText, error));
   }
 
   /** Scans a frame of a client that was scanned long ago, or never. */

@@ -11,6 +11,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
+import { type Asker, clientOf } from './call.ts';
 import { isBound } from './call-plan.ts';
 import type { CallTable } from './call-table.ts';
 import type { QuestionEnd } from './events.ts';
@@ -87,18 +88,18 @@ export class Questions {
     else this.#pass(owner, question);
   }
 
-  #pass(session: Session, question: ServerQuestion): void {
-    this.#attribution.markAskedBack(session);
-    this.#pending.ask(session, question);
+  #pass(asker: Asker, question: ServerQuestion): void {
+    this.#attribution.markAskedBack(asker);
+    this.#pending.ask(asker, question);
   }
 
   #refuse({ idText }: ServerQuestion, message: string): void {
     refuseServer(this.#instance.outbox, idText, message);
   }
 
-  /** True while a client has an unanswered question of this server. */
-  isAsking(session: Session): boolean {
-    return this.#pending.isAsking(session);
+  /** True while an asker has an unanswered question of this server. */
+  isAsking(asker: Asker): boolean {
+    return this.#pending.isAsking(asker);
   }
 
   #refuseWhatIsInDoubt(): void {
@@ -118,12 +119,12 @@ export class Questions {
   }
 
   /**
-   * A call ends without an answer. If it was the last call of its client, a held question may belong to it, so all held
+   * A call ends without an answer. If it was the last call of its asker, a held question may belong to it, so all held
    * ones are refused.
    */
-  callGivenUp(session: Session): void {
-    if (!this.#attribution.isWaiting(session)) this.#refuseHeld('The call was given up');
-    for (const { givenUpBy } of this.#held) givenUpBy.add(session);
+  callGivenUp(asker: Asker): void {
+    if (!this.#attribution.isWaiting(asker)) this.#refuseHeld('The call was given up');
+    for (const { givenUpBy } of this.#held) givenUpBy.add(asker);
     this.#instance.settle();
   }
 
@@ -142,9 +143,9 @@ export class Questions {
   }
 
   /** If every candidate client would refuse, the question is refused at once: attribution does not matter. */
-  #refuseWhatAllRefuse(askers: ReadonlySet<Session>): void {
+  #refuseWhatAllRefuse(askers: ReadonlySet<Asker>): void {
     this.#held = this.#held.filter((question) => {
-      const refusals = new Set([...askers].map((session) => refusalBy(session, question)));
+      const refusals = new Set([...askers].map((asker) => refusalBy(clientOf(asker), question)));
       const [refusal] = refusals;
       if (refusals.size > 1 || refusal === undefined) return true;
       answerServer(this.#instance.outbox, question.idText, `"error":${refusal}`);
@@ -181,7 +182,7 @@ export class Questions {
   #giveUp(question: ServerQuestion): void {
     this.#instance.context.events.incident.tell('questionsUncertain', this.#instance.server);
     this.#held = this.#held.filter((other) => other !== question);
-    for (const session of this.#attribution.askers()) this.#attribution.markAskedBack(session);
+    for (const asker of this.#attribution.askers()) this.#attribution.markAskedBack(asker);
     this.#refuse(
       question,
       'Several clients have calls under way: the bridge cannot tell which one this question is for',
@@ -215,8 +216,8 @@ export class Questions {
   }
 }
 
-function hasNoOtherCandidate({ givenUpBy }: ServerQuestion, session: Session): boolean {
-  for (const other of givenUpBy) if (other !== session) return false;
+function hasNoOtherCandidate({ givenUpBy }: ServerQuestion, asker: Asker): boolean {
+  for (const other of givenUpBy) if (other !== asker) return false;
   return true;
 }
 
@@ -236,10 +237,10 @@ interface ServerQuestion extends Frame {
   readonly params: Readonly<Record<string, unknown>>;
   deadlineMs: number;
   /**
-   * The clients that have given up a call since the question came, and had other calls: it may belong to the call given
+   * The askers that have given up a call since the question came, and had other calls: it may belong to the call given
    * up.
    */
-  readonly givenUpBy: Set<Session>;
+  readonly givenUpBy: Set<Asker>;
 }
 
 function readQuestion(role: QuestionRole, { b, start, end }: Frame, envelope: Envelope): ServerQuestion {
@@ -288,7 +289,7 @@ function refuseServer(outbox: Outbox | undefined, idText: string, message: strin
 }
 
 /**
- * Finds the clients that a question may be for: those with calls under way. Marks the calls during which the server has
+ * Finds the askers that a question may be for: those with calls under way. Marks the calls during which the server has
  * asked.
  */
 class Attribution {
@@ -298,23 +299,23 @@ class Attribution {
     this.#calls = calls;
   }
 
-  /** The clients with calls under way, including calls that they have given up. */
-  askers(): Set<Session> {
-    const askers = new Set<Session>();
-    for (const { session } of this.#calls.lingering.calls()) askers.add(session);
+  /** Those with calls under way, including calls that they have given up. */
+  askers(): Set<Asker> {
+    const askers = new Set<Asker>();
+    for (const { asker } of this.#calls.lingering.calls()) askers.add(asker);
     // A question about a task names the task, so its client is certain.
-    for (const call of this.#calls.sent()) if (!isBound(call)) askers.add(call.session);
+    for (const call of this.#calls.sent()) if (!isBound(call)) askers.add(call.asker);
     return askers;
   }
 
-  /** True while the client waits for an answer of this server. */
-  isWaiting(session: Session): boolean {
-    for (const call of this.#calls.sent()) if (call.session === session && !isBound(call)) return true;
+  /** True while the asker waits for an answer of this server. */
+  isWaiting(asker: Asker): boolean {
+    for (const call of this.#calls.sent()) if (call.asker === asker && !isBound(call)) return true;
     return false;
   }
 
   /**
-   * True if a question may belong to a call that was given up. With one client, which still waits for an answer, it
+   * True if a question may belong to a call that was given up. With one asker, which still waits for an answer, it
    * does not matter.
    */
   get isInDoubt(): boolean {
@@ -324,11 +325,11 @@ class Attribution {
     return askers.size !== 1 || only === undefined || !this.isWaiting(only);
   }
 
-  /** Marks all calls of the client: any of them may be the one during which the server asks. */
-  markAskedBack(session: Session): void {
+  /** Marks all calls of the asker: any of them may be the one during which the server asks. */
+  markAskedBack(asker: Asker): void {
     const { lane } = this.#calls;
     for (const call of this.#calls.sent()) {
-      if (call.session !== session) continue;
+      if (call.asker !== asker) continue;
       call.wasAskedBack = true;
       lane.learn(call); // now: its answer may be minutes away
       lane.converse(call);
@@ -337,12 +338,12 @@ class Attribution {
   }
 
   /**
-   * Marks the calls of these clients, without a conversation: the bridge refuses the question, and they go on side by
+   * Marks the calls of these askers, without a conversation: the bridge refuses the question, and they go on side by
    * side.
    */
-  noteAskedBack(askers: ReadonlySet<Session>): void {
+  noteAskedBack(askers: ReadonlySet<Asker>): void {
     for (const call of this.#calls.sent()) {
-      if (!askers.has(call.session)) continue;
+      if (!askers.has(call.asker)) continue;
       call.wasAskedBack = true;
       this.#calls.lane.learn(call);
     }
@@ -394,7 +395,8 @@ class PendingQuestions {
   }
 
   /** Asks the client, or gives the server the error that the client would give. */
-  ask(session: Session, question: ServerQuestion): void {
+  ask(asker: Asker, question: ServerQuestion): void {
+    const session = clientOf(asker);
     if (this.#isFlooded(session)) {
       this.#noteNoRoots(question);
       return this.refuseOneMore(question);
@@ -444,8 +446,9 @@ class PendingQuestions {
     answerServer(outbox, idText, `"error":${TOO_MANY}`);
   }
 
-  /** True while the client has an unanswered question of this server. */
-  isAsking(session: Session): boolean {
+  /** True while the asker has an unanswered question of this server. */
+  isAsking(asker: Asker): boolean {
+    const session = clientOf(asker);
     if (session.questions.size === 0) return false;
     for (const pending of this.#pending) if (pending.session === session) return true;
     return false;
@@ -630,7 +633,7 @@ class InstanceRoots {
     }
     const isUnused = this.#clients.size === 0; // a client with other roots may come later
     const only = this.#onlyClient();
-    if (only?.state === 'ready') {
+    if (only?.state === 'ready' && only.era.asksByRequest) {
       this.#passedOn++;
       return only;
     }
@@ -696,7 +699,7 @@ class InstanceRoots {
 
   /** The clients with calls under way that are still connected: only they can be asked for roots. */
   #askers(): ReadonlySet<Session> {
-    return new Set([...this.#attribution.askers()].filter(({ isOpen }) => isOpen));
+    return new Set([...this.#attribution.askers()].map(clientOf).filter(({ isOpen }) => isOpen));
   }
 
   #answer(rootsKey: string | undefined, result: string): void {

@@ -2,6 +2,7 @@
 // back until the server has its roots. Never shows one client's roots for another's.
 
 import { createHash } from 'node:crypto';
+import { pathToFileURL } from 'node:url';
 import type { Clock, Timer } from '../util/clock.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -37,7 +38,7 @@ export class ClientRoots {
 
   /** Calls back when the roots are known, which may be at once. */
   whenKnown(then: () => void): void {
-    if (this.key === undefined && !this.#mayAnswer) this.#learn(NO_ROOTS);
+    if (this.key === undefined && !this.#mayAnswer) this.#learn(this.#unasked);
     if (this.key !== undefined) return then();
     this.#waiting.push(then);
     if (this.#waiting.length > 1) return;
@@ -48,6 +49,13 @@ export class ClientRoots {
   get #mayAnswer(): boolean {
     const { era, hasEnded } = this.#session;
     return era.own.roots !== undefined && this.#session.canBeAsked('roots') && !hasEnded;
+  }
+
+  /** The roots of a client that is not asked: the directory that its requests name. */
+  get #unasked(): string {
+    const { era, cwd } = this.#session;
+    if (era.asksByRequest || cwd === undefined || !this.#session.canBeAsked('roots')) return NO_ROOTS;
+    return JSON.stringify({ roots: [{ uri: pathToFileURL(cwd).href }] });
   }
 
   #ask(): void {

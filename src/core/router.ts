@@ -3,6 +3,7 @@
 
 import { isCall, type Method } from '../protocol/era.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
+import { ERA_2026 } from '../protocol/era-2026.ts';
 import {
   BAD_ID,
   BAD_TOKEN,
@@ -24,6 +25,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { ConnectionManager } from './connection-manager.ts';
 import { Handshake, type HandshakeContext } from './handshake.ts';
+import { Requesters, type RequestersPorts } from './requesters.ts';
 import type { Resumption } from './resumption.ts';
 import type { Session } from './session.ts';
 
@@ -43,6 +45,8 @@ interface Request extends Frame {
 const MOST_HELLO_BYTES = 262_144;
 const HELLO_TOO_LONG = rpcError(INVALID_PARAMS, `initialize is longer than ${MOST_HELLO_BYTES} bytes`);
 
+const OTHER_ERA = 'This connection began with initialize: its requests do not say who asks';
+
 /** Shared by all sessions: a frame is dealt with before the next one is looked at. */
 const envelope = new Envelope(ERA_2025.keys);
 
@@ -51,11 +55,19 @@ export class Router {
   readonly #connections: ConnectionManager;
   readonly #handshake: Handshake;
   readonly #resumption: Resumption;
+  readonly #requesters: RequestersPorts;
 
   constructor(context: RouterContext, connections: ConnectionManager, resumption: Resumption) {
     this.#context = context;
     this.#resumption = resumption;
     this.#connections = connections;
+    this.#requesters = {
+      views: connections.views,
+      makePart: (host, serverInfo) => connections.makePart(host, serverInfo),
+      endPart: (session) => connections.endPart(session),
+      nameClient: (session, wanted) => connections.nameClient(session, wanted),
+      letIn: (session, frame) => this.#letIn(session, frame),
+    };
     this.#handshake = new Handshake(context, {
       views: connections.views,
       nameClient: (session, wanted) => connections.nameClient(session, wanted),
@@ -68,7 +80,8 @@ export class Router {
   frame(session: Session, bytes: Buffer, start: number, end: number): void {
     session.liveness.speaks();
     if (!session.isOpen) return;
-    envelope.keys = session.era.keys;
+    // Until the client has said `initialize`, each request may say for itself who asks.
+    envelope.keys = session.state === 'connecting' ? ERA_2026.keys : session.era.keys;
     const isSound = envelope.scan(bytes, start, end, this.#context.limits.maxDepth);
     if (!isSound) return this.#onUnsound(session, { b: bytes, start, end });
     if (session.isLeaving && envelope.kind !== 'response') return;
@@ -140,7 +153,10 @@ export class Router {
     if (this.#refusesAmbiguous(session, method, 'null')) return;
     // A server that heeds no ids would run a tool for it, past everything that decides about calls.
     if (method.wantsAnswer) return this.#context.events.incident.tell('badFrames', session);
-    if (session.state === 'connecting') return;
+    if (session.state === 'connecting') {
+      if (method.role === 'cancelled') this.#onCancelled(session, bytes, start, end);
+      return;
+    }
     if (session.isHolding) return session.hold({ b: bytes, start, end }, this.#context.limits.maxWaitingBytesPerClient);
     switch (method.role) {
       case 'initialized':
@@ -174,7 +190,7 @@ export class Router {
 
   #onCancelled(session: Session, b: Buffer, start: number, end: number): void {
     const id = envelope.id(b, Field.requestId);
-    const call = id === undefined ? undefined : session.calls.get(id);
+    const call = id === undefined ? undefined : (session.calls.get(id) ?? session.requesters?.callOf(id));
     if (call === undefined) {
       this.#context.events.incident.tell('strayCancels', session);
       return;
@@ -184,6 +200,28 @@ export class Router {
   }
 
   #onRequest(session: Session, b: Buffer, start: number, end: number): void {
+    if (session.state !== 'connecting') {
+      if (session.era.asksByRequest && envelope.has(Field.protocolVersion))
+        return this.#refuse(session, certainId(envelope, b), { code: INVALID_REQUEST, message: OTHER_ERA });
+      return this.#onRequestOf(session, b, start, end);
+    }
+    const speaksForItself = session.requesters !== undefined || envelope.has(Field.protocolVersion);
+    if (!speaksForItself || ERA_2025.methods.of(b, envelope).role === 'initialize')
+      return this.#onRequestOf(session, b, start, end);
+    session.requesters ??= new Requesters(session, this.#context, this.#requesters);
+    if (this.#refusesAmbiguous(session, ERA_2026.methods.of(b, envelope), envelope.raw(b, Field.id))) return;
+    const asker = session.requesters.of(b, envelope);
+    if (asker === undefined) return;
+    this.#onRequestOf(asker, b, start, end);
+  }
+
+  /** Lets in a request that has waited for what is known of its client's servers. */
+  #letIn(session: Session, { b, start, end }: Frame): void {
+    envelope.keys = session.era.keys;
+    if (envelope.scan(b, start, end, this.#context.limits.maxDepth)) this.#onRequestOf(session, b, start, end);
+  }
+
+  #onRequestOf(session: Session, b: Buffer, start: number, end: number): void {
     const method = session.era.methods.of(b, envelope);
     const frame = { b, start, end };
     const { events } = this.#context;
@@ -252,6 +290,10 @@ export class Router {
   }
 
   #onRareRequest(session: Session, method: Method, request: Request): void {
+    if (method.role === 'discover' && session.host.requesters !== undefined && session.host !== session) {
+      const { id, b, start, end } = request;
+      return session.host.requesters.discover(session, { id, role: 'other', frame: { b, start, end } }, envelope);
+    }
     if (method.role === 'discover') {
       // Clients of the next era probe with this; the answer lets them fall back without a timeout.
       return session.output.fail(request.idText, rpcError(METHOD_NOT_FOUND, 'Method not found: server/discover'));

@@ -6,6 +6,7 @@ import { type ClientSettings, type ClientSettingsSource, PLAIN_SETTINGS } from '
 import type { Limits } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Era } from '../protocol/era.ts';
+import { ERA_2026 } from '../protocol/era-2026.ts';
 import { eraOf } from '../protocol/eras.ts';
 import type { ClientCapabilities, ClientInitialize, ClientRole } from '../protocol/initialize.ts';
 import { BATCH_VERSION, LATEST_PROTOCOL_VERSION } from '../protocol/versions.ts';
@@ -19,10 +20,12 @@ import type { RequestId } from '../wire/request-id.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { Call, CallOwner } from './call.ts';
 import { ClientOutput } from './client-output.ts';
+import { CompletedOutput } from './completed-output.ts';
 import type { Events } from './events.ts';
 import type { Instance } from './instance.ts';
 import { ClientLiveness } from './liveness.ts';
 import { ClientBacklog, Pause, Pauses } from './pressure.ts';
+import type { Requesters } from './requesters.ts';
 import { ClientRoots } from './roots.ts';
 import type { InitializeAnswer, View } from './view.ts';
 
@@ -59,6 +62,13 @@ export interface SessionContext {
   readonly principal: Principal;
 }
 
+/** A part of a connection: the requests on it that say the same of who asks. */
+interface PartOf {
+  readonly host: Session;
+  /** How the daemon calls who answers, see CompletedOutput. */
+  readonly serverInfo: (session: Session) => string;
+}
+
 /** The unanswered requests of a client. Only the session changes them. */
 type OpenCalls = Pick<ShortLivedMap<RequestId, Call>, 'get' | 'has' | 'values' | 'size'>;
 
@@ -67,6 +77,10 @@ const NO_CAPABILITIES: ClientCapabilities = {};
 export class Session {
   readonly events: Events;
   readonly connectedAt: Date;
+  /** The session of the whole connection: itself, unless its requests say for themselves who asks. */
+  readonly host: Session;
+  /** Those who ask on the connection, once a request has said for itself who that is. */
+  requesters: Requesters | undefined;
   /** The only writer to the client. */
   readonly output: ClientOutput;
   /** Why nothing is read from it; then nothing can be heard of it either. */
@@ -85,7 +99,7 @@ export class Session {
   #clientId = '';
   /** The client in its own words. */
   #says: ClientInitialize | undefined;
-  #era = eraOf(LATEST_PROTOCOL_VERSION);
+  #era: Era;
   #mayBatch = false;
   #settings: ClientSettings = PLAIN_SETTINGS;
   #view: View | undefined;
@@ -110,13 +124,18 @@ export class Session {
   #repeated: Set<RequestId> | undefined;
   #noticeBytes = 0;
 
-  constructor(link: Carrier, { events, limits, leave, now, principal }: SessionContext) {
+  constructor(link: Carrier | ResumableLink, { events, limits, leave, now, principal }: SessionContext, part?: PartOf) {
     this.#link = link;
     this.#principal = principal;
     this.events = events;
     this.#leave = leave;
-    this.output = new ClientOutput(this, events);
-    this.pauses = new Pauses(this, events);
+    this.host = part?.host ?? this;
+    this.#era = part === undefined ? eraOf(LATEST_PROTOCOL_VERSION) : ERA_2026;
+    this.output =
+      part === undefined
+        ? new ClientOutput(this, events)
+        : new CompletedOutput(this, events, () => part.serverInfo(this));
+    this.pauses = part?.host.pauses ?? new Pauses(this, events);
     this.backlog = new ClientBacklog(this, limits.maxQueuedBytesPerClient);
     this.liveness = new ClientLiveness(this, now.ms);
     this.#mostInFlight = limits.maxInFlightPerClient;
@@ -126,7 +145,7 @@ export class Session {
   // --- its connection ---
 
   get link(): Carrier | ResumableLink {
-    return this.#link;
+    return this.host === this ? this.#link : this.host.link;
   }
 
   /** From here on it may outlive its connection. */
@@ -136,7 +155,8 @@ export class Session {
 
   /** True while it has no connection. */
   get isAway(): boolean {
-    return 'isCarried' in this.#link && !this.#link.isCarried;
+    const { link } = this;
+    return 'isCarried' in link && !link.isCarried;
   }
 
   /** Bytes that wait for it while it is away and that it has not asked for. */
@@ -318,7 +338,7 @@ export class Session {
 
   /** True once the client will ask nothing more; it waits for its answers. */
   get hasEnded(): boolean {
-    return this.#hasEnded;
+    return this.host.#hasEnded;
   }
 
   /** The client has ended its side. */
@@ -328,7 +348,13 @@ export class Session {
 
   /** A client that has stopped asking is let go once everything is answered. */
   endWhenAnswered(): void {
-    if (this.isOpen && this.#calls.size === 0 && !this.isHolding) this.#leave(this);
+    if (this.host !== this) return this.host.endWhenAnswered();
+    if (this.isOpen && this.isAnswered && this.requesters?.areAnswered !== false) this.#leave(this);
+  }
+
+  /** True while it has asked nothing that is not answered. */
+  get isAnswered(): boolean {
+    return this.#calls.size === 0 && !this.isHolding;
   }
 
   /** True if the daemon goes and the client can ask the next one: only answers are taken from it any more. */
@@ -376,7 +402,7 @@ export class Session {
     this.#hasEnded = false;
     for (const frame of held) letIn(frame);
     this.#hasEnded = hasEnded;
-    if (hasEnded) this.endWhenAnswered();
+    if (this.hasEnded) this.endWhenAnswered();
   }
 
   // --- what it is asked ---
@@ -479,7 +505,7 @@ export class Session {
     if (call.serverRequestId !== 0) this.#sentCount--;
     if (!this.isOpen) return; // nothing more is sent for it
     if (mayHaveWaited && this.#waitingBytes > 0) this.#pumpOthers(call.owner);
-    if (this.#hasEnded) this.endWhenAnswered();
+    if (this.hasEnded) this.endWhenAnswered();
   }
 
   /** Lets other instances send: the limit of calls under way is for all servers of a client together. */

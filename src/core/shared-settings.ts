@@ -75,7 +75,7 @@ export class SharedSettings {
 
   /** Answers the call with an empty result, without asking the server. */
   #answerDone(call: Call): false {
-    call.session.output.answer(call.idText, '{}');
+    call.output.answer(call.idText, '{}');
     call.session.close(call);
     return false;
   }

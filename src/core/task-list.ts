@@ -22,7 +22,7 @@ export function listTasks(
   const tasks = tasksOf(session);
   pending.later(call, request, tasks, async () => {
     const result = `{"tasks":[${(await tasks).join(',')}]}`;
-    pending.answer(call, () => session.output.answer(call.idText, result));
+    pending.answer(call, () => call.output.answer(call.idText, result));
   });
 }
 

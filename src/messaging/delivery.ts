@@ -55,7 +55,7 @@ export class Delivery implements ClientQuestion, CallOwner {
           'The answer was dropped: this client has too many answers that it does not read',
         ),
       );
-    call.session.output.passAnswer(call.idText, answer.b, answer.start, answer.end, envelope);
+    call.output.passAnswer(call, answer, envelope, this.#to.session.era);
     call.session.close(call);
   }
 
@@ -64,7 +64,7 @@ export class Delivery implements ClientQuestion, CallOwner {
     if (call === undefined) return;
     if (this.#ports.limits.progressExtendsTimeout) extend(call);
     if (call.tokenText === '' || call.session.backlog.isCrowded) return;
-    call.session.output.passProgress(call.tokenText, notice, envelope);
+    call.output.passProgress(call.tokenText, notice, envelope);
   }
 
   /** The receiver has gone; with a call, the sender has. */
@@ -122,7 +122,7 @@ export class Delivery implements ClientQuestion, CallOwner {
   }
 
   #fail(call: Call, error: BridgeError): void {
-    call.session.output.fail(call.idText, rpcErrorOf(error));
+    call.output.fail(call.idText, rpcErrorOf(error));
     call.session.close(call);
   }
 

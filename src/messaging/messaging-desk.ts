@@ -76,10 +76,7 @@ export class MessagingDesk implements OwnTools, CallOwner {
   }
 
   #say(call: Call, value: object): void {
-    call.session.output.answer(
-      call.idText,
-      JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(value) }] }),
-    );
+    call.output.answer(call.idText, JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(value) }] }));
     call.session.close(call);
   }
 

@@ -52,7 +52,7 @@ export class ToolGuide {
     const { session } = call;
     const lists = view.listsFor(session);
     const say = (result: unknown): void =>
-      pending.answer(call, () => session.output.answer(call.idText, textResult(result)));
+      pending.answer(call, () => call.output.answer(call.idText, textResult(result)));
     if (name === 'list_mcp_servers') return say(serversListed(lists.servers));
     if (!isAboutOneServer(name, args))
       return pending.later(call, request, lists.whenListed('tools', isKnown), async () =>

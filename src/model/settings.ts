@@ -210,7 +210,11 @@ export const LIMITS = {
   handshakeTimeoutMs: count(
     5000,
     { least: 1 },
-    { text: 'from connecting to `initialize`', beyond: 'the connection is closed', counters: ['handshakeTimeouts'] },
+    {
+      text: 'how long a client may be connected without a word',
+      beyond: 'its connection is closed when another client needs the place',
+      counters: ['handshakeTimeouts'],
+    },
   ),
   startTimeoutMs: count(
     30_000,

@@ -1,8 +1,8 @@
 // The revisions up to 2025-11-25 as data: a handshake for each connection, and servers that ask by requests of their own.
 
-import { Field } from '../wire/envelope.ts';
+import { Field, KeyTable } from '../wire/envelope.ts';
 import { BRIDGE_METHODS, COMMON_NOTIFICATIONS, type Era, MethodTable, type MethodTerms } from './era.ts';
-import { KEYS_2025, KEYS_2025_WITH_OUTCOME } from './keys-2025.ts';
+import { KEYS_2025, TOP_KEYS_2025 } from './keys-2025.ts';
 import { PROTOCOL_VERSIONS } from './versions.ts';
 
 /** A request that a server answers. It may ask something meanwhile, unless the request says that it does not. */
@@ -63,10 +63,25 @@ export const OWN_METHODS = {
   roots: 'roots/list',
 } as const;
 
+const RESULT = new KeyTable([
+  { text: 'isError', field: Field.isError },
+  // The members that results of the other era have, and that are added for its clients.
+  { text: 'resultType', field: Field.resultType },
+  { text: 'ttlMs', field: Field.ttlMs },
+  { text: 'cacheScope', field: Field.cacheScope },
+  {
+    text: '_meta',
+    field: Field.resultMeta,
+    inside: new KeyTable([{ text: 'io.modelcontextprotocol/serverInfo', field: Field.serverInfo }]),
+  },
+]);
+/** The keys that are read in each frame, and those at the head of a result. */
+const KEYS_WITH_OUTCOME = new KeyTable([...TOP_KEYS_2025, { text: 'result', field: Field.result, inside: RESULT }]);
+
 export const ERA_2025: Era = {
   versions: PROTOCOL_VERSIONS,
   keys: KEYS_2025,
-  keysWithOutcome: KEYS_2025_WITH_OUTCOME,
+  keysWithOutcome: KEYS_WITH_OUTCOME,
   // A notification without an entry may be a server's own, so a method without one does not always want an answer.
   methods: new MethodTable(
     { ...METHODS, ...COMMON_NOTIFICATIONS, ...BRIDGE_METHODS },

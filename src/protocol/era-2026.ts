@@ -21,7 +21,7 @@ const REQUEST_MEMBERS = [
   { field: Field.clientCapabilities, key: `${PREFIX}clientCapabilities`, isRequired: true },
   { field: Field.logLevel, key: `${PREFIX}logLevel`, isRequired: false },
 ];
-const SERVER_INFO = `${PREFIX}serverInfo`;
+export const SERVER_INFO = `${PREFIX}serverInfo`;
 
 const META = new KeyTable([
   ...REQUEST_MEMBERS.map(({ key, field }) => ({ text: key, field })),

@@ -133,7 +133,7 @@ export interface Era {
   readonly versions: readonly string[];
   /** The keys that are read in each frame. */
   readonly keys: KeyTable;
-  /** The keys of `keys`, and those by which an answer says how a call has ended. */
+  /** The keys of `keys`, and those at the head of a result, by which an answer says how a call has ended. */
   readonly keysWithOutcome: KeyTable;
   readonly methods: MethodTable;
   readonly own: OwnMethods;

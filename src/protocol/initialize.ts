@@ -60,10 +60,14 @@ const OFFERABLE: readonly (keyof ClientCapabilities)[] = ['roots', 'sampling', '
  * Capabilities as JSON, far more than any client has. They are compared with those of every instance of a server, kept with
  * what is known of it, and written down: megabytes of them took seconds of everybody's time for each server.
  */
-const MOST_CAPABILITY_BYTES = 16_384;
+export const MOST_CAPABILITY_BYTES = 16_384;
 
 /** No longer than any file system takes. */
 const CWD = /^\/[^\0]{0,4095}$/;
+
+export function isDirectory(value: unknown): value is string {
+  return typeof value === 'string' && CWD.test(value);
+}
 
 /** Reads `params` of an `initialize`; a text says what is wrong with it. */
 export function readClientInitialize(params: unknown): ClientInitialize | string {
@@ -80,8 +84,7 @@ export function readClientInitialize(params: unknown): ClientInitialize | string
   const view = meta['mcp-bridge/view'];
   if (view !== undefined && typeof view !== 'string') return '_meta["mcp-bridge/view"] is a string';
   const cwd = meta['mcp-bridge/cwd'];
-  if (cwd !== undefined && (typeof cwd !== 'string' || !CWD.test(cwd)))
-    return '_meta["mcp-bridge/cwd"] is an absolute path';
+  if (cwd !== undefined && !isDirectory(cwd)) return '_meta["mcp-bridge/cwd"] is an absolute path';
   const resume = resumeOf(meta['mcp-bridge/resume']);
   if (resume === 'malformed') return '_meta["mcp-bridge/resume"] is true, or {"token": TEXT, "received": BYTES}';
   const accepted = readAccepted(meta['mcp-bridge/accepts']);
@@ -180,7 +183,7 @@ export function writeInitializeResult(
   splice.write(outbox, result, start, result.length - 1);
 }
 
-function clientCapabilitiesIn(capabilities: unknown): ClientCapabilities {
+export function clientCapabilitiesIn(capabilities: unknown): ClientCapabilities {
   if (!isRecord(capabilities)) return {};
   return Object.fromEntries(
     OFFERABLE.flatMap((role) => (isRecord(capabilities[role]) ? [[role, offerOf(role, capabilities[role])]] : [])),

@@ -1,9 +1,13 @@
 // The keys of a frame's envelope in the revisions up to 2025-11-25. Apart from the rest of the era, because a client's side
 // reads frames and asks nothing about methods: each program that connects would load the tables of methods for nothing.
 
-import { Field, KeyTable } from '../wire/envelope.ts';
+import { Field, type Key, KeyTable } from '../wire/envelope.ts';
 
-const META = new KeyTable([{ text: 'progressToken', field: Field.metaProgressToken }]);
+const META = new KeyTable([
+  { text: 'progressToken', field: Field.metaProgressToken },
+  // By which a request of the other era is known: it has no place on a connection with a handshake.
+  { text: 'io.modelcontextprotocol/protocolVersion', field: Field.protocolVersion },
+]);
 const PARAMS = new KeyTable([
   { text: 'name', field: Field.name },
   { text: '_meta', field: Field.meta, inside: META },
@@ -14,8 +18,7 @@ const PARAMS = new KeyTable([
   { text: 'taskId', field: Field.taskId },
   { text: 'arguments', field: Field.arguments },
 ]);
-const RESULT = new KeyTable([{ text: 'isError', field: Field.isError }]);
-const TOP = [
+export const TOP_KEYS_2025: readonly Key[] = [
   { text: 'id', field: Field.id },
   { text: 'method', field: Field.method },
   { text: 'params', field: Field.params, inside: PARAMS },
@@ -24,6 +27,4 @@ const TOP = [
 ];
 
 /** The keys that are read in each frame. */
-export const KEYS_2025 = new KeyTable([...TOP, { text: 'result', field: Field.result }]);
-/** These keys, and the key by which a result says that it is an error. */
-export const KEYS_2025_WITH_OUTCOME = new KeyTable([...TOP, { text: 'result', field: Field.result, inside: RESULT }]);
+export const KEYS_2025 = new KeyTable([...TOP_KEYS_2025, { text: 'result', field: Field.result }]);

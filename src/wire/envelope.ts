@@ -250,7 +250,16 @@ export class Envelope {
     const alike = keys.ofLength(to - from);
     for (let key = alike; key !== undefined; key = key.next) if (isAt(b, from, key.bytes)) return key;
     if (isPlain(b, from, to)) this.#doubtAlike(b, from, alike);
-    else this.#doubtAlike(folded, 0, keys.ofLength(foldKey(b, from, to)));
+    else return this.#foldedKeyAt(b, from, to, keys);
+    return undefined;
+  }
+
+  /** Some encoders write a slash with a backslash before it: no decoder takes that for anything else. */
+  #foldedKeyAt(b: Buffer, from: number, to: number, keys: KeyTable): KnownKey | undefined {
+    const alike = keys.ofLength(foldKey(b, from, to));
+    if (escapesSlashesAlone(b, from, to))
+      for (let key = alike; key !== undefined; key = key.next) if (isAt(folded, 0, key.bytes)) return key;
+    this.#doubtAlike(folded, 0, alike);
     return undefined;
   }
 
@@ -303,6 +312,14 @@ const smallLetter = (c: number): number => (c >= 0x41 && c <= 0x5a ? c | 0x20 : 
 
 function isPlain(b: Buffer, from: number, to: number): boolean {
   for (let i = from; i < to; i++) if (byteAt(b, i) >= 0x80 || byteAt(b, i) === BACKSLASH) return false;
+  return true;
+}
+
+function escapesSlashesAlone(b: Buffer, from: number, to: number): boolean {
+  for (let i = from; i < to; i++) {
+    if (byteAt(b, i) >= 0x80) return false;
+    if (byteAt(b, i) === BACKSLASH && byteAt(b, ++i) !== 0x2f) return false;
+  }
   return true;
 }
 

@@ -262,14 +262,18 @@ export const flow = {
   },
 
   async '500 silent connections'(place) {
-    const daemon = await place.daemon({ config: place.config({ limits: { handshakeTimeoutMs: 1000 } }) });
+    const limits = { handshakeTimeoutMs: 1000, maxClients: 500 };
+    const daemon = await place.daemon({ config: place.config({ limits }) });
     const silent = await Promise.all(times(500, () => Peer.open(daemon.path)));
-    const peer = await daemon.peer();
-    assert.equal(textOf(await peer.soon(peer.call('echo', { text: 'x' }))), 'x');
-    await Promise.all(silent.map(({ closed }) => closed));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    for (let i = 0; i < 100; i++) {
+      const peer = await daemon.peer();
+      assert.equal(textOf(await peer.soon(peer.call('echo', { text: 'x' }))), 'x');
+    }
+    await Promise.all(silent.slice(0, 100).map(({ closed }) => closed));
     const { counters } = await daemon.status();
-    assert.equal(counters.handshakeTimeouts, 500);
-    return '500 of 500 closed, another one served meanwhile';
+    assert(counters.handshakeTimeouts >= 100, `${counters.handshakeTimeouts} gave way`);
+    return 'they stay; 100 gave way to 100 clients that spoke, all served';
   },
 
   async '10,000 connections'(place, { isShort }) {

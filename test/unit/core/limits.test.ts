@@ -191,7 +191,9 @@ const CORE: Tried = {
     take: async (core, ms) => {
       core.connect();
       await core.pass(ms);
+      core.connect(); // which needs the place
     },
+    options: { limits: { maxClients: 1 } },
   },
   callTimeoutMs: {
     ...{ most: 5 * TICK, counter: 'timeouts', amounts: [5 * TICK, 6 * TICK] },

@@ -39,11 +39,12 @@ function sessionAt(
 const say = (session: Session): void => session.output.answer('1', '{}');
 
 describe('a look at a client', () => {
-  test('finds one that did not shake hands in time', () => {
+  test('knows one that never said a word', () => {
     const { session, look } = sessionAt(700, 'connecting');
-    expect([look(5699), look(5700)]).toEqual([undefined, 'handshake-timeout']);
-    session.liveness.triesInitialize();
     expect(look(100_000)).toBeUndefined();
+    expect([5699, 5700].map((ms) => session.liveness.isSilentFor(5000, ms))).toEqual([false, true]);
+    session.liveness.speaks();
+    expect(session.liveness.isSilentFor(5000, 100_000)).toBe(false);
   });
 
   test('finds one that takes nothing, counted from the first look that saw it', () => {

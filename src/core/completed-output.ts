@@ -1,0 +1,211 @@
+// The writer to a client of the era without a handshake. Each of its results says its type, who answers, and how long it may be kept;
+// a server of the era before says none of that, so it is added here. The content of a result is passed on as it came.
+
+import type { Era } from '../protocol/era.ts';
+import { ERA_2026, SERVER_INFO } from '../protocol/era-2026.ts';
+import { INTERNAL_ERROR, rpcError } from '../protocol/rpc-error.ts';
+import { isRecord, membersOf } from '../util/json-value.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import { byteAt, CLOSE_OBJECT, OPEN_OBJECT, skipSpace } from '../wire/json-grammar.ts';
+import { findMembers, type Span } from '../wire/json-members.ts';
+import { Splice } from '../wire/splice.ts';
+import { type Answered, ClientOutput, type WrittenClient } from './client-output.ts';
+import type { Events } from './events.ts';
+
+const splice = new Splice();
+const COMPLETE = '"resultType":"complete"';
+const NOT_KEPT = '"ttlMs":0,"cacheScope":"private"';
+const NO_OBJECT = rpcError(INTERNAL_ERROR, 'The server gave a result that is no object', {
+  code: 'SERVER_ANSWER_REFUSED',
+});
+
+/** The roles of requests whose results say how long they may be kept. */
+const isKept = (role: string): boolean => role === 'list' || role === 'read';
+
+/** The members of a result that are written here. */
+interface ResultPlaces {
+  readonly resultType: Span | undefined;
+  readonly ttlMs: Span | undefined;
+  readonly cacheScope: Span | undefined;
+  readonly meta: Span | undefined;
+  readonly serverInfo: Span | undefined;
+}
+
+export class CompletedOutput extends ClientOutput {
+  readonly #serverInfo: () => string;
+
+  /** `serverInfo` tells who answers, as JSON of which each character is one byte. */
+  constructor(client: WrittenClient, events: Events, serverInfo: () => string) {
+    super(client, events);
+    this.#serverInfo = serverInfo;
+  }
+
+  get #serverInfoMember(): string {
+    return `"${SERVER_INFO}":${this.#serverInfo()}`;
+  }
+
+  override answer(idText: string, result: string): void {
+    this.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":{${COMPLETE},`);
+    const content = this.#contentOf(result);
+    this.outbox.latin1(`"_meta":{${this.#serverInfoMember}${content.meta}}`);
+    this.outbox.utf8(`${content.members}}`);
+    this.endAnswer();
+  }
+
+  /** The members of a result of the bridge's own, and those of its `_meta`. */
+  #contentOf(result: string): { readonly members: string; readonly meta: string } {
+    const inside = result.slice(1);
+    if (!result.includes('"_meta"') && !result.includes('"resultType"'))
+      return { members: inside === '}' ? '}' : `,${inside}`, meta: '' };
+    const { _meta, resultType: _, ...others } = membersOf(JSON.parse(result));
+    const members = JSON.stringify(others).slice(1);
+    const meta = isRecord(_meta) ? JSON.stringify(_meta).slice(1, -1) : '';
+    return {
+      members: members === '}' ? '}' : `,${members}`,
+      meta: meta === '' ? '' : `,${Buffer.from(meta).toString('latin1')}`,
+    };
+  }
+
+  /** `result` is JSON's bytes, with a newline behind them: a list. */
+  override answerBytes(idText: string, result: Buffer): void {
+    const at = skipSpace(result, 0);
+    this.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
+    splice.clear();
+    this.#complete(result, at, placesIn(result, at), true);
+    splice.write(this.outbox, result, at, result.length - 1);
+    this.outbox.latin1('}');
+    this.endAnswer();
+  }
+
+  override answerList(
+    idText: string,
+    member: string,
+    page: { items: readonly { bytes: Buffer }[]; nextCursor: string | undefined },
+  ): void {
+    this.answerWith(idText, (outbox) => {
+      outbox.latin1(`{${COMPLETE},${NOT_KEPT},"_meta":{${this.#serverInfoMember}},"${member}":[`);
+      for (const [i, { bytes }] of page.items.entries()) {
+        if (i > 0) outbox.latin1(',');
+        outbox.bytes(bytes, 0, bytes.length);
+      }
+      outbox.latin1(page.nextCursor === undefined ? ']}' : `],"nextCursor":"${page.nextCursor}"}`);
+    });
+  }
+
+  override passAnswer(answered: Answered, frame: Frame, envelope: Envelope, era: Era): void {
+    if (!era.asksByRequest) return super.passAnswer(answered, frame, envelope, era);
+    if (envelope.has(Field.error)) return this.#passError(answered, frame, envelope);
+    const { b, start, end } = frame;
+    const at = envelope.from(Field.result);
+    if (byteAt(b, at) !== OPEN_OBJECT) return this.#passNoObject(answered, b, at);
+    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), answered.idText);
+    const places = envelope.keys === era.keysWithOutcome ? placesOf(envelope) : placesIn(b, at);
+    this.#complete(b, at, places, isKept(answered.plan.role));
+    splice.send(this.outbox, b, start, end);
+    this.passed();
+  }
+
+  /** Servers of the era before may answer with null where there is nothing to say. */
+  #passNoObject({ idText }: Answered, b: Buffer, at: number): void {
+    if (b[at] === 0x6e) this.answer(idText, '{}');
+    else super.fail(idText, NO_OBJECT);
+  }
+
+  /** Adds what the result at `at` lacks; what says the same already is replaced. */
+  #complete(b: Buffer, at: number, places: ResultPlaces, isKept: boolean): void {
+    const { resultType, ttlMs, cacheScope, meta, serverInfo } = places;
+    let head = '';
+    const set = (span: Span | undefined, key: string, text: string): void => {
+      if (span === undefined) head += `${head === '' ? '' : ','}"${key}":${text}`;
+      else splice.replace(span.from, span.to, text);
+    };
+    set(resultType, 'resultType', '"complete"');
+    if (isKept) {
+      set(ttlMs, 'ttlMs', '0');
+      set(cacheScope, 'cacheScope', '"private"');
+    }
+    if (meta === undefined || byteAt(b, meta.from) !== OPEN_OBJECT) set(meta, '_meta', `{${this.#serverInfoMember}}`);
+    else if (serverInfo === undefined) addFirst(b, meta.from, this.#serverInfoMember);
+    if (head !== '') addFirst(b, at, head);
+  }
+
+  #passError(answered: Answered, { b, start, end }: Frame, envelope: Envelope): void {
+    const at = envelope.from(Field.error);
+    const error = byteAt(b, at) === OPEN_OBJECT ? findMembers(b, at, ['code', 'data'])?.spans : undefined;
+    const code = error?.get('code');
+    const text = code === undefined ? undefined : spokenCode(Number(b.latin1Slice(code.from, code.to)));
+    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), answered.idText);
+    if (code !== undefined && text !== undefined) {
+      const theirs = b.latin1Slice(code.from, code.to);
+      splice.replace(code.from, code.to, String(text));
+      if (text === INTERNAL_ERROR) keepCode(b, at, error?.get('data'), theirs);
+    }
+    splice.send(this.outbox, b, start, end);
+    this.passed();
+  }
+
+  /** `error` is JSON. */
+  override fail(idText: string, error: string): void {
+    const { code, ...others } = membersOf(JSON.parse(error));
+    const spoken = typeof code === 'number' ? spokenCode(code) : undefined;
+    super.fail(idText, spoken === undefined ? error : JSON.stringify({ code: spoken, ...others }));
+  }
+
+  /** This client gets notices only for what it has asked for: its requests that are open, and what it listens to. */
+  override passNotice(_notice: Frame): void {
+    // Nothing listens to it.
+  }
+
+  override notify(_notice: string): void {
+    // Nothing listens to it.
+  }
+}
+
+/** Adds members before the others of the object at `at`. */
+function addFirst(b: Buffer, at: number, members: string): void {
+  const isEmpty = byteAt(b, skipSpace(b, at + 1)) === CLOSE_OBJECT;
+  splice.replace(at + 1, at + 1, isEmpty ? members : `${members},`);
+}
+
+/** A code that another meaning has in this era goes into the data of the error, unless the data has one of its own. */
+function keepCode(b: Buffer, error: number, data: Span | undefined, code: string): void {
+  if (data === undefined) return addFirst(b, error, `"data":{"code":${code}}`);
+  if (byteAt(b, data.from) !== OPEN_OBJECT) return;
+  if (findMembers(b, data.from, ['code'])?.spans.has('code') !== true) addFirst(b, data.from, `"code":${code}`);
+}
+
+/** The code of an error as the era has it; undefined if it is the same. */
+function spokenCode(code: number): number | undefined {
+  const { noSuchResource, reserved } = ERA_2026.errors;
+  if (code === OTHER_NO_SUCH_RESOURCE) return noSuchResource;
+  return reserved.some(({ least, most }) => code >= least && code <= most) ? INTERNAL_ERROR : undefined;
+}
+
+const OTHER_NO_SUCH_RESOURCE = -32002;
+
+function placesOf(envelope: Envelope): ResultPlaces {
+  const place = (field: Field): Span | undefined => (envelope.has(field) ? envelope.span(field) : undefined);
+  return {
+    resultType: place(Field.resultType),
+    ttlMs: place(Field.ttlMs),
+    cacheScope: place(Field.cacheScope),
+    meta: place(Field.resultMeta),
+    serverInfo: place(Field.serverInfo),
+  };
+}
+
+function placesIn(b: Buffer, at: number): ResultPlaces {
+  const spans = findMembers(b, at, ['resultType', 'ttlMs', 'cacheScope', '_meta'])?.spans;
+  const meta = spans?.get('_meta');
+  const key = SERVER_INFO;
+  const inMeta =
+    meta !== undefined && byteAt(b, meta.from) === OPEN_OBJECT ? findMembers(b, meta.from, [key]) : undefined;
+  return {
+    resultType: spans?.get('resultType'),
+    ttlMs: spans?.get('ttlMs'),
+    cacheScope: spans?.get('cacheScope'),
+    meta,
+    serverInfo: inMeta?.spans.get(key),
+  };
+}

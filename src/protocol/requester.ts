@@ -1,0 +1,117 @@
+// Who asks, where each request says it for itself: reads the envelope of a request of the era without a handshake, and refuses
+// what is missing in it or wrong. Everything is checked here; nothing is left to a server.
+
+import { isRecord } from '../util/json-value.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import { CLIENT_ID_RULE, isClientId } from './client-id.ts';
+import { ERA_2026 } from './era-2026.ts';
+import { type ClientInitialize, clientCapabilitiesIn, isDirectory, MOST_CAPABILITY_BYTES } from './initialize.ts';
+import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
+import { PROTOCOL_VERSIONS } from './versions.ts';
+
+const [VERSION = ''] = ERA_2026.versions;
+const VERSION_TEXT = JSON.stringify(VERSION);
+
+/** More than any client says of itself; it is kept as long as its connection. */
+const MOST_NAME_BYTES = 16_384;
+
+const LEVELS: ReadonlySet<unknown> = new Set([
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+]);
+
+/** The members by which requests are told apart that say different things of who asks. */
+export const REQUESTER_FIELDS: readonly Field[] = [
+  Field.clientCapabilities,
+  Field.clientInfo,
+  Field.bridgeView,
+  Field.bridgeClientId,
+  Field.bridgeCwd,
+];
+
+/** What a connection says once of all who ask on it; a request may say otherwise. */
+export type RequesterDefaults = Partial<Pick<ClientInitialize, 'view' | 'clientId' | 'cwd' | 'program' | 'pid'>>;
+
+/** The error for a request that speaks another version than its era has; undefined for the right one. */
+export function versionRefusal(b: Buffer, envelope: Envelope): string | undefined {
+  if (!envelope.has(Field.protocolVersion))
+    return rpcError(INVALID_PARAMS, `_meta["io.modelcontextprotocol/protocolVersion"] is missing`);
+  const from = envelope.from(Field.protocolVersion);
+  if (isText(b, from, envelope.to(Field.protocolVersion), VERSION_TEXT)) return undefined;
+  const requested = envelope.decode(b, Field.protocolVersion);
+  if (requested === VERSION) return undefined;
+  if (typeof requested !== 'string')
+    return rpcError(INVALID_PARAMS, '_meta["io.modelcontextprotocol/protocolVersion"] is a string');
+  return rpcError(ERA_2026.errors.unsupportedVersion ?? 0, `Unsupported protocol version: ${requested.slice(0, 64)}`, {
+    supported: [...ERA_2026.versions, ...PROTOCOL_VERSIONS],
+    requested: requested.slice(0, 256),
+  });
+}
+
+function isText(b: Buffer, from: number, to: number, text: string): boolean {
+  if (to - from !== text.length) return false;
+  for (let i = 0; i < text.length; i++) if (b[from + i] !== text.charCodeAt(i)) return false;
+  return true;
+}
+
+/** The error for a level that the protocol does not have; undefined without one. */
+export function levelRefusal(b: Buffer, envelope: Envelope): string | undefined {
+  if (!envelope.has(Field.logLevel) || LEVELS.has(envelope.decode(b, Field.logLevel))) return undefined;
+  return rpcError(INVALID_PARAMS, `_meta["io.modelcontextprotocol/logLevel"] is one of ${[...LEVELS].join(', ')}`);
+}
+
+/** Reads who asks; a text is the error, in JSON. */
+export function readRequester(b: Buffer, envelope: Envelope, defaults: RequesterDefaults): ClientInitialize | string {
+  const capabilities = envelope.decode(b, Field.clientCapabilities);
+  if (capabilities === undefined) return wrong('clientCapabilities', 'is missing');
+  if (!isRecord(capabilities)) return wrong('clientCapabilities', 'is an object');
+  if (lengthOf(envelope, Field.clientCapabilities) > MOST_CAPABILITY_BYTES)
+    return wrong('clientCapabilities', `has at most ${MOST_CAPABILITY_BYTES} bytes`);
+  const info = envelope.decode(b, Field.clientInfo);
+  if (info !== undefined && !isClientInfo(info)) return wrong('clientInfo', 'has a name and a version, both strings');
+  if (lengthOf(envelope, Field.clientInfo) > MOST_NAME_BYTES)
+    return wrong('clientInfo', `has at most ${MOST_NAME_BYTES} bytes`);
+  const view = envelope.decode(b, Field.bridgeView) ?? defaults.view;
+  if (view !== undefined && typeof view !== 'string')
+    return rpcError(INVALID_PARAMS, '_meta["mcp-bridge/view"] is a string');
+  const clientId = envelope.decode(b, Field.bridgeClientId) ?? defaults.clientId;
+  if (clientId !== undefined && !isClientId(clientId))
+    return rpcError(INVALID_PARAMS, `_meta["mcp-bridge/clientId"] is ${CLIENT_ID_RULE}`);
+  const cwd = envelope.decode(b, Field.bridgeCwd) ?? defaults.cwd;
+  if (cwd !== undefined && !isDirectory(cwd))
+    return rpcError(INVALID_PARAMS, '_meta["mcp-bridge/cwd"] is an absolute path');
+  return {
+    name: info?.name.slice(0, 256) ?? 'unknown',
+    version: info?.version.slice(0, 256) ?? '',
+    clientInfo: info,
+    protocolVersion: VERSION,
+    role: 'client',
+    view,
+    clientId,
+    program: defaults.program,
+    cwd,
+    pid: defaults.pid,
+    capabilities: clientCapabilitiesIn(capabilities),
+    resume: undefined,
+    accepted: [],
+    serverName: undefined,
+  };
+}
+
+function lengthOf(envelope: Envelope, field: Field): number {
+  return envelope.has(field) ? envelope.to(field) - envelope.from(field) : 0;
+}
+
+function wrong(member: string, rule: string): string {
+  return rpcError(INVALID_PARAMS, `_meta["io.modelcontextprotocol/${member}"] ${rule}`);
+}
+
+function isClientInfo(info: unknown): info is { readonly name: string; readonly version: string } {
+  return isRecord(info) && typeof info.name === 'string' && typeof info.version === 'string';
+}

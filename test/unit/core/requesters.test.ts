@@ -1,0 +1,217 @@
+// Clients that begin without a handshake: each of their requests says for itself who asks.
+
+import { describe, expect, test } from 'vitest';
+import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
+
+const VERSION = 'io.modelcontextprotocol/protocolVersion';
+const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
+const INFO = 'io.modelcontextprotocol/clientInfo';
+const LEVEL = 'io.modelcontextprotocol/logLevel';
+const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
+
+const WHO = { [VERSION]: '2026-07-28', [INFO]: { name: 'fresh', version: '1' }, [CAPABILITIES]: {} };
+
+function ask(client: TestClient, id: number | string, method: string, params: object = {}, meta: object = WHO): void {
+  client.say({ jsonrpc: '2.0', id, method, params: { ...params, _meta: meta } });
+}
+const callTool = (client: TestClient, id: number | string, meta: object = WHO): void =>
+  ask(client, id, 'tools/call', { name: 'tool', arguments: { a: 1 } }, meta);
+
+async function connected(core: CoreInMemory): Promise<TestClient> {
+  const client = core.connect();
+  await core.settle();
+  return client;
+}
+
+const errorOf = (message: Message | undefined) => message?.error;
+
+describe('a request that says who asks', () => {
+  test('is sent without what only its client says, and answered with what its era wants', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    client.say(
+      `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"tool","arguments":{"x": 1.50},"_meta":{"${VERSION}":"2026-07-28","own":[1],"${CAPABILITIES}":{},"traceparent":"t","${INFO}":{"name":"f","version":"1"},"mcp-bridge/cwd":"/w","progressToken":"p"}}}`,
+    );
+    await core.settle();
+    const server = core.server();
+    expect(server.link?.lines).toEqual([
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool","arguments":{"x": 1.50},"_meta":{"own":[1],"traceparent":"t","progressToken":1}}}',
+    ]);
+    server.say('{"jsonrpc":"2.0","result":{"content": [1.50]},"id":1}');
+    await core.settle();
+    expect(client.link.lines).toEqual([
+      `{"jsonrpc":"2.0","result":{"resultType":"complete","_meta":{"${SERVER_INFO}":{"name":"memory","version":"1"}},"content": [1.50]},"id":"a"}`,
+    ]);
+    expect(core.openCalls).toBe(0);
+  });
+
+  test('leaves no empty _meta behind, wherever it stands', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    const meta = `"_meta":{"${VERSION}":"2026-07-28" , "${CAPABILITIES}" : {} }`;
+    const framed = (params: string): string => `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{${params}}}`;
+    const cases = [
+      [`${meta}`, ''],
+      [`${meta},"name":"tool"`, '"name":"tool"'],
+      [`"name":"tool" , ${meta}`, '"name":"tool" '],
+      [`"name":"tool", ${meta} ,"arguments":{}`, '"name":"tool", "arguments":{}'],
+    ] as const;
+    for (const [said, passed] of cases) {
+      client.say(framed(said));
+      await core.settle();
+      const line = core.server().link?.lines.at(-1) ?? '';
+      const { id } = JSON.parse(line) as Message;
+      expect(line).toBe(framed(passed).replace('"id":1', `"id":${id}`));
+      core.server().say({ jsonrpc: '2.0', id, result: {} });
+      await core.settle();
+    }
+  });
+
+  test('may escape the slashes of its keys, as some encoders do', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    client.say(
+      `{"jsonrpc":"2.0","id":1,"method":"tools\\/call","params":{"name":"tool","_meta":{"io.modelcontextprotocol\\/protocolVersion":"2026-07-28","io.modelcontextprotocol\\/clientCapabilities":{}}}}`,
+    );
+    await core.settle();
+    expect(core.server().link?.lines).toEqual([
+      '{"jsonrpc":"2.0","id":1,"method":"tools\\/call","params":{"name":"tool"}}',
+    ]);
+  });
+
+  test.each([
+    ['no version', { [CAPABILITIES]: {} }, -32602, undefined],
+    ['no capabilities', { [VERSION]: '2026-07-28' }, -32602, undefined],
+    ['capabilities that are no object', { ...WHO, [CAPABILITIES]: true }, -32602, undefined],
+    ['a version that is no text', { ...WHO, [VERSION]: 1 }, -32602, undefined],
+    ['a name that is no text', { ...WHO, [INFO]: { name: 1, version: '1' } }, -32602, undefined],
+    ['an unknown level', { ...WHO, [LEVEL]: 'loud' }, -32602, undefined],
+    [
+      'an unknown version',
+      { ...WHO, [VERSION]: '2099-01-01' },
+      -32022,
+      { supported: expect.arrayContaining(['2026-07-28']), requested: '2099-01-01' },
+    ],
+  ])('with %s is refused, also on a connection where another one was served', async (_, meta, code, data) => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    callTool(client, 'good');
+    callTool(client, 'bad', meta);
+    ask(client, 'listen', 'subscriptions/listen', {}, meta);
+    await core.settle();
+    for (const id of ['bad', 'listen'])
+      expect(client.answersTo(id).map(errorOf)).toEqual([
+        expect.objectContaining({ code, ...(data === undefined ? {} : { data }) }),
+      ]);
+    expect(core.server().requests).toHaveLength(1);
+  });
+
+  test.each(['ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe', 'tasks/list', 'tasks/result'])(
+    'may not be %s, which its era does not have',
+    async (method) => {
+      const core = new CoreInMemory();
+      const client = await connected(core);
+      ask(client, 1, method);
+      await core.settle();
+      expect(client.answersTo(1).map(({ error }) => error?.code)).toEqual([-32601]);
+    },
+  );
+
+  test('is answered under its id, whatever type that has, and an id is in use on the whole connection', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    for (const id of [0, '', '0']) callTool(client, id);
+    callTool(client, 0, { ...WHO, [INFO]: { name: 'other', version: '1' } });
+    await core.settle();
+    expect(client.answersTo(0).map(({ error }) => error?.code)).toEqual([-32600]);
+    for (const request of core.server().requests) core.server().answer(request);
+    await core.settle();
+    for (const id of ['', '0']) expect(client.answersTo(id)).toHaveLength(1);
+    expect(client.answersTo(0)).toHaveLength(2);
+  });
+
+  test('is cancelled by its id', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    callTool(client, 7);
+    await core.settle();
+    client.say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7, _meta: WHO } });
+    await core.settle();
+    expect(core.server().cancelled).toEqual([1]);
+    expect(core.openCalls).toBe(0);
+    expect(client.received).toEqual([]);
+  });
+
+  test('ends with its connection', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    callTool(client, 7);
+    await core.settle();
+    client.link.destroy();
+    await core.settle();
+    expect(core.server().cancelled).toEqual([1]);
+    expect(core.openCalls).toBe(0);
+  });
+
+  test('is still answered after its client has ended its side', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    callTool(client, 7);
+    await core.settle();
+    client.link.endByPeer();
+    await core.settle();
+    expect(client.link.isClosed).toBe(false);
+    core.server().answer(core.server().requests[0]);
+    await core.settle();
+    expect(client.answersTo(7)).toHaveLength(1);
+    expect(client.link.isClosed).toBe(true);
+  });
+});
+
+describe('a connection', () => {
+  test('is asked what the server can do, and the server is told apart from the bridge', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    ask(client, 1, 'server/discover');
+    await core.settle();
+    expect(client.answersTo(1).map(({ result }) => result)).toEqual([
+      {
+        resultType: 'complete',
+        supportedVersions: ['2026-07-28'],
+        capabilities: {},
+        ttlMs: 0,
+        cacheScope: 'private',
+        _meta: { [SERVER_INFO]: { name: 'memory', version: '1' } },
+      },
+    ]);
+  });
+
+  test('may go over to a handshake, and is then held to it', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    ask(client, 1, 'server/discover');
+    callTool(client, 2);
+    await core.settle();
+    client.initialize();
+    await core.settle();
+    expect(client.answersTo('init')[0]?.result).toBeDefined();
+    callTool(client, 3);
+    await core.settle();
+    expect(client.answersTo(3).map(({ error }) => error?.code)).toEqual([-32600]);
+    core.server().answer(core.server().requests[0]);
+    await core.settle();
+    expect(client.answersTo(2)).toHaveLength(1);
+  });
+
+  test('gets no notices that it has not asked for', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    ask(client, 1, 'tools/list');
+    callTool(client, 2);
+    await core.settle();
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+    core.server().say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'error', data: 1 } });
+    await core.settle();
+    expect(client.received.filter(({ method }) => method !== undefined)).toEqual([]);
+  });
+});
