@@ -3,6 +3,7 @@
 
 import { type KnownServer, type ListPage, ServerProfile } from '../core/server-knowledge.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
+import { membersOf } from '../util/json-value.ts';
 
 /** The version of the format. Files with another one are not read. */
 const FORMAT = 2;
@@ -13,7 +14,14 @@ interface SavedProfile {
   readonly clientInfo?: string;
   readonly learnedMs: number;
   readonly initializeResult: unknown;
-  readonly lists: Readonly<Record<string, readonly { readonly cursor?: string; readonly result: unknown }[]>>;
+  readonly lists: Readonly<Record<string, readonly SavedPage[]>>;
+}
+
+interface SavedPage {
+  readonly cursor?: string;
+  readonly result: unknown;
+  readonly original?: unknown;
+  readonly caching?: unknown;
 }
 
 interface SavedServer {
@@ -39,8 +47,8 @@ function encodeProfile({ capabilities, clientInfo, learnedMs, initializeResult, 
   return `${head},"initializeResult":${JSON.stringify(textOf(initializeResult))},"lists":{${kinds.join(',')}}}`;
 }
 
-function encodePage({ cursor, result }: ListPage): string {
-  return JSON.stringify({ cursor, result: textOf(result) });
+function encodePage({ cursor, result, original, caching }: ListPage): string {
+  return JSON.stringify({ cursor, result: textOf(result), original: original && textOf(original), caching });
 }
 
 const textOf = (bytes: Buffer): string => bytes.toString('utf8', 0, bytes.length - 1);
@@ -68,12 +76,19 @@ function decodeProfile({ capabilities, clientInfo, learnedMs, initializeResult, 
     initializeResult: bytesOf(initializeResult),
     learnedMs,
   });
-  for (const [place, pages] of Object.entries(lists))
-    profile.lists.set(
-      place,
-      pages.map(({ cursor, result }) => ({ cursor, result: bytesOf(result) })),
-    );
+  for (const [place, pages] of Object.entries(lists)) profile.lists.set(place, pages.map(decodePage));
   return profile;
+}
+
+function decodePage({ cursor, result, original, caching }: SavedPage): ListPage {
+  const { ttlMs, cacheScope } = membersOf(caching);
+  const isCaching = typeof ttlMs === 'number' && typeof cacheScope === 'string';
+  return {
+    cursor,
+    result: bytesOf(result),
+    ...(original !== undefined && { original: bytesOf(original) }),
+    ...(isCaching && { caching: { ttlMs, cacheScope } }),
+  };
 }
 
 /** Reads the text of an object. Throws for anything else. */

@@ -183,6 +183,7 @@ function outcomeOfCode(code: string): CallOutcome {
     case 'SERVER_CRASHED':
       return 'crashed';
     case 'AUTH_FAILED':
+    case 'QUESTION_UNANSWERED':
     case 'SERVER_ANSWER_REFUSED':
     case 'SERVER_AUTH_REQUIRED':
     case 'SERVER_BROKEN':

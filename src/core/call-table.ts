@@ -9,6 +9,7 @@ import { invariant } from '../util/invariant.ts';
 import { ShortLivedMap } from '../util/short-lived-map.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
+import { KeySet, setMembers } from '../wire/member-cuts.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import { Splice } from '../wire/splice.ts';
@@ -18,6 +19,7 @@ import type { Events, WaitReason } from './events.ts';
 import { FairQueue } from './fair-queue.ts';
 import { Lane } from './lane.ts';
 import { type OwnRequest, OwnRequests } from './own-requests.ts';
+import type { CallInRounds } from './question-rounds.ts';
 import { changeMeta, type RequestTarget } from './request-meta.ts';
 import type { KnownServer } from './server-knowledge.ts';
 import type { Session } from './session.ts';
@@ -300,6 +302,16 @@ export class CallTable implements RequestTarget {
     call.session.close(call);
   }
 
+  /** The same, but a tool fails as tools do: models read the reason, and may do without. */
+  failInBand(call: Call, error: BridgeError): void {
+    if (call.plan.role !== 'call') return this.fail(call, error);
+    endRequest(call, 'lost');
+    this.#events.callFailed.tell(call, error);
+    const content = [{ type: 'text', text: error.message }];
+    call.output.answer(call.idText, JSON.stringify({ content, isError: true }));
+    call.session.close(call);
+  }
+
   /** Fails the sent calls of an instance that is gone: their outcome is not certain. Waiting calls wait for the next one. */
   failSent(error: BridgeError): void {
     this.#outbox = undefined;
@@ -388,6 +400,8 @@ export class CallTable implements RequestTarget {
     if (call.nameText !== '') splice.replace(envelope.from(Field.name), envelope.to(Field.name), call.nameText);
     if (call.cut !== undefined) cutAround(call.cut, start);
     changeMeta(splice, frame, envelope, call.session, this);
+    // Last: what it cuts may begin where `_meta` was added.
+    if (call.inRounds !== undefined) continueRounds(splice, b, envelope, call.inRounds);
     splice.send(outbox, b, start, end);
   }
 
@@ -397,6 +411,13 @@ export class CallTable implements RequestTarget {
     const hint = 'Too much is waiting for it already; ask again later.';
     this.fail(call, new BridgeError('SERVER_BUSY', `Server ${this.#server} is busy`, { server: this.#server, hint }));
   }
+}
+
+const ROUND_KEYS = new KeySet(['inputResponses', 'requestState']);
+
+/** Writes what the client has answered in the last round into `params`. */
+function continueRounds(splice: Splice, b: Buffer, envelope: Envelope, { members }: CallInRounds): void {
+  if (members !== '') setMembers(splice, b, envelope.from(Field.params), ROUND_KEYS, members);
 }
 
 function laneKept(server: string, { maxLaneMs }: Limits, why: MoveResult): BridgeError {

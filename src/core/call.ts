@@ -8,6 +8,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { CallPlan } from './call-plan.ts';
 import type { ClientOutput } from './client-output.ts';
+import type { CallInRounds } from './question-rounds.ts';
 import type { Session } from './session.ts';
 
 /** A client's request on its way to a server. The frame's envelope says where its parts stand. */
@@ -62,6 +63,8 @@ export class Call {
   mayBeDone = false;
   /** The frame, if the call may be sent once more when the server dies over it. */
   again: Frame | undefined;
+  /** Set at a server of 2026, for a client of 2025. */
+  inRounds: CallInRounds | undefined;
   /** True if an instance that has gone was sent it before. */
   isSecondTry = false;
   /** Our own id towards the server, and the progress token; 0 until the call was sent. */
@@ -126,6 +129,12 @@ export function overdueMs(call: Call, nowMs: number, timeoutMs: number, limits: 
     call.deadlineMs = timeoutMs === 0 ? call.lastDeadlineMs : Math.min(nowMs + timeoutMs, call.lastDeadlineMs);
   if (nowMs < call.deadlineMs) return undefined;
   return nowMs >= call.lastDeadlineMs ? mostMs : timeoutMs;
+}
+
+/** True when the time of a question is up. The first look sets its time. */
+export function isLate(question: { deadlineMs: number }, nowMs: number, afterMs: number): boolean {
+  if (question.deadlineMs === 0) question.deadlineMs = nowMs + afterMs;
+  return nowMs >= question.deadlineMs;
 }
 
 /** Gives the call its whole time again, up to the limit: it has shown a sign of life. */

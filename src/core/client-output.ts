@@ -9,6 +9,7 @@ import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Events } from './events.ts';
 import { Pause, type PressedClient } from './pressure.ts';
+import { toResultOf2025 } from './results-for-2025.ts';
 
 /** Shared by all clients: a frame is written before the next one is looked at. */
 const splice = new Splice();
@@ -24,6 +25,8 @@ export interface WrittenClient extends PressedClient {
 export interface Answered {
   readonly idText: string;
   readonly plan: { readonly role: CallRole };
+  /** Set at a server of 2026, for a client of 2025. */
+  readonly inRounds?: { readonly isSchemaWrapped: boolean } | undefined;
 }
 
 export class ClientOutput {
@@ -108,7 +111,16 @@ export class ClientOutput {
   }
 
   /** Passes an answer on, under the id that the client has used. `era` is that of whoever gave it. */
-  passAnswer({ idText }: Answered, { b, start, end }: Frame, envelope: Envelope, _era: Era): void {
+  passAnswer(call: Answered, frame: Frame, envelope: Envelope, era: Era): void {
+    if (era.result === undefined) return this.passAsItIs(call, frame, envelope);
+    const { b, start, end } = frame;
+    splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), call.idText);
+    toResultOf2025(splice, b, envelope, call);
+    splice.send(this.outbox, b, start, end);
+    this.passed();
+  }
+
+  protected passAsItIs({ idText }: Answered, { b, start, end }: Frame, envelope: Envelope): void {
     this.#passWith(Field.id, idText, b, start, end, envelope);
     this.passed();
   }
@@ -160,6 +172,17 @@ export class ClientOutput {
     const before = this.outbox.appendedBytes;
     write(this.outbox);
     this.#client.noticed(this.outbox.appendedBytes - before);
+  }
+
+  /** Sends a question of a server with the parameters that it wrote at `at`, and with `first` as their first members. */
+  askInFull(id: string, method: string, b: Buffer, at: Span | undefined, first: string): void {
+    if (at === undefined) return this.ask(id, method);
+    this.outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"${method}","params":`);
+    splice.clear();
+    if (first !== '') splice.replace(at.from + 1, at.from + 1, first);
+    splice.write(this.outbox, b, at.from, at.to);
+    this.outbox.latin1('}');
+    this.outbox.endFrame();
   }
 
   /** Sends a request of the bridge without parameters. */

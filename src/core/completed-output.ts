@@ -94,7 +94,7 @@ export class CompletedOutput extends ClientOutput {
   }
 
   override passAnswer(answered: Answered, frame: Frame, envelope: Envelope, era: Era): void {
-    if (!era.asksByRequest) return super.passAnswer(answered, frame, envelope, era);
+    if (!era.asksByRequest) return this.passAsItIs(answered, frame, envelope);
     if (envelope.has(Field.error)) return this.#passError(answered, frame, envelope);
     const { b, start, end } = frame;
     const at = envelope.from(Field.result);

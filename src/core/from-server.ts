@@ -19,7 +19,9 @@ import { endRequest, mayMakeTask, otherServersFor } from './call-plan.ts';
 import type { CallTable } from './call-table.ts';
 import type { Incident } from './events.ts';
 import type { Instance, InstanceContext } from './instance.ts';
+import type { CallInRounds } from './question-rounds.ts';
 import { answerServer } from './questions.ts';
+import { pageFor2025, resultTypeOf } from './results-for-2025.ts';
 import type { Session } from './session.ts';
 
 const NOT_OFFERED: string = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
@@ -149,11 +151,38 @@ export class ServerMessages implements FrameSink {
       return this.#calls.answeredLate(id);
     }
     const hasResult = envelope.has(Field.result);
+    if (this.#isForClientOf2025(call) && this.#isNoAnswer(call, { b, start, end })) return this.#instance.settle();
     endRequest(call, hasResult ? 'result' : 'error');
     if (!hasResult) this.#noteElicitations(call, b);
     if (hasResult || otherServersFor(call).isEmpty) this.#answer(call, { b, start, end });
     else this.#calls.retryElsewhere(call);
     this.#instance.settle();
+  }
+
+  /** True if the server is of 2026 and the client of 2025. */
+  #isForClientOf2025({ session }: Call): boolean {
+    return this.#instance.era.result !== undefined && session.era.result === undefined;
+  }
+
+  /** Deals with what a server of 2026 says instead of an answer that its client knows; false if it is an answer. */
+  #isNoAnswer(call: Call, frame: Frame): boolean {
+    const { server, rounds, era } = this.#instance;
+    const { b } = frame;
+    if (!envelope.has(Field.result)) {
+      const { code, message } = membersOf(envelope.decode(b, Field.error));
+      if (code !== era.errors.missingClientCapability) return false;
+      const said = `Server ${server} needs something that the client does not offer: ${textOf(message)}`;
+      this.#calls.failInBand(call, new BridgeError('QUESTION_UNANSWERED', said, { server }));
+      return true;
+    }
+    const type = resultTypeOf(b, envelope);
+    if (type === 'input_required') rounds.begin(call, frame, envelope);
+    else if (type === 'other')
+      this.#calls.fail(
+        call,
+        new BridgeError('SERVER_ANSWER_REFUSED', `Server ${server} gave a result of an unknown type`, { server }),
+      );
+    return type !== 'complete';
   }
 
   #answer(call: Call, answer: Frame): void {
@@ -175,12 +204,21 @@ export class ServerMessages implements FrameSink {
       case 'get-prompt':
         return plan.mayMakeTask ? this.#instance.tasks.learn(call, answer, envelope) : answer;
       case 'list':
-        return plan.reader.shown(plan.kind, answer, envelope);
+        return plan.reader.shown(plan.kind, this.#listFor(call, plan.kind, answer), envelope);
       case 'list-tasks':
         return this.#instance.tasks.filterList(call.session, answer, envelope);
       default:
         return answer;
     }
+  }
+
+  /** The server's list as its client can read it. */
+  #listFor(call: Call, kind: ListKind, answer: Frame): Frame {
+    if (!this.#isForClientOf2025(call) || !envelope.has(Field.result)) return answer;
+    const { result } = pageFor2025(kind, undefined, answer, envelope);
+    const list = changedFrame(answer, envelope.span(Field.result), result.subarray(0, -1));
+    envelope.scan(list.b, list.start, list.end, this.#context.limits.maxDepth);
+    return list;
   }
 
   /** Notes pages that an error asks the client to visit: the client hears when a visit ends. */
@@ -213,6 +251,14 @@ function certainId(b: Buffer): number | undefined {
   if (envelope.ambiguous.includes(Field.id)) return undefined;
   const id = envelope.id(b, Field.id);
   return typeof id === 'number' ? id : undefined;
+}
+
+/** True if the progress is more than the last one. Each round of a call may begin from nothing again. */
+function rises(inRounds: CallInRounds, b: Buffer, envelope: Envelope): boolean {
+  const { progress } = membersOf(envelope.decode(b, Field.params));
+  if (typeof progress !== 'number' || progress <= inRounds.progress) return false;
+  inRounds.progress = progress;
+  return true;
 }
 
 /** Statuses after which a task makes no more progress. */
@@ -290,6 +336,7 @@ class ServerNotices {
       return;
     }
     if (call !== undefined) this.#context.events.callProgressed.tell(call, this.#instance.server);
+    if (call?.inRounds !== undefined && !rises(call.inRounds, b, envelope)) return this.#note('strayProgress');
     if (this.#instance.slowClients.drops(session)) return;
     output.passProgress(tokenText, { b, start, end }, envelope);
   }

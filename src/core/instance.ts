@@ -29,7 +29,9 @@ import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
 import { InstanceLists } from './lists.ts';
 import type { OwnAnswer, OwnRequests } from './own-requests.ts';
 import { ServerBacklog, SlowClients } from './pressure.ts';
+import { CallInRounds, QuestionRounds } from './question-rounds.ts';
 import { Questions } from './questions.ts';
+import { wrappedTools } from './results-for-2025.ts';
 import { clientInfoText, type KnownServer, type ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 import { SharedSettings } from './shared-settings.ts';
@@ -82,6 +84,7 @@ export class Instance implements CallOwner {
   readonly timeoutMs: number | undefined;
   readonly calls: CallTable;
   readonly questions: Questions;
+  readonly rounds: QuestionRounds;
   readonly tasks: Tasks;
   readonly lists: InstanceLists;
   readonly sharedSettings: SharedSettings;
@@ -124,9 +127,18 @@ export class Instance implements CallOwner {
     this.backlog = new ServerBacklog({ ...context, server, outbox: () => this.outbox });
     this.slowClients = new SlowClients(context, () => this.#running?.link);
     this.tasks = new Tasks(this, context, ask);
-    this.lists = new InstanceLists({ ...context, server, known, key, ask, learnt: ports.listLearnt });
+    this.lists = new InstanceLists({
+      ...context,
+      server,
+      known,
+      key,
+      ask,
+      era: () => this.era,
+      learnt: ports.listLearnt,
+    });
     this.sharedSettings = new SharedSettings(this);
     this.questions = new Questions(this);
+    this.rounds = new QuestionRounds(this);
     this.fromServer = new ServerMessages(this);
   }
 
@@ -157,7 +169,7 @@ export class Instance implements CallOwner {
 
   /** Requests that are not answered yet. */
   get openCalls(): number {
-    return this.calls.size;
+    return this.calls.size + this.rounds.size;
   }
 
   /** True if the last start has failed. */
@@ -266,8 +278,31 @@ export class Instance implements CallOwner {
 
   /** Takes a call whose turn has come: true if the server is sent it, false if it was answered here. */
   #takesTurn(call: Call, frame: Frame, envelope: Envelope): boolean {
+    if (this.era.request !== undefined && call.session.era.request === undefined)
+      call.inRounds ??= this.#inRounds(call, frame, envelope);
     const setting = settingPlanOf(call);
     return setting === undefined || this.sharedSettings.take(call, setting, frame, envelope);
+  }
+
+  /** The state of a call that comes from a client of 2025, at a server of 2026. Its frame is kept if the server may ask. */
+  #inRounds(call: Call, frame: Frame, envelope: Envelope): CallInRounds {
+    const { session, plan } = call;
+    const pages = this.lists.pagesOf('tools') ?? this.#profile?.lists.get('tools');
+    const isSchemaWrapped = plan.role === 'call' && wrappedTools(pages).has(nameOf(call, frame, envelope));
+    const mayAsk = isNamedCall(call) ? envelope.has(Field.name) : plan.role === 'read' && envelope.has(Field.uri);
+    const isKept = mayAsk && session.keep(frame.end - frame.start, this.context.limits.maxMessageBytes);
+    return new CallInRounds(isKept ? ownFrame(frame) : undefined, isSchemaWrapped);
+  }
+
+  /** Makes a call once more, for its server has got what it asked. The rules may be others by now. */
+  goOn(call: Call, frame: Frame): void {
+    readAgain.keys = call.session.era.keys;
+    readAgain.scan(frame.b, frame.start, frame.end, this.context.limits.maxDepth);
+    const refusal = call.plan.role === 'call' ? this.#refusalOf(call, frame, readAgain) : undefined;
+    if (refusal !== undefined) return this.calls.fail(call, refusal);
+    extend(call);
+    this.calls.resubmit(call, frame);
+    this.#startIfWaiting();
   }
 
   /** Names a call for the lane, also before the server runs; then the lane is not open yet. */
@@ -328,6 +363,7 @@ export class Instance implements CallOwner {
   /** Nothing more comes from the session. What was sent still ends here; what waits is refused. */
   release(session: Session, refusal: BridgeError): void {
     for (const { call } of this.calls.takeWaitingOf(session)) this.calls.fail(call, refusal);
+    this.rounds.refuseAllOf(session, refusal);
     this.#forget(session);
     this.calls.pump();
     this.#usersChanged();
@@ -361,6 +397,7 @@ export class Instance implements CallOwner {
   // --- the ends of calls without an answer: cancelled, client gone, time up ---
 
   cancel(call: Call, notice: Frame, envelope: Envelope): void {
+    this.rounds.drop(call, 'The call was cancelled');
     if (call.serverRequestId !== 0) this.#passCancel(call, notice, envelope);
     this.calls.remove(call);
     this.#ended(call);
@@ -379,12 +416,15 @@ export class Instance implements CallOwner {
     splice.send(outbox, b, start, end);
   }
 
-  wasSent({ serverRequestId, isSecondTry, mayBeDone }: Call): boolean {
-    return serverRequestId !== 0 || isSecondTry || mayBeDone;
+  wasSent({ serverRequestId, isSecondTry, mayBeDone, inRounds }: Call): boolean {
+    return serverRequestId !== 0 || isSecondTry || mayBeDone || (inRounds !== undefined && inRounds.rounds > 0);
   }
 
   withdraw(call: Call): void {
-    this.#contain(() => this.calls.withdraw(call));
+    this.#contain(() => {
+      this.rounds.drop(call, 'The client has gone');
+      this.calls.withdraw(call);
+    });
   }
 
   abandon(call: Call): void {
@@ -416,7 +456,7 @@ export class Instance implements CallOwner {
     const { server, calls, questions } = this;
     const { limits, events } = this.context;
     // While a person is asked, the call waits for that person, up to the limit.
-    if (questions.isAsking(call.asker)) extend(call);
+    if (questions.isAsking(call.asker) || this.rounds.isAsking(call)) extend(call);
     const timeoutMs = this.#timeoutOf(call);
     const tookMs = overdueMs(call, nowMs, timeoutMs, limits);
     if (tookMs === undefined) return;
@@ -452,6 +492,7 @@ export class Instance implements CallOwner {
       this.calls.tick(nowMs);
       this.backlog.tick(nowMs);
       this.questions.tick(nowMs);
+      this.rounds.tick(nowMs);
     });
   }
 

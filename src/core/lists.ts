@@ -2,7 +2,7 @@
 // list_changed. Never keeps anything for other instances; that is KnownServer's.
 
 import type { Limits } from '../model/limits.ts';
-import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
+import { type Era, LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
 import { METHOD_NOT_FOUND } from '../protocol/rpc-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
@@ -15,6 +15,7 @@ import { findMembers, type Span } from '../wire/json-members.ts';
 import type { Events } from './events.ts';
 import type { InstanceKey } from './instance-key.ts';
 import type { OwnAnswer } from './own-requests.ts';
+import { pageFor2025, resultTypeOf } from './results-for-2025.ts';
 import { type KnownServer, type ListPage, type ServerProfile, samePages } from './server-knowledge.ts';
 
 interface InstanceListsPorts {
@@ -25,6 +26,8 @@ interface InstanceListsPorts {
   readonly limits: Limits;
   readonly events: Events;
   readonly ask: (method: string, params: object, onAnswer: OwnAnswer) => void;
+  /** The era in which the server speaks. */
+  readonly era: () => Era;
   /** Called when a list was read and is not the same as before. */
   readonly learnt: (kind: ListKind) => void;
 }
@@ -38,7 +41,7 @@ export class InstanceLists {
 
   constructor(ports: InstanceListsPorts) {
     this.#ports = ports;
-    this.#reader = new ListReader(ports.limits.maxMessageBytes, ports.ask);
+    this.#reader = new ListReader(ports);
   }
 
   opened(profile: ServerProfile): void {
@@ -133,13 +136,13 @@ interface Reading {
 /** Reads a running server's lists for the bridge itself, page by page, one reading of a kind at a time. */
 class ListReader {
   readonly #mostBytes: number;
-  readonly #ask: (method: string, params: object, onAnswer: OwnAnswer) => void;
+  readonly #ports: Pick<InstanceListsPorts, 'ask' | 'era'>;
   readonly #readings = new Map<ListKind, Reading>();
   readonly #waiting = new Map<ListKind, ((failure: string | undefined) => void)[]>();
 
-  constructor(maxMessageBytes: number, ask: (method: string, params: object, onAnswer: OwnAnswer) => void) {
-    this.#mostBytes = maxMessageBytes * MOST_MESSAGES;
-    this.#ask = ask;
+  constructor(ports: Pick<InstanceListsPorts, 'ask' | 'era' | 'limits'>) {
+    this.#mostBytes = ports.limits.maxMessageBytes * MOST_MESSAGES;
+    this.#ports = ports;
   }
 
   /** Reads a list. `done` is not called if the server goes before it has answered. */
@@ -163,10 +166,12 @@ class ListReader {
   }
 
   #askFor(kind: ListKind, reading: Reading, cursor: string | undefined): void {
-    this.#ask(LISTS[kind].method, cursor === undefined ? {} : { cursor }, (answer, envelope) => {
+    const { ask, era } = this.#ports;
+    ask(LISTS[kind].method, cursor === undefined ? {} : { cursor }, (answer, envelope) => {
       const failure = answer === undefined ? 'it did not answer' : failureIn(answer.b, envelope);
       if (answer === undefined || failure !== undefined) return this.#end(kind, failure);
-      const next = keepPage(reading, cursor, answer, envelope);
+      const page = pageIn({ kind, cursor }, era(), answer, envelope);
+      const next = page === undefined ? undefined : keepPage(reading, page);
       if (next !== undefined && reading.pages.length < MOST_PAGES && reading.bytes < this.#mostBytes)
         return this.#askFor(kind, reading, next);
       reading.done(reading.pages);
@@ -191,12 +196,28 @@ export function failureIn(b: Buffer, envelope: Envelope): string | undefined {
   return code === METHOD_NOT_FOUND ? undefined : textOf(message) || 'gave an error without a message';
 }
 
-/** Keeps a page, and returns the cursor of the next one. An error, or a result that is no object, ends the list. */
-function keepPage(reading: Reading, cursor: string | undefined, { b }: Frame, envelope: Envelope): string | undefined {
+/** The page in an answer, as it is kept; undefined if that is an error, or a result that is no object or not complete. */
+export function pageIn(
+  { kind, cursor }: { readonly kind: ListKind; readonly cursor: string | undefined },
+  era: Era,
+  answer: Frame,
+  envelope: Envelope,
+): ListPage | undefined {
+  const { b } = answer;
   if (!envelope.has(Field.result) || byteAt(b, envelope.from(Field.result)) !== OPEN_OBJECT) return undefined;
-  const result = Buffer.concat([b.subarray(envelope.from(Field.result), envelope.to(Field.result)), NEWLINE]);
-  reading.pages.push({ cursor, result });
-  reading.bytes += result.length;
+  if (era.result !== undefined)
+    return resultTypeOf(b, envelope) === 'complete' ? pageFor2025(kind, cursor, answer, envelope) : undefined;
+  return {
+    cursor,
+    result: Buffer.concat([b.subarray(envelope.from(Field.result), envelope.to(Field.result)), NEWLINE]),
+  };
+}
+
+/** Keeps a page, and returns the cursor of the next one. */
+function keepPage(reading: Reading, page: ListPage): string | undefined {
+  const { result, original } = page;
+  reading.pages.push(page);
+  reading.bytes += result.length + (original?.length ?? 0);
   const span = findMembers(result, 0, ['nextCursor'])?.spans.get('nextCursor');
   const next: unknown = span === undefined ? undefined : JSON.parse(result.toString('utf8', span.from, span.to));
   return typeof next === 'string' ? next : undefined;

@@ -11,7 +11,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
-import { type Asker, clientOf } from './call.ts';
+import { type Asker, clientOf, isLate } from './call.ts';
 import { isBound } from './call-plan.ts';
 import type { CallTable } from './call-table.ts';
 import type { QuestionEnd } from './events.ts';
@@ -254,19 +254,19 @@ function readQuestion(role: QuestionRole, { b, start, end }: Frame, envelope: En
   };
 }
 
-/** True when the time of a question is up. The first look sets its time. */
-function isLate(question: { deadlineMs: number }, nowMs: number, afterMs: number): boolean {
-  if (question.deadlineMs === 0) question.deadlineMs = nowMs + afterMs;
-  return nowMs >= question.deadlineMs;
-}
-
 /** The error that this client would answer with; undefined if it can be asked. */
-function refusalBy(session: Session, { role, params }: ServerQuestion): string | undefined {
+export function refusalBy(
+  session: Session,
+  { role, params }: Pick<ServerQuestion, 'role' | 'params'>,
+): string | undefined {
   const offered = membersOf(session.capabilities[role]);
   if (session.hasEnded) return rpcError(INTERNAL_ERROR, 'The client has ended its side, so it cannot answer');
   if (!session.canBeAsked(role)) return rpcError(METHOD_NOT_FOUND, `The client does not support ${role}`);
   if (role === 'elicitation' && params.mode === 'url' && offered.url === undefined)
     return rpcError(INVALID_PARAMS, 'The client does not support elicitation by URL');
+  // A client that names no mode has forms.
+  if (role === 'elicitation' && params.mode !== 'url' && offered.url !== undefined && offered.form === undefined)
+    return rpcError(INVALID_PARAMS, 'The client does not support elicitation by forms');
   if (role === 'sampling' && params.tools !== undefined && offered.tools === undefined)
     return rpcError(INVALID_PARAMS, 'The client does not support tools in sampling');
   return undefined;
@@ -376,6 +376,11 @@ const NOBODY = 'nobody';
 const splice = new Splice();
 let asked = 0;
 
+/** An id for a question to a client, which no other question has. */
+export function newQuestionId(): string {
+  return `mcp-bridge/ask-${++asked}`;
+}
+
 /**
  * Holds the questions that clients were asked, until each is answered: by the client, or by the bridge when the client
  * leaves, is too slow, or has too many. Chooses the id and the token towards the client.
@@ -420,7 +425,7 @@ class PendingQuestions {
       session,
       role,
       makesTask: params.task !== undefined,
-      id: `mcp-bridge/ask-${++asked}`,
+      id: newQuestionId(),
       serverIdText: idText,
       serverTokenText: tokenText,
       deadlineMs: 0,

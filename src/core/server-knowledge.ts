@@ -12,11 +12,23 @@ import {
 } from '../protocol/initialize.ts';
 import { type InstanceKey, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './instance-key.ts';
 
-/** One answer to a list method: the bytes of the server's result, with a newline behind them. */
+/**
+ * One answer to a list method. `result` has the bytes of the result as clients of 2025 are shown it, with a newline behind
+ * them. It is the server's own, but for servers of 2026 (results-for-2025.ts).
+ */
 export interface ListPage {
   /** The cursor of the request. */
   readonly cursor: string | undefined;
   readonly result: Buffer;
+  /** The same with the output schemas of tools as the server wrote them, where clients of 2025 are shown others. */
+  readonly original?: Buffer | undefined;
+  /** The terms on which a server of 2026 lets the list be kept. */
+  readonly caching?: CachingTerms | undefined;
+}
+
+export interface CachingTerms {
+  readonly ttlMs: number;
+  readonly cacheScope: string;
 }
 
 /** The appearance of a server towards clients with the same capabilities. */

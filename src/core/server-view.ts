@@ -13,6 +13,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { ClientRequest } from './call.ts';
 import { type CallPlan, type ListReader, planOf } from './call-plan.ts';
 import type { Instance } from './instance.ts';
+import { pageIn } from './lists.ts';
 import { openCall, type PendingRequests } from './pending-requests.ts';
 import { followServers, type ListWatcher, notOffered, type Server } from './server.ts';
 import type { Session } from './session.ts';
@@ -118,7 +119,7 @@ export class ServerView implements View, ListWatcher {
     const page = server.pagesFor(session, kind)?.find((known) => known.cursor === cursor);
     if (page === undefined) return false;
     const gate = server.gateFor(session);
-    const { result } = page;
+    const result = session.era.result === undefined ? page.result : (page.original ?? page.result);
     const whole = { b: result, start: 0, end: result.length - 1 };
     const seen = kind === 'tools' && !gate.isOpen ? withPermittedTools(whole, 0, gate) : whole;
     this.#clients.mark(session).read.add(kind);
@@ -133,10 +134,12 @@ export class ServerView implements View, ListWatcher {
     if (!envelope.has(Field.result)) return answer;
     const server = this.#server;
     const gate = server.gateFor(session);
-    const result = answer.b.subarray(envelope.from(Field.result), envelope.to(Field.result));
-    const pages = server.instanceOf(session)?.lists.pagesOf('tools');
-    const isRead = pages?.some((page) => page.result.subarray(0, -1).equals(result)) === true;
-    if (!isRead) server.known.toolsPassed({ cursor: undefined, result });
+    const instance = server.instanceOf(session);
+    const page =
+      instance === undefined ? undefined : pageIn({ kind: 'tools', cursor: undefined }, instance.era, answer, envelope);
+    const isRead =
+      instance?.lists.pagesOf('tools')?.some(({ result }) => page?.result.equals(result) === true) === true;
+    if (!isRead && page !== undefined) server.known.toolsPassed(page);
     return gate.isOpen ? answer : withPermittedTools(answer, envelope.from(Field.result), gate);
   }
 

@@ -118,6 +118,8 @@ export class Session {
   #sentCount = 0;
   /** Bytes of the calls that wait for their turn. */
   #waitingBytes = 0;
+  /** Bytes of the calls that their servers may have made once more. */
+  #keptBytes = 0;
   /** Instances that it may not use any more, and where a call of its waits to be made once more. */
   readonly #waitsAlsoAt = new Set<Instance>();
   /** Ids of requests that may have been carried out already, before the bridge was started again; they come again. */
@@ -495,10 +497,18 @@ export class Session {
     return this.#repeated?.delete(id) ?? false;
   }
 
+  /** Charges bytes that are kept for a call that its server may have made once more; false if there is no room. */
+  keep(bytes: number, most: number): boolean {
+    if (this.#keptBytes + bytes > most) return false;
+    this.#keptBytes += bytes;
+    return true;
+  }
+
   /** Forgets a call that was answered or given up. */
   close(call: Call): void {
     const wasOpen = this.#calls.delete(call.id);
     invariant(wasOpen, 'a call is closed once');
+    this.#keptBytes -= call.inRounds?.bytes ?? 0;
     if (this.#waitsAlsoAt.size > 0 && this.#calls.size === 0) this.#waitsAlsoAt.clear();
     this.events.callEnded.tell(call);
     const mayHaveWaited = !this.maySend || call.serverRequestId === 0;

@@ -53,6 +53,7 @@ const RESULT = new KeyTable([
   { text: 'ttlMs', field: Field.ttlMs },
   { text: 'cacheScope', field: Field.cacheScope },
   { text: 'isError', field: Field.isError },
+  { text: 'structuredContent', field: Field.structuredContent },
   {
     text: '_meta',
     field: Field.resultMeta,

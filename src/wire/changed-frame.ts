@@ -7,7 +7,8 @@ import type { Span } from './json-members.ts';
 const NEWLINE = Buffer.from('\n');
 
 /** `text` takes the place of b[from, to). */
-export function changedFrame({ b, start, end }: Frame, { from, to }: Span, text: string): Frame {
-  const bytes = Buffer.concat([b.subarray(start, from), Buffer.from(text), b.subarray(to, end), NEWLINE]);
+export function changedFrame({ b, start, end }: Frame, { from, to }: Span, text: string | Buffer): Frame {
+  const changed = typeof text === 'string' ? Buffer.from(text) : text;
+  const bytes = Buffer.concat([b.subarray(start, from), changed, b.subarray(to, end), NEWLINE]);
   return { b: bytes, start: 0, end: bytes.length - 1 };
 }

@@ -66,9 +66,10 @@ export const Field = {
   resultMeta: 35,
   serverInfo: 36,
   resultSubscriptionId: 37,
+  structuredContent: 38,
 } as const;
 export type Field = (typeof Field)[keyof typeof Field];
-const FIELD_COUNT = 38;
+const FIELD_COUNT = 39;
 const LAST_AT_TOP = Field.error;
 
 export type FrameKind = 'request' | 'notification' | 'response';

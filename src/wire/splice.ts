@@ -8,6 +8,8 @@
 
 import type { Outbox } from './outbox.ts';
 
+const NEWLINE = Buffer.from('\n');
+
 /** A request of the newest era has about ten cuts, a list one for each item. Room for more is given back. */
 const USUAL_CUTS = 16;
 
@@ -60,6 +62,17 @@ export class Splice {
   send(outbox: Outbox, b: Buffer, start: number, end: number): void {
     this.write(outbox, b, start, end);
     outbox.endFrame();
+  }
+
+  /** b[start, end) with the cuts made, in bytes of its own with a newline behind them. */
+  bytes(b: Buffer, start: number, end: number): Buffer {
+    const parts: Buffer[] = [];
+    let at = start;
+    for (let i = 0; i < this.#count; i++) {
+      parts.push(b.subarray(at, this.#from[i] as number), Buffer.from(this.#text[i] as string, 'latin1'));
+      at = this.#to[i] as number;
+    }
+    return Buffer.concat([...parts, b.subarray(at, end), NEWLINE]);
   }
 
   /** Writes b[start, end) with the cuts made, as a part of a frame. */

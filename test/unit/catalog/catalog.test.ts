@@ -101,6 +101,23 @@ describe('the catalog', () => {
     });
   });
 
+  test('keeps a list of a server of 2026 in both forms, with the terms of its caching', () => {
+    const dir = temporaryDir();
+    const { catalog } = catalogIn(dir);
+    const known = catalog.knownOf(LOCAL);
+    const key = { capabilities: {}, owner: undefined, rootsKey: undefined };
+    const profile = known.opened(key, Buffer.from('{"capabilities":{"tools":{}}}\n'), '');
+    const [result, original] = [Buffer.from('{"tools":[]}\n'), Buffer.from('{"tools":[ ]}\n')];
+    const pages = [
+      { cursor: undefined, result, original, caching: { ttlMs: 5, cacheScope: 'public' } },
+      { cursor: 'x', result },
+    ];
+    known.learnList(profile, 'tools', pages, key);
+    catalog.flush();
+    const [again] = catalogIn(dir).catalog.knownOf(LOCAL).profiles;
+    expect(again?.lists.get('tools')).toEqual(pages);
+  });
+
   test('without a directory keeps nothing, and sets no timer', () => {
     const { catalog, clock, warnings } = catalogIn(undefined);
     catalog.knownOf(LOCAL).noteAsksBack();

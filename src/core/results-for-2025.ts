@@ -1,0 +1,122 @@
+// The results of servers of 2026 as clients of 2025 are shown them: without the members that those do not know, and with structured content
+// that is an object. The payload is not decoded; only the output schemas in a list of tools are.
+//
+// The lists that the bridge reads for itself are kept in this form, because all that reads them (views, search, the fingerprints of
+// tools, the files) reads the form of 2025. What clients of 2026 need beside it stands in the page: the terms of caching, and,
+// only where a schema was changed, the list as the server wrote it.
+
+import type { ListKind } from '../protocol/era.ts';
+import { CONTENT_CLOSES, CONTENT_OPENS, isWrapped, wrappedSchema } from '../protocol/output-schema.ts';
+import { isRecord, membersOf } from '../util/json-value.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
+import { findItems } from '../wire/json-items.ts';
+import { findMembers } from '../wire/json-members.ts';
+import { areAll, cutMembers } from '../wire/member-cuts.ts';
+import { Splice } from '../wire/splice.ts';
+import type { CachingTerms, ListPage } from './server-knowledge.ts';
+
+const splice = new Splice();
+
+/** The type of a result: one that ends the call, one that asks, or one that only an extension knows. */
+export type ResultType = 'complete' | 'input_required' | 'other';
+
+const LONGEST_TYPE = 64;
+
+/** A result that does not say its type is complete. */
+export function resultTypeOf(b: Buffer, envelope: Envelope): ResultType {
+  if (envelope.doubts([Field.resultType])) return 'other';
+  if (!envelope.has(Field.resultType)) return 'complete';
+  const { from, to } = envelope.span(Field.resultType);
+  const type: unknown = to - from > LONGEST_TYPE ? undefined : envelope.decode(b, Field.resultType);
+  return type === 'complete' || type === 'input_required' ? type : 'other';
+}
+
+const TERMS: readonly Field[] = [Field.resultType, Field.ttlMs, Field.cacheScope];
+
+/** Changes a result to one that clients of 2025 know; the envelope says where its parts stand. */
+export function toResultOf2025(cuts: Splice, b: Buffer, envelope: Envelope, { plan, inRounds }: AnsweredIn2025): void {
+  cutTermsOf2026(cuts, b, envelope);
+  if (plan.role === 'call') wrapContent(cuts, b, envelope, inRounds?.isSchemaWrapped === true);
+}
+
+interface AnsweredIn2025 {
+  readonly plan: { readonly role: string };
+  readonly inRounds?: { readonly isSchemaWrapped: boolean } | undefined;
+}
+
+/** Cuts the members out of a result that only the era of 2026 has; `_meta` too if nothing else is in it. */
+function cutTermsOf2026(cuts: Splice, b: Buffer, envelope: Envelope): void {
+  const found = TERMS.filter((field) => envelope.has(field)).map((field) => envelope.span(field));
+  if (envelope.has(Field.serverInfo)) {
+    const serverInfo = [envelope.span(Field.serverInfo)];
+    if (areAll(b, serverInfo)) found.push(envelope.span(Field.resultMeta));
+    else cutMembers(cuts, b, serverInfo);
+  }
+  cutMembers(cuts, b, found);
+}
+
+/**
+ * Puts the structured content into an object, if clients of 2025 expect one: the tool's schema was put into one too, or the content is none.
+ */
+function wrapContent(cuts: Splice, b: Buffer, envelope: Envelope, isSchemaWrapped: boolean): void {
+  if (!envelope.has(Field.structuredContent)) return;
+  const { from, to } = envelope.span(Field.structuredContent);
+  if (!isSchemaWrapped && byteAt(b, from) === OPEN_OBJECT) return;
+  cuts.replace(from, from, CONTENT_OPENS).replace(to, to, CONTENT_CLOSES);
+}
+
+/** A list of a server of 2026 in the form in which it is kept. */
+export function pageFor2025(kind: ListKind, cursor: string | undefined, { b }: Frame, envelope: Envelope): ListPage {
+  const { from, to } = envelope.span(Field.result);
+  const caching = cachingIn(b, envelope);
+  cutTermsOf2026(splice.clear(), b, envelope);
+  const changes = kind === 'tools' ? schemaChanges(b, from) : [];
+  const original = changes.length === 0 ? undefined : splice.bytes(b, from, to);
+  for (const { at, text } of changes) splice.replace(at.from, at.to, text);
+  return { cursor, result: splice.bytes(b, from, to), original, caching };
+}
+
+interface SchemaChange {
+  readonly at: { readonly from: number; readonly to: number };
+  /** JSON, each character one byte. */
+  readonly text: string;
+}
+
+function schemaChanges(b: Buffer, result: number): SchemaChange[] {
+  const tools = findMembers(b, result, ['tools'])?.spans.get('tools');
+  const items = tools === undefined ? undefined : findItems(b, tools.from);
+  return (items ?? []).flatMap((item) => {
+    const at = findMembers(b, item.from, ['outputSchema'])?.spans.get('outputSchema');
+    if (at === undefined) return [];
+    const schema: unknown = JSON.parse(b.toString('utf8', at.from, at.to));
+    if (!isRecord(schema) || !isWrapped(schema)) return [];
+    return [{ at, text: Buffer.from(JSON.stringify(wrappedSchema(schema))).toString('latin1') }];
+  });
+}
+
+function cachingIn(b: Buffer, envelope: Envelope): CachingTerms | undefined {
+  const ttlMs = envelope.decode(b, Field.ttlMs);
+  const cacheScope = envelope.decode(b, Field.cacheScope);
+  return typeof ttlMs === 'number' && typeof cacheScope === 'string' ? { ttlMs, cacheScope } : undefined;
+}
+
+const NO_TOOLS: ReadonlySet<string> = new Set();
+const wrapped = new WeakMap<readonly ListPage[], ReadonlySet<string>>();
+
+/** The tools whose output schemas were changed, by their names in JSON with one byte for each character. */
+export function wrappedTools(pages: readonly ListPage[] | undefined): ReadonlySet<string> {
+  if (pages === undefined || pages.every(({ original }) => original === undefined)) return NO_TOOLS;
+  const known = wrapped.get(pages) ?? new Set(pages.flatMap(({ original }) => wrappedIn(original)));
+  wrapped.set(pages, known);
+  return known;
+}
+
+function wrappedIn(original: Buffer | undefined): string[] {
+  const { tools } = membersOf(original && JSON.parse(original.toString()));
+  return (Array.isArray(tools) ? tools : []).flatMap((tool: unknown) => {
+    const { name, outputSchema } = membersOf(tool);
+    return isWrapped(outputSchema) ? [Buffer.from(JSON.stringify(name) ?? '').toString('latin1')] : [];
+  });
+}
