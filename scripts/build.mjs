@@ -2,7 +2,7 @@
 // milliseconds sooner and takes 2 MB less than ES modules. The other commands are ES modules, split at what they share.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -51,21 +51,36 @@ const laterPackages = {
   ws: 'ws',
   'ajv/dist/2020.js': 'ajv',
   ajv: 'ajv',
-  '@modelcontextprotocol/sdk/client/auth.js': 'oauth',
+  '@modelcontextprotocol/client': 'oauth',
 };
 const later = {
   name: 'later',
   setup({ onResolve, onLoad }) {
     const isLater = ({ path }) =>
       path in laterPackages ? { path: laterPackages[path], namespace: 'later' } : undefined;
-    onResolve(
-      { filter: /^(?:json-rpc-2\.0|jsonc-parser|ws|ajv.*|@modelcontextprotocol\/sdk\/client\/auth\.js)$/ },
-      isLater,
-    );
+    onResolve({ filter: /^(?:json-rpc-2\.0|jsonc-parser|ws|ajv.*|@modelcontextprotocol\/client)$/ }, isLater);
     onLoad({ filter: /.*/, namespace: 'later' }, ({ path }) => ({
       contents: `module.exports = require('./later-code.ts').laterCode('${path}')`,
       resolveDir: 'src/local',
     }));
+  },
+};
+
+/**
+ * The sign-in is a part of the SDK of which the rest is not needed, so it is bundled and not installed. Its warnings would print
+ * texts of servers.
+ */
+const oauth = { ...whole, minify: true, drop: ['console'] };
+const oauthFrom = (names) => ({
+  contents: `export { ${names.join(', ')} } from '@modelcontextprotocol/client'`,
+  resolveDir: '.',
+});
+
+/** The command takes the sign-in from a file of its own. */
+const ownOauth = {
+  name: 'own-oauth',
+  setup({ onResolve }) {
+    onResolve({ filter: /^@modelcontextprotocol\/client$/ }, () => ({ path: './oauth.js', external: true }));
   },
 };
 
@@ -127,11 +142,24 @@ await Promise.all([
     outfile: 'dist/daemon.cjs',
     plugins: [ownDiscovery, later],
   }),
-  ...[...new Set(Object.values(laterPackages))].map((name) => {
-    const paths = Object.keys(laterPackages).filter((path) => laterPackages[path] === name);
-    const parts = paths.map((path) => `require('${path}')`);
-    const contents = `module.exports = ${parts.length === 1 ? parts[0] : `Object.assign({}, ${parts.join(', ')})`}`;
-    return packed(name, { stdin: { contents, resolveDir: '.' } });
+  ...[...new Set(Object.values(laterPackages))]
+    .filter((name) => name !== 'oauth')
+    .map((name) => {
+      const paths = Object.keys(laterPackages).filter((path) => laterPackages[path] === name);
+      const parts = paths.map((path) => `require('${path}')`);
+      const contents = `module.exports = ${parts.length === 1 ? parts[0] : `Object.assign({}, ${parts.join(', ')})`}`;
+      return packed(name, { stdin: { contents, resolveDir: '.' } });
+    }),
+  packed('oauth', { ...oauth, stdin: oauthFrom(['auth']) }),
+  build({
+    ...common,
+    ...oauth,
+    format: 'esm',
+    stdin: oauthFrom([
+      ...['auth', 'InsecureTokenEndpointError', 'IssuerMismatchError', 'OAuthError'],
+      'validateAuthorizationResponseIssuer',
+    ]),
+    outfile: 'dist/oauth.js',
   }),
   // The daemon hands its code to a process, and nothing else may be needed to run it.
   packed('finder', { entryPoints: ['src/daemon/finder-program.ts'] }),
@@ -140,6 +168,7 @@ await Promise.all([
     format: 'esm',
     splitting: true,
     outdir: 'dist',
+    plugins: [ownOauth],
     entryPoints: {
       dispatch: 'src/cli/dispatch.ts',
       'options-first': 'src/cli/options-first.ts',
@@ -156,6 +185,7 @@ await Promise.all([
 ]);
 // The types of what can be imported, for those who do.
 execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json'], { stdio: 'inherit' });
+copyFileSync('node_modules/@modelcontextprotocol/client/LICENSE', 'dist/oauth.LICENSE');
 chmodSync('dist/mcp-bridge.cjs', 0o755);
 // What it says of itself, for `man mcp-bridge`.
 await import('./man-page.mjs');

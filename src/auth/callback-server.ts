@@ -1,5 +1,5 @@
-// The page to which the browser returns with the code: a server on loopback, open for one sign-in. It accepts a code with the
-// state of this sign-in only.
+// The page to which the browser returns with the answer: a server on loopback, open for one sign-in. It accepts an answer with the
+// state of this sign-in only, and judges nothing else in it.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -10,6 +10,15 @@ import type { Clock } from '../util/clock.ts';
 const HOST = '127.0.0.1';
 const PATH = '/callback';
 const TIME_LIMIT_MIN = 5;
+
+/** What came back with the browser. */
+export interface Answer {
+  readonly code: string | undefined;
+  /** The reason why there is no code. */
+  readonly error: string | undefined;
+  /** The authorization server that answers, if it says so (RFC 9207). */
+  readonly issuer: string | undefined;
+}
 
 export class CallbackServer {
   readonly url: string;
@@ -35,16 +44,15 @@ export class CallbackServer {
     return new CallbackServer(server);
   }
 
-  /** Waits for the code that comes with this state. A request with another state is refused, and the wait goes on. */
-  code(state: string, clock: Clock): Promise<string> {
+  /** Waits for the answer that comes with this state. A request with another state is refused, and the wait goes on. */
+  answer(state: string, clock: Clock): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const timer = clock.after(TIME_LIMIT_MIN * 60_000, () => reject(tooLate()));
       this.#server.on('request', (request, response) => {
-        const outcome = outcomeOf(request, response, state);
-        if (outcome === undefined) return;
+        const answer = answerIn(request, response, state);
+        if (answer === undefined) return;
         timer.cancel();
-        if (outcome instanceof BridgeError) reject(outcome);
-        else resolve(outcome);
+        resolve(answer);
       });
     });
   }
@@ -56,29 +64,17 @@ export class CallbackServer {
 }
 
 /** Answers the browser. Undefined for a request that has nothing to do with the sign-in. */
-function outcomeOf(
-  request: IncomingMessage,
-  response: ServerResponse,
-  state: string,
-): string | BridgeError | undefined {
+function answerIn(request: IncomingMessage, response: ServerResponse, state: string): Answer | undefined {
   const { pathname, searchParams } = new URL(`http://${HOST}${request.url ?? '/'}`);
   const answer = (status: number, text: string): void => {
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(text);
   };
   if (request.method !== 'GET' || pathname !== PATH) return void answer(404, 'There is nothing here.');
   if (searchParams.get('state') !== state) return void answer(400, 'This is not the answer that was waited for.');
-  const code = searchParams.get('code');
-  if (code === null) {
-    answer(200, 'The sign-in has failed; the terminal says more. This window can be closed.');
-    return refused(searchParams.get('error'));
-  }
-  answer(200, 'mcp-bridge has its answer. This window can be closed.');
-  return code;
-}
-
-function refused(error: string | null): BridgeError {
-  const why = error === null || !/^[\w.-]{1,64}$/.test(error) ? 'no code came back' : error;
-  return new BridgeError('AUTH_FAILED', `The sign-in was refused: ${why}`);
+  const code = searchParams.get('code') ?? undefined;
+  if (code === undefined) answer(200, 'The sign-in has failed; the terminal says more. This window can be closed.');
+  else answer(200, 'mcp-bridge has its answer; the terminal says more. This window can be closed.');
+  return { code, error: searchParams.get('error') ?? undefined, issuer: searchParams.get('iss') ?? undefined };
 }
 
 function tooLate(): BridgeError {

@@ -1,14 +1,18 @@
 // The providers that the SDK's OAuth flow asks for: one for the daemon, which only refreshes tokens, and one for a person who signs
 // in. They hold what is to be stored, and write no file.
 
-import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type {
-  OAuthClientInformationMixed,
+  OAuthClientInformationContext,
   OAuthClientMetadata,
-  OAuthTokens,
-} from '@modelcontextprotocol/sdk/shared/auth.js';
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from '@modelcontextprotocol/client';
 import type { OAuthSettings } from '../model/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
+import { joinedScope } from './scope.ts';
 import type { SignedIn } from './token-file.ts';
 
 abstract class Provider implements OAuthClientProvider {
@@ -34,18 +38,26 @@ abstract class Provider implements OAuthClientProvider {
     };
   }
 
-  clientInformation(): OAuthClientInformationMixed | undefined {
+  clientInformation(context?: OAuthClientInformationContext): StoredOAuthClientInformation | undefined {
     const { clientId, clientSecret } = this.settings;
-    if (clientId === undefined) return this.signedIn.client;
-    return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
+    if (clientId === undefined || this.isRegistered) return this.signedIn.client;
+    return {
+      client_id: clientId,
+      ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
+      ...(context === undefined ? {} : { issuer: context.issuer }),
+    };
   }
 
-  abstract tokens(): OAuthTokens | undefined;
+  /** True if the client of the settings is not known there, and a registered one is used. */
+  protected abstract readonly isRegistered: boolean;
 
-  saveTokens(tokens: OAuthTokens): void {
+  abstract tokens(): StoredOAuthTokens | undefined;
+
+  saveTokens(tokens: StoredOAuthTokens): void {
     this.signedIn = { ...this.signedIn, tokens };
   }
 
+  abstract saveAuthorizationServerUrl(issuer: string): void;
   abstract redirectToAuthorization(url: URL): void;
   abstract saveCodeVerifier(verifier: string): void;
   abstract codeVerifier(): string;
@@ -55,14 +67,29 @@ abstract class Provider implements OAuthClientProvider {
 export class RefreshProvider extends Provider {
   /** Never used. Without it the SDK takes the bridge for a program that signs in as itself. */
   readonly redirectUrl = 'http://127.0.0.1/callback';
+  /** True if only a person can go on. */
+  isPersonNeeded = false;
 
-  tokens(): OAuthTokens | undefined {
+  protected get isRegistered(): boolean {
+    return isDocument(this.settings.clientId) && this.signedIn.client !== undefined;
+  }
+
+  tokens(): StoredOAuthTokens | undefined {
     return this.signedIn.tokens;
+  }
+
+  /** Ends the flow if the server has another authorization server by now: what the former has given is not for that one. */
+  saveAuthorizationServerUrl(issuer: string): void {
+    const given = this.signedIn.tokens?.issuer;
+    if (given === undefined || isSameIssuer(given, issuer)) return;
+    this.isPersonNeeded = true;
+    throw this.#nobodyThere();
   }
 
   /** Called when the server does not know the client or the tokens any more. */
   invalidateCredentials(): void {
-    this.signedIn = {};
+    const { asked, wanted, metadataUrl } = this.signedIn;
+    this.signedIn = { asked, wanted, metadataUrl };
     throw this.#nobodyThere();
   }
 
@@ -83,30 +110,71 @@ export class RefreshProvider extends Provider {
   }
 }
 
+export interface SignInAddress {
+  readonly redirectUrl: string;
+  readonly state: string;
+}
+
+/** Signs a person in. What an earlier sign-in was given stays as it is, whatever becomes of this one. */
 export class SignInProvider extends Provider {
   readonly redirectUrl: string;
   readonly #state: string;
+  readonly #earlier: SignedIn;
   /** The page at which the person signs in. */
   page: URL | undefined;
   #verifier = '';
+  #discovered: OAuthDiscoveryState | undefined;
 
-  constructor(settings: OAuthSettings, redirectUrl: string, state: string) {
+  constructor(settings: OAuthSettings, earlier: SignedIn, { redirectUrl, state }: SignInAddress) {
     super(settings, {});
+    this.#earlier = earlier;
     this.redirectUrl = redirectUrl;
     this.#state = state;
+  }
+
+  /** The authorization server at which the person signs in, with what it says of itself. */
+  get discovered(): OAuthDiscoveryState | undefined {
+    return this.#discovered;
+  }
+
+  protected get isRegistered(): boolean {
+    const metadata = this.#discovered?.authorizationServerMetadata;
+    const readsDocuments = metadata?.client_id_metadata_document_supported === true;
+    const registers = metadata?.registration_endpoint !== undefined;
+    return isDocument(this.settings.clientId) && !readsDocuments && registers;
   }
 
   state(): string {
     return this.#state;
   }
 
-  saveClientInformation(client: OAuthClientInformationMixed): void {
-    if (this.settings.clientId === undefined) this.signedIn = { ...this.signedIn, client };
+  saveDiscoveryState(state: OAuthDiscoveryState): void {
+    this.#discovered = state;
+  }
+
+  discoveryState(): OAuthDiscoveryState | undefined {
+    return this.#discovered;
+  }
+
+  /** Ends the flow if the client of the settings would become known to another authorization server than the one it is for. */
+  saveAuthorizationServerUrl(issuer: string): void {
+    const former = this.#earlier.tokens?.issuer;
+    const { clientId } = this.settings;
+    if (clientId === undefined || isDocument(clientId) || former === undefined || isSameIssuer(former, issuer)) return;
+    throw new BridgeError(
+      'AUTH_FAILED',
+      'its authorization server is another one now, and oauth.clientId is a client of the former',
+      { hint: 'If that is right, forget the former sign-in with --logout, and sign in again.' },
+    );
+  }
+
+  saveClientInformation(client: StoredOAuthClientInformation): void {
+    if (this.settings.clientId === undefined || this.isRegistered) this.signedIn = { ...this.signedIn, client };
   }
 
   /** Ends the flow: the SDK would ask again with a code that has been used. */
   invalidateCredentials(scope: string): void {
-    const what = scope === 'all' ? 'this client' : 'the code that it has given';
+    const what = scope === 'tokens' ? 'the code that it has given' : 'this client';
     throw new BridgeError('AUTH_FAILED', `it does not accept ${what}`);
   }
 
@@ -116,6 +184,7 @@ export class SignInProvider extends Provider {
 
   redirectToAuthorization(url: URL): void {
     this.page = url;
+    this.signedIn = { ...this.signedIn, asked: joinedScope(url.searchParams.get('scope') ?? undefined) };
   }
 
   saveCodeVerifier(verifier: string): void {
@@ -125,4 +194,15 @@ export class SignInProvider extends Provider {
   codeVerifier(): string {
     return this.#verifier;
   }
+}
+
+/** True if the id is the address of a document that describes the client. */
+function isDocument(clientId: string | undefined): boolean {
+  const url = parsedUrl(clientId ?? '');
+  return url?.protocol === 'https:' && url.pathname !== '/';
+}
+
+/** The SDK's rule: what it has made of a URL ends in a slash, and what a server writes often does not. */
+function isSameIssuer(one: string, other: string): boolean {
+  return one.replace(/\/$/, '') === other.replace(/\/$/, '');
 }

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client';
 import { inTurn } from '../local/lock-file.ts';
 import { ensurePrivateTree, readPrivate, removePrivate, writePrivate } from '../local/private-file.ts';
 import { stateDir } from '../local/state-dir.ts';
@@ -12,8 +12,14 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 
 export interface SignedIn {
-  readonly client?: OAuthClientInformationMixed | undefined;
-  readonly tokens?: OAuthTokens | undefined;
+  readonly client?: StoredOAuthClientInformation | undefined;
+  readonly tokens?: StoredOAuthTokens | undefined;
+  /** The scope that the last sign-in asked for. */
+  readonly asked?: string | undefined;
+  /** What the server has asked for since, beyond that. The next sign-in asks for it too. */
+  readonly wanted?: string | undefined;
+  /** The address of its metadata, from the same refusal. A server that lets everybody in names it nowhere else. */
+  readonly metadataUrl?: string | undefined;
 }
 
 export class TokenFile {

@@ -1,9 +1,11 @@
-// The daemon's access to the tokens of one server: reads what `mcp-bridge auth` has stored, and refreshes it once for all requests
-// that need it. It never asks a person.
+// The daemon's access to the tokens of one server: reads what `mcp-bridge auth` has stored, refreshes it once for all requests
+// that need it, and notes what more a sign-in must ask for. It never asks a person.
 
 import type { RemoteServer } from '../model/server-definition.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
+import { type Challenge, challengeOf } from './challenge.ts';
 import { RefreshProvider } from './providers.ts';
+import { isAskable, joinedScope, missingScope } from './scope.ts';
 import { patientFetch, settingsOf } from './sign-in-request.ts';
 import { type SignedIn, TokenFile } from './token-file.ts';
 
@@ -39,6 +41,36 @@ export class TokenKeeper {
     return this.#renewal;
   }
 
+  /** The token in place of the refused one, if somebody has signed in meanwhile. */
+  replaced(refused: string | undefined): string | undefined {
+    const token = this.#read().tokens?.access_token;
+    return token === refused ? undefined : token;
+  }
+
+  /**
+   * Notes what a refused request needs beyond the scope of the sign-in; resolves with true if a new sign-in may bring it. It may not
+   * if the last one has asked for all of it: the server, or the person, has said no to that.
+   */
+  async noteNeeds(response: Response): Promise<boolean> {
+    const challenge = challengeOf(response);
+    const scope = neededScope(challenge);
+    if (scope === undefined || !this.#isToAsk(scope, this.#read())) return false;
+    return this.#file.locked(() => {
+      const signedIn = this.#read();
+      if (!this.#isToAsk(scope, signedIn)) return true; // somebody is faster: the next request knows more
+      const wanted = joinedScope(signedIn.wanted, missingScope(scope, signedIn.asked));
+      const metadataUrl = challenge.resourceMetadataUrl?.href;
+      if (wanted !== signedIn.wanted || metadataUrl !== signedIn.metadataUrl)
+        this.#file.write({ ...signedIn, wanted, metadataUrl });
+      this.#signedIn = undefined;
+      return true;
+    });
+  }
+
+  #isToAsk(scope: string, { asked, wanted }: SignedIn): boolean {
+    return missingScope(scope, asked) !== undefined && isAskable(joinedScope(asked, wanted, scope) ?? '');
+  }
+
   #read(): SignedIn {
     return this.#take(this.#file.read());
   }
@@ -64,9 +96,9 @@ export class TokenKeeper {
   }
 
   async #refresh(signedIn: SignedIn, response: Response): Promise<string | undefined> {
-    const { auth, extractWWWAuthenticateParams } = await import('@modelcontextprotocol/sdk/client/auth.js');
+    const { auth } = await import('@modelcontextprotocol/client');
     const provider = new RefreshProvider(settingsOf(this.#definition, this.#options.environment), signedIn);
-    const { resourceMetadataUrl } = extractWWWAuthenticateParams(response);
+    const { resourceMetadataUrl } = challengeOf(response);
     const serverUrl = this.#definition.url;
     const told = resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl };
     // The provider has dropped by then what the server no longer accepts.
@@ -74,10 +106,17 @@ export class TokenKeeper {
     await auth(provider, { serverUrl, fetchFn: patientFetch, ...told }).catch((error: unknown) => {
       failure = error;
     });
-    if (provider.signedIn === signedIn) throw notNow(this.#definition.name, failure);
+    if (provider.isPersonNeeded) return undefined;
+    const refused = signedIn.tokens?.access_token;
+    if (provider.signedIn.tokens?.access_token === refused) throw notNow(this.#definition.name, failure);
     this.#file.write(provider.signedIn);
     return this.#take(provider.signedIn).tokens?.access_token;
   }
+}
+
+/** The scope that a refused request needs. Some servers leave out the error that RFC 6750 asks for beside it. */
+function neededScope({ error, scope }: Challenge): string | undefined {
+  return error === undefined || error === 'insufficient_scope' ? joinedScope(scope) : undefined;
 }
 
 /** The error for a refresh that failed. The sign-in itself may still be good. */

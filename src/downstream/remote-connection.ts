@@ -8,15 +8,13 @@ import { deferred } from '../util/deferred.ts';
 import { secretsInText } from '../util/given-secrets.ts';
 import type { Link } from '../wire/link.ts';
 import type { ServerConnection } from './connection.ts';
-import { failureOf, originOf, type RemoteFailure } from './remote-failure.ts';
+import { failureOf, originOf, type RemoteFailure, SIGN_IN_NEEDED } from './remote-failure.ts';
 import { configuredHeaders, type HeaderMap, helperHeaders, mergedHeaders, urlWithUser } from './remote-headers.ts';
 import { redactEach } from './server-output.ts';
 import type { LaunchContext } from './server-process.ts';
 
 /** The shortest word of a header that counts as a secret of its own, such as the token behind `Bearer`. */
 const SECRET_WORD = 8;
-
-const SIGN_IN_NEEDED = 'wants you to sign in';
 
 export abstract class RemoteConnection implements ServerConnection {
   abstract readonly link: Link;
@@ -103,7 +101,8 @@ export abstract class RemoteConnection implements ServerConnection {
     const failure = failureOf(error);
     if (failure.isUncertain && code === 'SERVER_UNREACHABLE') return this.#lostCall(failure.message);
     const { name } = this.definition;
-    if (this.#isSignInNeeded(failure)) return signInNeeded(name);
+    const signIn = this.#neededSignIn(failure);
+    if (signIn !== undefined) return signInNeeded(name, signIn);
     const options = { server: name, hint: this.#hintFor(failure), cause: error };
     if (failure.isTooLong && code === 'SERVER_UNREACHABLE') code = 'SERVER_ANSWER_REFUSED';
     return new BridgeError(code, `Server ${name} ${failure.message}`, options);
@@ -120,9 +119,10 @@ export abstract class RemoteConnection implements ServerConnection {
 
   #hintFor({ status, isFinal, isTooLong }: RemoteFailure): string {
     if (isTooLong) return 'Ask it for less at once, or let it say more with limits.maxMessageBytes.';
-    if (status === 401) return 'Check its headers, or their helper.';
+    if (status === 401 || (status === 403 && this.keeper === undefined)) return 'Check its headers, or their helper.';
     if (isFinal) return 'The next call begins a new session.';
-    return `Check its url, at ${originOf(this.definition.url)}`;
+    const place = `Check its url, at ${originOf(this.definition.url)}`;
+    return status === 403 ? `${place}, and whether whoever has signed in may do this there.` : place;
   }
 
   /** Ends a connection that could not be opened. */
@@ -133,11 +133,13 @@ export abstract class RemoteConnection implements ServerConnection {
 
   /** Ends a connection over which nothing can be asked any more. */
   protected lose(failure: RemoteFailure): void {
-    this.over(this.#isSignInNeeded(failure) ? SIGN_IN_NEEDED : failure.message);
+    this.over(this.#neededSignIn(failure) ?? failure.message);
   }
 
-  #isSignInNeeded({ status }: RemoteFailure): boolean {
-    return status === 401 && this.keeper !== undefined;
+  /** The sentence on the sign-in that the server waits for; undefined if it waits for none. */
+  #neededSignIn({ status, isScopeMissing, message }: RemoteFailure): string | undefined {
+    if (isScopeMissing) return message;
+    return status === 401 && this.keeper !== undefined ? SIGN_IN_NEEDED : undefined;
   }
 
   protected over(how: string): void {
@@ -146,9 +148,9 @@ export abstract class RemoteConnection implements ServerConnection {
   }
 }
 
-function signInNeeded(name: string): BridgeError {
+function signInNeeded(name: string, sentence: string): BridgeError {
   const word = /^[\w.@/-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`;
-  return new BridgeError('SERVER_AUTH_REQUIRED', `Server ${name} ${SIGN_IN_NEEDED}`, {
+  return new BridgeError('SERVER_AUTH_REQUIRED', `Server ${name} ${sentence}`, {
     server: name,
     hint: `Run: mcp-bridge auth ${word}`,
   });

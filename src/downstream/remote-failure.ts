@@ -17,6 +17,8 @@ export interface FailureFacts {
   readonly isUnheard?: boolean;
   /** The server has sent a message beyond the limit. */
   readonly isTooLong?: boolean;
+  /** The request needs more rights than the sign-in has asked for. */
+  readonly isScopeMissing?: boolean;
 }
 
 export class RemoteFailure extends Error {
@@ -26,6 +28,7 @@ export class RemoteFailure extends Error {
   readonly isUnreachable: boolean;
   readonly isUnheard: boolean;
   readonly isTooLong: boolean;
+  readonly isScopeMissing: boolean;
 
   constructor(sentence: string, facts: FailureFacts = {}) {
     super(sentence);
@@ -35,6 +38,7 @@ export class RemoteFailure extends Error {
     this.isUnreachable = facts.isUnreachable ?? false;
     this.isUnheard = facts.isUnheard ?? false;
     this.isTooLong = facts.isTooLong ?? false;
+    this.isScopeMissing = facts.isScopeMissing ?? false;
   }
 }
 
@@ -113,6 +117,14 @@ export function statusFailure(status: number, isOfSession: boolean): RemoteFailu
     });
   if (status === 404 && isOfSession) return sessionEnded();
   return new RemoteFailure(`${sentenceFor(status)} (HTTP ${status})`, { status });
+}
+
+export const SIGN_IN_NEEDED = 'wants you to sign in';
+
+/** The failure for a request that needs more rights than the sign-in has, if there was one. Its session goes on. */
+export function scopeFailure(isAnonymous: boolean): RemoteFailure {
+  const sentence = isAnonymous ? SIGN_IN_NEEDED : `${SIGN_IN_NEEDED} again, for more rights`;
+  return new RemoteFailure(sentence, { status: 403, isScopeMissing: true });
 }
 
 /** The failure for a session that the server has forgotten. */

@@ -5,7 +5,14 @@ import type { TokenKeeper } from '../auth/token-keeper.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
-import { contentFailure, networkFailure, type RemoteFailure, sessionDoubted, statusFailure } from './remote-failure.ts';
+import {
+  contentFailure,
+  networkFailure,
+  type RemoteFailure,
+  scopeFailure,
+  sessionDoubted,
+  statusFailure,
+} from './remote-failure.ts';
 
 export interface RemoteFetchOptions {
   /** The tokens for this origin, if the bridge can sign in to it. */
@@ -22,6 +29,12 @@ export interface RemoteRequest {
   readonly requestId?: string | undefined;
 }
 
+/** An answer, and whether the request had no token though the bridge could have one. */
+interface Answered {
+  readonly response: Response;
+  readonly isAnonymous: boolean;
+}
+
 const MOST_REDIRECTS = 5;
 
 export class RemoteFetch {
@@ -33,10 +46,11 @@ export class RemoteFetch {
   }
 
   readonly fetch = async (url: URL, request: RemoteRequest): Promise<Response> => {
-    const response = await this.#send(url, request);
+    const answered = await this.#send(url, request);
+    const { response } = answered;
     const failure = (await this.#isDoubtful(response, request))
       ? sessionDoubted(response.status)
-      : this.#failureIn(response, request);
+      : this.#failureIn(answered, request);
     if (failure === undefined) return response;
     if (!response.bodyUsed) await response.body?.cancel();
     throw failure;
@@ -48,37 +62,51 @@ export class RemoteFetch {
     return requestId !== undefined && !(await isAnswered(JSON.parse(requestId), response));
   }
 
-  async #send(url: URL, request: RemoteRequest): Promise<Response> {
-    let response = await this.#withToken(url, request);
+  async #send(url: URL, request: RemoteRequest): Promise<Answered> {
+    let answered = await this.#withToken(url, request);
     for (let followed = 0; followed < MOST_REDIRECTS; followed++) {
-      const target = redirectWithin(url, response, request);
+      const target = redirectWithin(url, answered.response, request);
       if (target === undefined) break;
-      await response.body?.cancel();
-      response = await this.#withToken(target, request);
+      await answered.response.body?.cancel();
+      answered = await this.#withToken(target, request);
       url = target;
     }
-    return response;
+    return answered;
   }
 
-  async #withToken(url: URL, request: RemoteRequest): Promise<Response> {
+  async #withToken(url: URL, request: RemoteRequest): Promise<Answered> {
     const keeper = url.origin === this.#options.origin ? this.#options.keeper() : undefined;
     const token = keeper?.accessToken();
-    const response = await ask(url, request, token);
-    if (response.status !== 401 || keeper === undefined) return response;
-    const renewed = await keeper.renewed(token, response);
-    if (renewed === undefined) return response;
+    let response = await ask(url, request, token);
+    if (keeper === undefined) return { response, isAnonymous: false };
+    const other = await otherToken(keeper, token, response);
+    if (other !== undefined) {
+      await response.body?.cancel();
+      response = await ask(url, request, other);
+    }
+    const isAnonymous = token === undefined && other === undefined;
+    if (!this.#isForWantOfRights(response, isAnonymous)) return { response, isAnonymous };
+    const isMoreNeeded = await keeper.noteNeeds(response);
+    if (!isMoreNeeded || response.status === 401) return { response, isAnonymous };
     await response.body?.cancel();
-    return ask(url, request, renewed);
+    throw scopeFailure(isAnonymous);
   }
 
-  #failureIn(response: Response, { method, headers }: RemoteRequest): RemoteFailure | undefined {
+  /** True if the answer may say what a sign-in should ask for. A server that asks for one first of all says it then again. */
+  #isForWantOfRights({ status }: Response, isAnonymous: boolean): boolean {
+    return status === 403 || (status === 401 && isAnonymous && this.#isOpen);
+  }
+
+  #failureIn({ response, isAnonymous }: Answered, { method, headers }: RemoteRequest): RemoteFailure | undefined {
     const { status, ok } = response;
     if (ok) return this.#contentFailureIn(response, method);
     // Servers may have no stream for notifications, and no end of a session.
     if (status === 405 && method !== 'POST') return undefined;
     // An answer to GET is about the stream and not about the session, unless the stream was there before.
     const isOfSession = method === 'POST' || headers['last-event-id'] !== undefined;
-    return statusFailure(status, this.#isOpen && isOfSession);
+    // Some servers let everybody in, and ask for a sign-in at a few tools: that is about the request.
+    const isOfRequest = status === 401 && isAnonymous;
+    return statusFailure(status, this.#isOpen && isOfSession && !isOfRequest);
   }
 
   #contentFailureIn(response: Response, method: string): RemoteFailure | undefined {
@@ -86,6 +114,12 @@ export class RemoteFetch {
     if (method === 'POST') this.#isOpen = true;
     return undefined;
   }
+}
+
+/** A token to make a refused request with once more; undefined if there is no other. */
+async function otherToken(keeper: TokenKeeper, token: string | undefined, response: Response) {
+  if (response.status === 401) return keeper.renewed(token, response);
+  return response.status === 403 ? keeper.replaced(token) : undefined;
 }
 
 async function ask(

@@ -53,8 +53,13 @@ class Guarded {
     return TestDaemon.start({ mcpServers: { guarded: this.server } }, { dir, env: this.env });
   }
 
-  async post(path: string): Promise<void> {
-    await fetch(`${this.base}${path}`, { method: 'POST' });
+  async post(path: string, body?: object): Promise<void> {
+    await fetch(`${this.base}${path}`, { method: 'POST', body: body === undefined ? null : JSON.stringify(body) });
+  }
+
+  /** The scope of each authorization that was asked for. */
+  async scopes(): Promise<readonly string[]> {
+    return (await (await fetch(`${this.base}/scopes`)).json()) as string[];
   }
 
   async counts(): Promise<Counts> {
@@ -226,6 +231,190 @@ test('a sign-in that cannot be renewed for a moment is kept', async () => {
   expect(await guarded.counts()).toMatchObject({ exchanges: 1, refreshes: 1 });
   expect(JSON.stringify([answer, await daemon.status(), daemon.log])).not.toContain('s3cret');
   await daemon.stop();
+});
+
+const STEP_UP = {
+  ...SIGN_IN,
+  message: 'Server guarded wants you to sign in again, for more rights',
+};
+
+test('a call that needs more rights asks for a sign-in that keeps what was granted, and disturbs nobody', async () => {
+  const guarded = await Guarded.start();
+  await guarded.signIn();
+  const daemon = await guarded.daemon();
+  const [one, other] = [await readyClient(daemon), await readyClient(daemon)];
+  for (const id of [1, 2]) expect((await one.callTool(id, 'write', { text: 'a' })).error).toEqual(STEP_UP);
+  expect(textOf(await other.callTool(1, 'echo', { text: 'b' }))).toBe('b');
+
+  const run = await guarded.begin();
+  expect(run.printed).toMatch(/^To sign in to guarded with more rights \(write\), open this page:\n/);
+  await fetch(run.page);
+  expect(await run.exit).toBe(0);
+  expect(textOf(await one.callTool(3, 'write', { text: 'c' }))).toBe('c');
+  expect(textOf(await other.callTool(2, 'write', { text: 'd' }))).toBe('d');
+  expect(await guarded.scopes()).toEqual(['mcp', 'mcp write']);
+  const status = await daemon.status();
+  expect(status.counters).toMatchObject({ serverStarts: 1 });
+  expect(JSON.stringify([status, daemon.log, run.printed])).not.toContain('s3cret');
+  await daemon.stop();
+});
+
+test('rights are asked for that earlier sign-ins had, also when they were revoked since', async () => {
+  const guarded = await Guarded.start();
+  await guarded.signIn();
+  const daemon = await guarded.daemon();
+  const client = await readyClient(daemon);
+  await client.callTool(1, 'write');
+  await guarded.signIn();
+  await guarded.post('/revoke');
+  expect((await client.callTool(2, 'echo')).error).toEqual(SIGN_IN);
+  await guarded.signIn();
+  expect(textOf(await client.callTool(3, 'write', { text: 'a' }))).toBe('a');
+  expect(await guarded.scopes()).toEqual(['mcp', 'mcp write', 'mcp write']);
+  await daemon.stop();
+});
+
+test('rights that a sign-in has asked for in vain are not asked for again', async () => {
+  const guarded = await Guarded.start();
+  await guarded.post('/narrow');
+  await guarded.signIn();
+  const daemon = await guarded.daemon();
+  const client = await readyClient(daemon);
+  expect((await client.callTool(1, 'write')).error).toEqual(STEP_UP);
+  await guarded.signIn();
+  expect(await guarded.scopes()).toEqual(['mcp', 'mcp write']);
+  for (const id of [2, 3])
+    expect((await client.callTool(id, 'write')).error).toEqual({
+      code: -32603,
+      message: 'Server guarded denies access (HTTP 403)',
+      data: {
+        ...{ code: 'SERVER_UNREACHABLE', server: 'guarded' },
+        hint: `Check its url, at ${guarded.base}, and whether whoever has signed in may do this there.`,
+      },
+    });
+  expect(textOf(await client.callTool(4, 'echo', { text: 'a' }))).toBe('a');
+  await daemon.stop();
+});
+
+test('a server that asks for a sign-in at one tool goes on for all others', async () => {
+  const guarded = await Guarded.start();
+  await guarded.post('/open');
+  const daemon = await guarded.daemon();
+  const client = await readyClient(daemon);
+  for (const id of [1, 2]) expect((await client.callTool(id, 'write')).error).toEqual(SIGN_IN);
+  expect(textOf(await client.callTool(3, 'echo', { text: 'a' }))).toBe('a');
+  expect((await daemon.status()).counters).toMatchObject({ serverStarts: 1 });
+  await guarded.signIn();
+  expect(await guarded.scopes()).toEqual(['write']);
+  expect(textOf(await client.callTool(4, 'write', { text: 'b' }))).toBe('b');
+  expect((await daemon.status()).counters).toMatchObject({ serverStarts: 1 });
+  await daemon.stop();
+});
+
+const NAMES_ITSELF = { authorization_response_iss_parameter_supported: true };
+const NOT_THE_ONE = 'the answer does not name the authorization server that was asked (iss)';
+
+test.each<[string, object, (base: string) => object, string]>([
+  ['another one answers', {}, () => ({ iss: 'https://other' }), NOT_THE_ONE],
+  ['another one answers with an error', {}, () => ({ iss: 'https://o', code: null, error: 's3cret' }), NOT_THE_ONE],
+  ['its name is spelled in another way', {}, (base) => ({ iss: `${base}/` }), NOT_THE_ONE],
+  ['it says that it names itself, and does not', NAMES_ITSELF, () => ({}), NOT_THE_ONE],
+  [
+    'it says that it is another one',
+    { issuer: 'https://other' },
+    () => ({}),
+    'its authorization server says that it is another one (issuer)',
+  ],
+  [
+    'it wants the code over plain HTTP elsewhere',
+    { token_endpoint: 'http://192.0.2.1/token' },
+    () => ({}),
+    'the address for its tokens is not https',
+  ],
+  [
+    'the metadata is for another server',
+    { resource: 'https://other/mcp' },
+    () => ({}),
+    'its metadata is for another server',
+  ],
+])('a sign-in ends without tokens where %s', async (_, told, back, reason) => {
+  const guarded = await Guarded.start();
+  await guarded.post('/told', told);
+  await guarded.post('/back', back(guarded.base));
+  const run = await guarded.begin();
+  if (run.page !== '') await fetch(run.page);
+  expect(await run.exit).toBe(1);
+  expect(run.printed).toContain(`mcp-bridge: Signing in to guarded has failed: ${reason}.`);
+  expect(run.printed).not.toContain('s3cret');
+  expect(await guarded.counts()).toMatchObject({ exchanges: 0, refused: 0 });
+});
+
+test('a sign-in goes on where the authorization server names itself', async () => {
+  const guarded = await Guarded.start();
+  await guarded.post('/told', NAMES_ITSELF);
+  await guarded.post('/back', { iss: guarded.base });
+  await guarded.signIn();
+  expect(await guarded.counts()).toMatchObject({ exchanges: 1 });
+});
+
+test('what one authorization server has given is not shown to another one', async () => {
+  const guarded = await Guarded.start();
+  await guarded.signIn();
+  const daemon = await guarded.daemon();
+  const client = await readyClient(daemon);
+  await guarded.post('/expire');
+  await guarded.post('/move');
+  expect((await client.callTool(1, 'echo')).error).toEqual(SIGN_IN);
+  expect(await guarded.counts()).toMatchObject({ registrations: 1, refreshes: 0, refused: 0 });
+  await guarded.signIn();
+  expect(textOf(await client.callTool(2, 'echo', { text: 'a' }))).toBe('a');
+  expect(await guarded.counts()).toMatchObject({ registrations: 2, exchanges: 2 });
+  await daemon.stop();
+});
+
+test('a client of the settings is not shown to another authorization server before the former is forgotten', async () => {
+  const guarded = await Guarded.start('http', { oauth: { clientId: 'known', clientSecret: 's3cret-client' } });
+  await guarded.signIn();
+  await guarded.post('/move');
+  expect(await guarded.run()).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('its authorization server is another one now'),
+  });
+  expect(await guarded.scopes()).toEqual(['mcp']);
+  await guarded.run('--logout');
+  await guarded.signIn();
+  expect(await guarded.counts()).toMatchObject({ registrations: 0, exchanges: 2 });
+});
+
+const DOCUMENT = 'https://client.example/mcp-bridge.json';
+
+test.each([
+  ['reads such documents', { client_id_metadata_document_supported: true }, DOCUMENT, 0],
+  ['reads none, and registers clients', {}, 'client-1', 1],
+  ['says nothing of either', { registration_endpoint: null }, DOCUMENT, 0],
+])(
+  'a client that a document describes signs in where the authorization server %s',
+  async (_, told, id, registrations) => {
+    const guarded = await Guarded.start('http', { oauth: { clientId: DOCUMENT } });
+    await guarded.post('/told', told);
+    const run = await guarded.begin();
+    expect(new URL(run.page).searchParams.get('client_id')).toBe(id);
+    await fetch(run.page);
+    expect(await run.exit).toBe(0);
+    const daemon = await guarded.daemon();
+    await guarded.post('/expire');
+    expect(textOf(await (await daemon.client()).callTool(1, 'echo', { text: 'a' }))).toBe('a');
+    expect(await guarded.counts()).toMatchObject({ registrations, exchanges: 1, refreshes: 1 });
+    await daemon.stop();
+  },
+);
+
+test('a sign-in that lasts is asked for where the authorization server has it', async () => {
+  const guarded = await Guarded.start();
+  await guarded.post('/told', { scopes_supported: ['mcp', 'offline_access'] });
+  await guarded.signIn();
+  expect(await guarded.scopes()).toEqual(['mcp offline_access']);
 });
 
 test('signing out forgets the tokens', async () => {

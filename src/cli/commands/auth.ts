@@ -26,8 +26,9 @@ export async function auth(values: AuthValues, host: CliHost): Promise<number> {
   await signIn(definition, {
     environment: host.environment,
     clock: systemClock,
-    show: (page) => {
-      host.stdout.write(`To sign in to ${printable(definition.name)}, open this page:\n${printable(page)}\n`);
+    show: (page, more) => {
+      const why = more === undefined ? '' : ` with more rights (${printable(more)})`;
+      host.stdout.write(`To sign in to ${printable(definition.name)}${why}, open this page:\n${printable(page)}\n`);
       if (values['no-browser'] !== true) openBrowser(page, host);
     },
   });
