@@ -8,18 +8,19 @@ const STATUS_TIMEOUT_MS = 10_000;
 
 export class Bridge {
   #workspace;
+  #config;
   socket;
 
   constructor(workspace) {
     this.#workspace = workspace;
+    this.#config = join(workspace.dir, 'config.json');
     this.socket = join(workspace.dir, 'b.sock');
   }
 
   /** Resolves when it accepts clients. */
   start(mcpServers) {
-    const config = join(this.#workspace.dir, 'config.json');
-    writeFileSync(config, JSON.stringify({ mcpServers }));
-    const args = [PROGRAM, 'serve', '--config', config, '--mcp-bridge-socket', this.socket];
+    writeFileSync(this.#config, JSON.stringify({ mcpServers }));
+    const args = [PROGRAM, 'serve', '--config', this.#config, '--mcp-bridge-socket', this.socket];
     const daemon = this.#workspace.start(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     return new Promise((resolve, reject) => {
       let log = '';
@@ -34,6 +35,12 @@ export class Bridge {
   /** The arguments with which Node is a client of this bridge. */
   connectArgs(server) {
     return [PROGRAM, 'connect', '--server', server, '--mcp-bridge-socket', this.socket];
+  }
+
+  /** Starts a sign-in to a server, which prints its page and opens no browser. */
+  startAuth(server) {
+    const args = [PROGRAM, 'auth', server, '--no-browser', '--config', this.#config];
+    return this.#workspace.start(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   }
 
   /** What it says of itself. */
