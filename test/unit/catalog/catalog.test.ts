@@ -72,7 +72,8 @@ describe('the catalog', () => {
     const dir = join(temporaryDir(), 'made', 'for-it');
     const { catalog, clock } = catalogIn(dir);
     const known = catalog.knownOf(LOCAL);
-    known.opened({ capabilities: { sampling: {} }, owner: undefined }, Buffer.from('{"capabilities":{}}\n'), '');
+    const introduction = { initializeResult: Buffer.from('{"capabilities":{}}\n') };
+    known.opened({ capabilities: { sampling: {} }, owner: undefined }, introduction, '');
     known.noteAsksForRoots();
     clock.advance(1000);
     const [file] = readdirSync(dir);
