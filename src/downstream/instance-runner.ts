@@ -232,17 +232,18 @@ export class InstanceRunner {
 
   #listenTo(child: ServerConnection, { plan, program, isSecond }: Words): void {
     const { limits, clock, version } = this.#context;
+    const startTimeoutMs = this.definition.startTimeoutMs ?? limits.startTimeoutMs;
     const handshake = new ServerHandshake({
       server: this.definition.name,
       connection: child,
       maxDepth: limits.maxDepth,
       clock,
       plan,
+      startTimeoutMs,
       capabilities: this.instance.key.capabilities,
       clientInfo: this.instance.introduction() ?? { name: 'mcp-bridge', version },
     });
     const attempt = { child, handshake, program, isSecond };
-    const startTimeoutMs = this.definition.startTimeoutMs ?? limits.startTimeoutMs;
     const timeout = clock.after(startTimeoutMs, () => this.#onTimeout(attempt, startTimeoutMs));
     child.link.start({
       frame: (b, start, end) => {

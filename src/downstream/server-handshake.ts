@@ -78,6 +78,8 @@ export interface HandshakeOptions {
   readonly maxDepth: number;
   readonly clock: Clock;
   readonly plan: HandshakePlan;
+  /** The time that the server has to start. */
+  readonly startTimeoutMs: number;
   /** The capabilities that the clients can honour. */
   readonly capabilities: ClientCapabilities;
   readonly clientInfo: object;
@@ -87,7 +89,12 @@ export interface HandshakeOptions {
  * The wait for an answer to the probe before `initialize` is sent too. It is no verdict. It is long, because a server of both
  * eras that reads `initialize` stays in the era with a handshake, and only servers that never answer pay for it, once.
  */
-export const PROBE_WAIT_MS = 3000;
+const PROBE_WAIT_MS = 3000;
+
+/** A server with little time to start gets most of it after `initialize`. */
+export function probeWaitMs(startTimeoutMs: number): number {
+  return Math.min(PROBE_WAIT_MS, startTimeoutMs / 4);
+}
 
 /** Ids from 1 on belong to the clients' requests. */
 const HANDSHAKE_ID = '0';
@@ -131,10 +138,10 @@ export class ServerHandshake {
 
   /** Sends the first words. */
   begin(): void {
-    const { plan, clock } = this.#options;
+    const { plan, clock, startTimeoutMs } = this.#options;
     if (plan !== 'initialize') this.#sendProbe(PROBE_ID);
     if (plan === 'initialize' || plan === 'both') this.#sendInitialize();
-    if (plan === 'probe') this.#wait = clock.after(PROBE_WAIT_MS, () => this.#sendInitialize());
+    if (plan === 'probe') this.#wait = clock.after(probeWaitMs(startTimeoutMs), () => this.#sendInitialize());
   }
 
   /** The connection is over, or its time is up. */

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { FoundEra } from '../../../src/core/server-knowledge.ts';
 import {
   type HandshakePlan,
-  PROBE_WAIT_MS,
   planFor,
+  probeWaitMs,
   ServerHandshake,
   type SettledHandshake,
 } from '../../../src/downstream/server-handshake.ts';
@@ -14,6 +14,9 @@ import { ERA_2026 } from '../../../src/protocol/era-2026.ts';
 import { FlushTurn, Outbox } from '../../../src/wire/outbox.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { ManualTurn, RecordingSink } from '../../support/recording-sink.ts';
+
+const START_TIMEOUT_MS = 30_000;
+const WAIT_MS = probeWaitMs(START_TIMEOUT_MS);
 
 interface Sent {
   readonly id?: number | string;
@@ -53,6 +56,7 @@ class World {
       maxDepth: 64,
       clock: this.clock,
       plan,
+      startTimeoutMs: START_TIMEOUT_MS,
       capabilities: { roots: { listChanged: true }, tasks: {}, elicitation: {} },
       clientInfo: { name: 'c', version: '1' },
     });
@@ -85,7 +89,7 @@ class World {
   }
 
   waits(): void {
-    this.clock.advance(PROBE_WAIT_MS);
+    this.clock.advance(WAIT_MS);
   }
 }
 
@@ -188,11 +192,15 @@ describe('a server that answers the probe', () => {
 describe('a server that is silent on the probe', () => {
   test('gets `initialize` too after a moment, and the probe stays open', () => {
     const world = new World();
-    world.clock.advance(PROBE_WAIT_MS - 1);
+    world.clock.advance(WAIT_MS - 1);
     expect(world.methods).toEqual(['server/discover']);
     world.clock.advance(1);
     expect(world.methods).toEqual(['server/discover', 'initialize']);
     expect(world.settled).toBeUndefined();
+  });
+
+  test('and has little time to start gets `initialize` after a quarter of it', () => {
+    expect([30_000, 2000].map(probeWaitMs)).toEqual([3000, 500]);
   });
 
   test('and answers `initialize` has a handshake, whatever it says of the probe later', () => {
@@ -328,7 +336,7 @@ describe('a server that is known to have a handshake', () => {
 describe('a server that is known to be of the era of 2026', () => {
   test('is given the time that it needs', () => {
     const world = new World('patient');
-    world.clock.advance(20 * PROBE_WAIT_MS);
+    world.clock.advance(20 * WAIT_MS);
     expect(world.methods).toEqual(['server/discover']);
     expect(world.handshake.awaited).toBe('server/discover');
     world.answers('server/discover', { result: DISCOVERED });
