@@ -643,7 +643,7 @@ export interface RunningInstance extends Introduction {
   /** The versions that the server has named: all of them in the era of 2026, else the one that was agreed on. */
   readonly supportedVersions: readonly string[];
   /** The client that it was told, or the bridge. */
-  readonly clientInfo?: object | undefined;
+  readonly clientInfo: object;
 }
 
 interface Waiter {

@@ -74,6 +74,8 @@ interface Words {
 /** A connection that is not ready yet. */
 interface Attempt extends Omit<Words, 'plan'> {
   readonly child: ServerConnection;
+  /** The client that the server is told, or the bridge. */
+  readonly clientInfo: object;
   readonly handshake: ServerHandshake;
 }
 
@@ -232,6 +234,7 @@ export class InstanceRunner {
 
   #listenTo(child: ServerConnection, { plan, program, isSecond }: Words): void {
     const { limits, clock, version } = this.#context;
+    const clientInfo = this.instance.introduction() ?? { name: 'mcp-bridge', version };
     const startTimeoutMs = this.definition.startTimeoutMs ?? limits.startTimeoutMs;
     const handshake = new ServerHandshake({
       server: this.definition.name,
@@ -241,9 +244,9 @@ export class InstanceRunner {
       plan,
       startTimeoutMs,
       capabilities: this.instance.key.capabilities,
-      clientInfo: this.instance.introduction() ?? { name: 'mcp-bridge', version },
+      clientInfo,
     });
-    const attempt = { child, handshake, program, isSecond };
+    const attempt = { child, handshake, clientInfo, program, isSecond };
     const timeout = clock.after(startTimeoutMs, () => this.#onTimeout(attempt, startTimeoutMs));
     child.link.start({
       frame: (b, start, end) => {
@@ -300,7 +303,7 @@ export class InstanceRunner {
   }
 
   #shakeHands(attempt: Attempt, { b, start, end }: Frame): void {
-    const { child, handshake } = attempt;
+    const { child, handshake, clientInfo } = attempt;
     let settled: SettledHandshake | undefined;
     try {
       settled = handshake.take(b, start, end);
@@ -321,7 +324,7 @@ export class InstanceRunner {
     this.#context.logger.info('server ready', { server, pid: child.pid, version: settled.version });
     const { era, version, versions: supportedVersions, initializeResult, discoverResult } = settled;
     const introduction = { era, version, supportedVersions, initializeResult, discoverResult };
-    this.instance.opened({ ...introduction, link: child.link, instanceId: randomBytes(8).toString('hex') });
+    this.instance.opened({ ...introduction, clientInfo, link: child.link, instanceId: randomBytes(8).toString('hex') });
     if (this.instance.sessions.size === 0) this.usersChanged(0); // clients that wait are attached in a moment, if they are still there
   }
 

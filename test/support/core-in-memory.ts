@@ -299,6 +299,7 @@ export class TestInstance {
       supportedVersions: this.#of.era.versions,
       initializeResult: Buffer.from(`${this.#of.hello}\n`),
       era: this.#of.era,
+      clientInfo: { name: 'mcp-bridge', version: '0' },
     });
   }
   #answerByItself(link: TestLink, request: Message): void {
