@@ -11,22 +11,21 @@ import {
   type QuestionKind,
 } from './era.ts';
 
-/** The prefix of the keys in `_meta` that belong to the protocol itself. */
-export const META_PREFIX = 'io.modelcontextprotocol/';
-const TASKS = ['extensions', `${META_PREFIX}tasks`];
+const PREFIX = 'io.modelcontextprotocol/';
+const TASKS = ['extensions', `${PREFIX}tasks`];
 
 /** The members of `_meta` by which a request says who asks. Servers of the era before get none of them. */
 const REQUEST_MEMBERS = [
-  { field: Field.protocolVersion, key: `${META_PREFIX}protocolVersion`, isRequired: true },
-  { field: Field.clientInfo, key: `${META_PREFIX}clientInfo`, isRequired: false },
-  { field: Field.clientCapabilities, key: `${META_PREFIX}clientCapabilities`, isRequired: true },
-  { field: Field.logLevel, key: `${META_PREFIX}logLevel`, isRequired: false },
+  { field: Field.protocolVersion, key: `${PREFIX}protocolVersion`, isRequired: true },
+  { field: Field.clientInfo, key: `${PREFIX}clientInfo`, isRequired: false },
+  { field: Field.clientCapabilities, key: `${PREFIX}clientCapabilities`, isRequired: true },
+  { field: Field.logLevel, key: `${PREFIX}logLevel`, isRequired: false },
 ];
-export const SERVER_INFO = `${META_PREFIX}serverInfo`;
+export const SERVER_INFO = `${PREFIX}serverInfo`;
 
 const META = new KeyTable([
   ...REQUEST_MEMBERS.map(({ key, field }) => ({ text: key, field })),
-  { text: `${META_PREFIX}subscriptionId`, field: Field.subscriptionId },
+  { text: `${PREFIX}subscriptionId`, field: Field.subscriptionId },
   { text: 'progressToken', field: Field.metaProgressToken },
   { text: 'traceparent', field: Field.traceparent },
   { text: 'tracestate', field: Field.tracestate },
@@ -60,7 +59,7 @@ const RESULT = new KeyTable([
     field: Field.resultMeta,
     inside: new KeyTable([
       { text: SERVER_INFO, field: Field.serverInfo },
-      { text: `${META_PREFIX}subscriptionId`, field: Field.resultSubscriptionId },
+      { text: `${PREFIX}subscriptionId`, field: Field.resultSubscriptionId },
     ]),
   },
 ]);
