@@ -1,8 +1,11 @@
 // `make conformance`: runs the official suite against a server, and against the bridge with that server behind it, and
-// compares every check; then has the official inspector look at another server through the bridge.
-// It fails when anything differs, and when a required scenario does not pass direct, for then it proves nothing.
+// compares every check; has the official inspector look at another server through the bridge; and has the bridge be the
+// client of the suite's own servers.
+// It fails when anything differs, when a required scenario does not pass direct, for then it proves nothing, and when the
+// bridge does not pass as a client.
 import { fileURLToPath } from 'node:url';
 import { Bridge } from './bridge.mjs';
+import { ClientScenarios } from './client-scenarios.mjs';
 import { HttpFront } from './http-front.mjs';
 import { EVERYTHING, Inspector } from './inspector.mjs';
 import { installation } from './installation.mjs';
@@ -67,7 +70,9 @@ async function check(workspace) {
   const tools = await new Inspector(workspace, programs).check(bridge.connectArgs('everything'));
   console.log(`The inspector has seen the same ${tools} tools through connect, and called one.`);
   report.printSummary();
-  return report.isGood;
+  const asClient = new ClientScenarios(suite);
+  await asClient.run();
+  return report.isGood && asClient.isGood;
 }
 
 const workspace = new Workspace();
