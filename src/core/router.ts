@@ -206,10 +206,11 @@ export class Router {
       return this.#onRequestOf(session, b, start, end);
     }
     const speaksForItself = session.requesters !== undefined || envelope.has(Field.protocolVersion);
-    if (!speaksForItself || ERA_2025.methods.of(b, envelope).role === 'initialize')
+    const method = ERA_2026.methods.of(b, envelope);
+    if (!speaksForItself || (method.role === 'removed' && ERA_2025.methods.of(b, envelope).role === 'initialize'))
       return this.#onRequestOf(session, b, start, end);
     session.requesters ??= new Requesters(session, this.#context, this.#requesters);
-    if (this.#refusesAmbiguous(session, ERA_2026.methods.of(b, envelope), envelope.raw(b, Field.id))) return;
+    if (envelope.doubts(method.reads)) return void this.#refusesAmbiguous(session, method, envelope.raw(b, Field.id));
     const asker = session.requesters.of(b, envelope);
     if (asker === undefined) return;
     this.#onRequestOf(asker, b, start, end);
