@@ -123,8 +123,8 @@ export class ServerRegistration {
 
   async #comeBack(farewell: LeavingReason | undefined): Promise<void> {
     const comeback = this.#policy;
-    const said = farewell && { received: 0, reason: farewell, unsent: [] };
-    comeback.lost(farewell ?? 'the connection was closed', said);
+    comeback.farewell = farewell && { received: 0, reason: farewell, unsent: [] };
+    comeback.lost(undefined);
     try {
       await comeback.run();
     } catch (error) {

@@ -1,5 +1,5 @@
 // Both directions of a session, counted in bytes: what was sent and may have to be sent again, and how much has come.
-// Counting begins behind the handshake. Bytes are kept while a session may be resumed: never for a client without a handshake.
+// Counting begins behind the handshake; without a token nothing is kept.
 
 import { KeptBytes } from '../wire/kept-bytes.ts';
 import { RECEIVED_BYTES, RECEIVED_FRAMES } from '../wire/resume-notices.ts';
@@ -11,9 +11,8 @@ const kept = (): KeptBytes => new KeptBytes(MOST_KEPT, 0);
 
 export class SessionStream {
   token: string | undefined;
-  #isKept = false;
+  #isKept = true;
   #kept = kept();
-  #sent = 0;
   #received = 0;
   #said = 0;
   #framesSinceSaid = 0;
@@ -23,26 +22,24 @@ export class SessionStream {
     this.token = undefined;
     this.#isKept = true;
     this.#kept = kept();
-    this.#sent = 0;
   }
 
   /** It was answered. */
   agree(token: string | undefined): void {
     this.token = token;
     this.#isKept = token !== undefined;
-    if (!this.#isKept) this.#kept = kept();
+    if (token === undefined) this.#kept = kept();
     this.#received = 0;
     this.#said = 0;
     this.#framesSinceSaid = 0;
   }
 
   sent(piece: Buffer): void {
-    this.#sent += piece.length;
     if (this.#isKept) this.#kept.add(piece);
   }
 
   get sentBytes(): number {
-    return this.#sent;
+    return this.#kept.to;
   }
 
   get receivedBytes(): number {

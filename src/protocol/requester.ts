@@ -7,7 +7,6 @@ import { CLIENT_ID_RULE, isClientId } from './client-id.ts';
 import { ERA_2026 } from './era-2026.ts';
 import { type ClientInitialize, clientCapabilitiesIn, isDirectory, MOST_CAPABILITY_BYTES } from './initialize.ts';
 import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
-import { PROTOCOL_VERSIONS } from './versions.ts';
 
 const [VERSION = ''] = ERA_2026.versions;
 const VERSION_TEXT = JSON.stringify(VERSION);
@@ -49,7 +48,7 @@ export function versionRefusal(b: Buffer, envelope: Envelope): string | undefine
   if (typeof requested !== 'string')
     return rpcError(INVALID_PARAMS, '_meta["io.modelcontextprotocol/protocolVersion"] is a string');
   return rpcError(ERA_2026.errors.unsupportedVersion ?? 0, `Unsupported protocol version: ${requested.slice(0, 64)}`, {
-    supported: [...ERA_2026.versions, ...PROTOCOL_VERSIONS],
+    supported: ERA_2026.versions,
     requested: requested.slice(0, 256),
   });
 }

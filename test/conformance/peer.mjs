@@ -1,6 +1,9 @@
 // What stands behind one HTTP session: whoever speaks MCP a line a message, over a process's pipes or over a socket.
-// It carries JSON values, and changes none but `initialize`.
+// It carries JSON values, and adds to those that say who asks what the client wants to see.
 import { connect } from 'node:net';
+
+/** In the era of 2026 each request says who asks. */
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 
 class Peer {
   onMessage = () => undefined;
@@ -32,8 +35,10 @@ class Peer {
   }
 
   #introduced(message) {
-    if (message.method !== 'initialize' || this.#meta === undefined) return message;
-    return { ...message, params: { ...message.params, _meta: { ...message.params?._meta, ...this.#meta } } };
+    const own = message.params?._meta;
+    const isIntroduction = message.method === 'initialize' || own?.[VERSION_KEY] !== undefined;
+    if (!isIntroduction || this.#meta === undefined) return message;
+    return { ...message, params: { ...message.params, _meta: { ...own, ...this.#meta } } };
   }
 }
 
@@ -47,7 +52,7 @@ export function processPeer(workspace, args) {
   return new Peer({ readable: child.stdout, writable: child.stdin, end });
 }
 
-/** A connection to a bridge's socket, which says in `initialize` what it wants to see. */
+/** A connection to a bridge's socket, which says what it wants to see. */
 export function socketPeer(path, server) {
   const socket = connect(path);
   const end = () =>

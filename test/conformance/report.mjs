@@ -9,10 +9,12 @@ import { complaints, differences, outcome } from './comparison.mjs';
 export class Report {
   #columns;
   #required;
+  #crossings;
   #scenarios;
   #differences;
 
-  constructor(columns, required) {
+  constructor(columns, required, crossings = []) {
+    this.#crossings = crossings;
     this.#columns = columns;
     this.#required = required;
     this.#scenarios = [...new Set([...required, ...columns.flatMap(({ runs }) => [...runs[0].keys()])])];
@@ -69,7 +71,7 @@ export class Report {
   }
 }
 
-export function printTable(rows) {
+function printTable(rows) {
   const widths = rows[0].map((_, index) => Math.max(...rows.map((row) => row[index].length)));
   const lineOf = (row) => row.map((cell, index) => cell.padEnd(widths[index])).join(' | ');
   for (const row of rows) console.log(lineOf(row).trimEnd());

@@ -1,8 +1,5 @@
 // The resources of the server: some fixed ones, and one family of them behind a template.
-import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { PNG } from './content.mjs';
-
-const NOT_FOUND = -32002;
 
 const fixed = {
   'test://static-text': {
@@ -30,12 +27,13 @@ export const listedTemplates = [
   },
 ];
 
+/** Undefined if there is none. */
 export function readResource(uri) {
   const id = /^test:\/\/template\/([^/]+)\/data$/.exec(uri)?.[1];
   if (id !== undefined) {
     const data = { id, templateTest: true, data: `Data for ID: ${id}` };
     return { uri, mimeType: 'application/json', text: JSON.stringify(data) };
   }
-  if (!Object.hasOwn(fixed, uri)) throw new McpError(NOT_FOUND, 'Resource not found', { uri });
+  if (!Object.hasOwn(fixed, uri)) return undefined;
   return { uri, mimeType: fixed[uri].mimeType, ...fixed[uri].holds };
 }

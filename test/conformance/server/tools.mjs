@@ -1,27 +1,24 @@
 // The tools of the server, by name. Each `run` gets its arguments and what came with the call, and returns content.
 import { setTimeout as delay } from 'node:timers/promises';
 import { audio, image, resource, text } from './content.mjs';
-import { defaultsForm, enumsForm, userForm } from './forms.mjs';
 
 const STEP_MS = 50;
 const NO_ARGUMENTS = { type: 'object', properties: {} };
 
-const oneText = (name, description) => ({
-  type: 'object',
-  properties: { [name]: { type: 'string', description } },
-  required: [name],
-});
-
 const answers = (description, ...content) => ({ description, inputSchema: NO_ARGUMENTS, run: () => content });
 
-async function log(_args, { server }) {
-  const say = (data) => server.sendLoggingMessage({ level: 'info', data });
+async function log(_args, { log: say }) {
   await say('Tool execution started');
   await delay(STEP_MS);
   await say('Tool processing data');
   await delay(STEP_MS);
   await say('Tool execution completed');
   return [text('Logged three messages.')];
+}
+
+async function logOnce(_args, { log: say }) {
+  await say('Tool executed');
+  return [text('Logged one message.')];
 }
 
 async function progress(_args, { _meta, sendNotification }) {
@@ -34,26 +31,6 @@ async function progress(_args, { _meta, sendNotification }) {
   }
   return [text('Made progress.')];
 }
-
-async function sample({ prompt }, { server }) {
-  const messages = [{ role: 'user', content: { type: 'text', text: prompt } }];
-  const { content } = await server.createMessage({ messages, maxTokens: 100 });
-  return [text(`LLM response: ${content.text}`)];
-}
-
-async function elicit({ message }, { server }) {
-  const { action, content } = await server.elicitInput({ message, requestedSchema: userForm });
-  return [text(`User response: action=${action}, content=${JSON.stringify(content)}`)];
-}
-
-const elicits = (description, message, requestedSchema) => ({
-  description,
-  inputSchema: NO_ARGUMENTS,
-  run: async (_args, { server }) => {
-    const { action, content } = await server.elicitInput({ message, requestedSchema });
-    return [text(`Elicitation completed: action=${action}, content=${JSON.stringify(content)}`)];
-  },
-});
 
 function fail() {
   throw new Error('This tool intentionally returns an error for testing');
@@ -84,6 +61,22 @@ const contactSchema = {
   additionalProperties: false,
 };
 
+const changes = (description, change) => ({
+  description,
+  inputSchema: NO_ARGUMENTS,
+  run: async (_args, { server }) => {
+    await change(server);
+    return [text('It has changed.')];
+  },
+});
+
+/** Those that only the suite of 2026 asks for. */
+export const changing = {
+  test_logging_tool: { description: 'Logs once', inputSchema: NO_ARGUMENTS, run: logOnce },
+  test_trigger_tool_change: changes('Says that the tools have changed', (server) => server.sendToolListChanged()),
+  test_trigger_prompt_change: changes('Says that the prompts have changed', (server) => server.sendPromptListChanged()),
+};
+
 export const tools = {
   test_simple_text: answers('Answers with text', text('This is a simple text response for testing.')),
   test_image_content: answers('Answers with an image', image),
@@ -101,22 +94,6 @@ export const tools = {
   test_tool_with_logging: { description: 'Logs while it runs', inputSchema: NO_ARGUMENTS, run: log },
   test_error_handling: { description: 'Always fails', inputSchema: NO_ARGUMENTS, run: fail },
   test_tool_with_progress: { description: 'Tells of its progress', inputSchema: NO_ARGUMENTS, run: progress },
-  test_sampling: {
-    description: 'Asks the client to sample',
-    inputSchema: oneText('prompt', 'The prompt to send to the LLM'),
-    run: sample,
-  },
-  test_elicitation: {
-    description: 'Asks the user',
-    inputSchema: oneText('message', 'The message to show the user'),
-    run: elicit,
-  },
-  test_elicitation_sep1034_defaults: elicits(
-    'Asks the user with defaults of all primitive types',
-    'Please review these values',
-    defaultsForm,
-  ),
-  test_elicitation_sep1330_enums: elicits('Asks the user with all kinds of enums', 'Please choose', enumsForm),
   json_schema_2020_12_tool: {
     description: 'Tool with JSON Schema 2020-12 features',
     inputSchema: contactSchema,

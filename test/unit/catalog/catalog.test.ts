@@ -72,8 +72,7 @@ describe('the catalog', () => {
     const dir = join(temporaryDir(), 'made', 'for-it');
     const { catalog, clock } = catalogIn(dir);
     const known = catalog.knownOf(LOCAL);
-    const introduction = { initializeResult: Buffer.from('{"capabilities":{}}\n') };
-    known.opened({ capabilities: { sampling: {} }, owner: undefined }, introduction, '');
+    known.opened({ capabilities: { sampling: {} }, owner: undefined }, Buffer.from('{"capabilities":{}}\n'), '');
     known.noteAsksForRoots();
     clock.advance(1000);
     const [file] = readdirSync(dir);
@@ -107,8 +106,7 @@ describe('the catalog', () => {
     const { catalog } = catalogIn(dir);
     const known = catalog.knownOf(LOCAL);
     const key = { capabilities: {}, owner: undefined, rootsKey: undefined };
-    const initializeResult = Buffer.from('{"capabilities":{"tools":{}}}\n');
-    const profile = known.opened(key, { initializeResult }, '');
+    const profile = known.opened(key, Buffer.from('{"capabilities":{"tools":{}}}\n'), '');
     const [result, original] = [Buffer.from('{"tools":[]}\n'), Buffer.from('{"tools":[ ]}\n')];
     const pages = [
       { cursor: undefined, result, original, caching: { ttlMs: 5, cacheScope: 'public' } },

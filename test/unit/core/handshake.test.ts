@@ -52,7 +52,7 @@ describe('a handshake', () => {
     expect(client.received.map(({ id, error }) => [id, error?.code])).toEqual([
       [1, -32600],
       [2, undefined],
-      [3, -32601],
+      [3, -32602],
       [4, -32602],
       [5, -32602],
     ]);

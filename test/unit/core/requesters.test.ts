@@ -90,7 +90,7 @@ describe('a request that says who asks', () => {
       'an unknown version',
       { ...WHO, [VERSION]: '2099-01-01' },
       -32022,
-      { supported: expect.arrayContaining(['2026-07-28']), requested: '2099-01-01' },
+      { supported: ['2026-07-28'], requested: '2099-01-01' },
     ],
   ])('with %s is refused, also on a connection where another one was served', async (_, meta, code, data) => {
     const core = new CoreInMemory();
@@ -106,16 +106,39 @@ describe('a request that says who asks', () => {
     expect(core.server().requests).toHaveLength(1);
   });
 
-  test.each(['ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe', 'tasks/list', 'tasks/result'])(
-    'may not be %s, which its era does not have',
-    async (method) => {
-      const core = new CoreInMemory();
-      const client = await connected(core);
-      ask(client, 1, method);
-      await core.settle();
-      expect(client.answersTo(1).map(({ error }) => error?.code)).toEqual([-32601]);
-    },
-  );
+  test.each([
+    'initialize',
+    'ping',
+    'logging/setLevel',
+    'resources/subscribe',
+    'resources/unsubscribe',
+    'tasks/list',
+    'tasks/result',
+  ])('may not be %s, which its era does not have', async (method) => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    ask(client, 1, method);
+    await core.settle();
+    expect(client.answersTo(1).map(({ error }) => error?.code)).toEqual([-32601]);
+  });
+
+  test('cannot be initialize, so that the connection goes on as before', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    ask(client, 1, 'initialize');
+    callTool(client, 2);
+    await core.settle();
+    expect(client.answersTo(2)).toEqual([]);
+    expect(core.server().requests).toHaveLength(1);
+  });
+
+  test('is asked for its version if it is server/discover, also when nothing was said before', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    client.say({ jsonrpc: '2.0', id: 1, method: 'server/discover', params: {} });
+    await core.settle();
+    expect(client.answersTo(1).map(({ error }) => error?.code)).toEqual([-32602]);
+  });
 
   test('is answered under its id, whatever type that has, and an id is in use on the whole connection', async () => {
     const core = new CoreInMemory();
