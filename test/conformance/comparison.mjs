@@ -11,9 +11,10 @@ const withoutNames = (text) =>
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'SESSION');
 
 /** What is stable of a check, as text. */
-function stable(check, hasNeighbours) {
+function stable(check, { hasNeighbours, crosses }) {
   if (check === undefined) return 'no such check';
   const { status, errorMessage, details } = check;
+  if (crosses) return status;
   const isLeftOut = (key) => OF_THE_MOMENT.has(key) || (hasNeighbours && OF_NEIGHBOURS.has(key));
   const kept = (key, value) => (isLeftOut(key) ? undefined : value);
   return withoutNames(JSON.stringify({ status, errorMessage, details }, kept));
@@ -31,14 +32,15 @@ function keyed(checks) {
 }
 
 /** The checks of one scenario that differ: `{ check, wanted, found }`. */
-export function differences(wantedChecks, foundChecks, { hasNeighbours }) {
+export function differences(wantedChecks, foundChecks, how) {
   const [wanted, found] = [keyed(wantedChecks), keyed(foundChecks)];
   return [...new Set([...wanted.keys(), ...found.keys()])]
     .map((check) => ({
       check,
-      wanted: stable(wanted.get(check), hasNeighbours),
-      found: stable(found.get(check), hasNeighbours),
+      wanted: stable(wanted.get(check), how),
+      found: stable(found.get(check), how),
     }))
+    .map((pair) => (how.crosses ? { ...pair, said: found.get(pair.check)?.errorMessage } : pair))
     .filter((pair) => pair.wanted !== pair.found);
 }
 

@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { complete, prompts } from './prompts.mjs';
-import { asking, askingPrompts, questionsOf } from './questions.mjs';
+import { asking, askingPrompts, demanding, questionsOf } from './questions.mjs';
 import { listedResources, listedTemplates, readResource } from './resources.mjs';
 import { changing, tools } from './tools.mjs';
 
@@ -70,11 +70,11 @@ function proceed(asker, name, args, { mcpReq }) {
 
 async function callTool(server, { params }, context) {
   const { name, arguments: args = {} } = params;
+  if (Object.hasOwn(demanding, name)) return needSampling(context);
   if (Object.hasOwn(asking, name)) {
     const { done, ...more } = proceed(asking[name], name, args, context);
     return done === undefined ? more : { content: done };
   }
-  if (name === 'test_missing_capability') return needSampling(context);
   const { mcpReq } = context;
   const tool = entry({ ...tools, ...changing }, name);
   const rest = {
@@ -96,8 +96,6 @@ function needSampling({ mcpReq }) {
   return { content: [{ type: 'text', text: 'The client can sample.' }] };
 }
 
-const missing = { description: 'Needs a client that can sample', inputSchema: { type: 'object', properties: {} } };
-
 function getPrompt({ params }, context) {
   const { name, arguments: args = {} } = params;
   if (!Object.hasOwn(askingPrompts, name)) return { messages: entry(prompts, name).run(args) };
@@ -118,7 +116,7 @@ function makeServer() {
       },
     },
   );
-  const allTools = { ...tools, ...changing, ...asking, test_missing_capability: missing };
+  const allTools = { ...tools, ...changing, ...asking, ...demanding };
   const handlers = {
     'tools/list': () => ({ tools: listed(allTools) }),
     'tools/call': (request, context) => callTool(server, request, context),

@@ -18,7 +18,7 @@ import {
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { complete, prompts } from './prompts.mjs';
-import { asking, askingPrompts, questionsOf } from './questions.mjs';
+import { asking, askingPrompts, demanding, questionsOf } from './questions.mjs';
 import { listedResources, listedTemplates, readResource } from './resources.mjs';
 import { changing, tools } from './tools.mjs';
 
@@ -46,6 +46,8 @@ const listed = (table) =>
     ...(args && { arguments: args }),
   }));
 
+const allTools = { ...tools, ...changing, ...asking, ...demanding };
+
 const log = (data) => server.sendLoggingMessage({ level: 'info', data });
 
 function entry(table, name) {
@@ -55,9 +57,9 @@ function entry(table, name) {
 
 async function callTool({ params }, extra) {
   const { name, arguments: args = {} } = params;
-  const tool = entry({ ...tools, ...changing, ...asking }, name);
+  const tool = entry(allTools, name);
   try {
-    const isAsking = Object.hasOwn(asking, name);
+    const isAsking = tool.rounds !== undefined;
     return { content: await (isAsking ? finished(tool, args, extra) : tool.run(args, { server, log, ...extra })) };
   } catch (error) {
     return { isError: true, content: [{ type: 'text', text: error.message }] };
@@ -88,7 +90,7 @@ function read(uri) {
 }
 
 const handlers = [
-  [ListToolsRequestSchema, () => ({ tools: listed({ ...tools, ...changing, ...asking }) })],
+  [ListToolsRequestSchema, () => ({ tools: listed(allTools) })],
   [CallToolRequestSchema, callTool],
   [ListPromptsRequestSchema, () => ({ prompts: listed({ ...prompts, ...askingPrompts }) })],
   [GetPromptRequestSchema, getPrompt],

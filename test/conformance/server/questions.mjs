@@ -114,6 +114,11 @@ export const asking = {
   ),
 };
 
+/** A tool that asks clients whatever they can do; a server of 2026 refuses it instead to those that cannot sample. */
+export const demanding = {
+  test_missing_capability: asks('Needs a client that can sample', [{ answer: sample('Hello') }], isSaid),
+};
+
 /** A prompt that asks; `finish` returns messages. */
 export const askingPrompts = {
   test_input_required_result_prompt: {
