@@ -13,7 +13,9 @@ import { Envelope, Field } from '../wire/envelope.ts';
 import { answeredId, endsOf, type FrameEnds } from '../wire/frame-ends.ts';
 import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
 import type { Span } from '../wire/json-members.ts';
+import { areAll, cutMembers } from '../wire/member-cuts.ts';
 import { isRequestId } from '../wire/request-id.ts';
+import { Splice } from '../wire/splice.ts';
 import { type Call, extend, serverRequestIdAt } from './call.ts';
 import { endRequest, mayMakeTask, otherServersFor } from './call-plan.ts';
 import type { CallTable } from './call-table.ts';
@@ -26,6 +28,8 @@ import type { Session } from './session.ts';
 
 const NOT_OFFERED: string = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
 
+const ASKS_IN_ANSWERS: string = rpcError(METHOD_NOT_FOUND, 'A server of this version asks in its answers');
+
 /** Reasons why an answer in a batch is not passed on. */
 const NO_BATCHES = `it is in a batch, which only servers that have settled on ${BATCH_VERSION} may send`;
 const TOO_LONG_A_BATCH = `it is in a batch of more than ${MOST_IN_BATCH} messages`;
@@ -35,6 +39,7 @@ const LOGGED_EVERY_MS = 10_000;
 
 /** Shared by all servers: one frame is handled before the next one is scanned. */
 const envelope = new Envelope(ERA_2025.keys);
+const splice = new Splice();
 
 export class ServerMessages implements FrameSink {
   readonly #instance: Instance;
@@ -230,6 +235,11 @@ export class ServerMessages implements FrameSink {
     const { b } = frame;
     const outbox = this.#instance.outbox;
     if (outbox === undefined) return;
+    if (!this.#instance.era.asksByRequest) {
+      // An error, so that the server does not wait. No client is asked: nothing says which one it would be.
+      this.#note('serverNoise');
+      return answerServer(outbox, envelope.raw(b, Field.id), `"error":${ASKS_IN_ANSWERS}`);
+    }
     const { role } = this.#instance.era.methods.of(b, envelope);
     const { maxQueuedBytesPerClient, maxQueuedBytesPerServer } = this.#context.limits;
     // Answers of clients may wait for the server, and it may go on asking. A refusal is worth less.
@@ -264,6 +274,15 @@ function rises(inRounds: CallInRounds, b: Buffer, envelope: Envelope): boolean {
 /** Statuses after which a task makes no more progress. */
 const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
+/** A notice without the member that says to which subscription it belongs. */
+function withoutSubscription({ b, start, end }: Frame, envelope: Envelope): Frame {
+  const member = [envelope.span(Field.subscriptionId)];
+  const isAlone = areAll(b, member);
+  cutMembers(splice.clear(), b, isAlone ? [envelope.span(Field.meta)] : member);
+  const bytes = splice.bytes(b, start, end);
+  return { b: bytes, start: 0, end: bytes.length - 1 };
+}
+
 const NOBODY = { session: undefined, tokenText: '' };
 
 /**
@@ -286,14 +305,25 @@ class ServerNotices {
       this.#note('serverNoise');
       return;
     }
+    if (role !== 'listening' && !this.#instance.listening.accepts(b, envelope))
+      return this.#note('notificationsDropped');
+    if (envelope.has(Field.subscriptionId) && role !== 'listening') {
+      // The subscription is the bridge's own.
+      const frame = withoutSubscription({ b, start, end }, envelope);
+      envelope.scan(frame.b, frame.start, frame.end, this.#context.limits.maxDepth);
+      return this.take(frame.b, frame.start, frame.end, envelope);
+    }
     const owner = this.#taskOwner(b, role, envelope);
     if (owner !== undefined) return this.#tellOne(owner, { b, start, end });
     switch (role) {
       case 'progress':
         return this.#onProgress(b, start, end, envelope);
       case 'cancelled':
+        if (this.#instance.listening.cancelled({ b, start, end }, envelope)) return;
         if (!this.#instance.questions.cancel({ b, start, end }, envelope)) this.#note('strayCancels');
         return;
+      case 'listening':
+        return this.#instance.listening.acknowledged({ b, start, end }, envelope);
       case 'updated':
         return this.#onUpdated({ b, start, end }, envelope);
       case 'log':
@@ -404,11 +434,22 @@ class ServerNotices {
   #onLog(frame: Frame, envelope: Envelope): void {
     const { sessions } = this.#instance;
     const { levels } = this.#instance.sharedSettings;
+    if (!this.#instance.era.asksByRequest) return this.#logOf2026(frame, envelope);
     if (!levels.areSet || !envelope.has(Field.params)) return this.#broadcast(sessions, frame, true);
     const params = envelope.decode(frame.b, Field.params);
     const level = textOf(membersOf(params).level);
     const readers = [...sessions].filter((session) => levels.admits(session, level));
     this.#broadcast(readers, frame, true);
+  }
+
+  /** Passes a log message on to the clients that have asked for logs of its level and have a request under way. */
+  #logOf2026(frame: Frame, envelope: Envelope): void {
+    const { levels } = this.#instance.sharedSettings;
+    const level = textOf(membersOf(envelope.decode(frame.b, Field.params)).level);
+    const askers = new Set<Session>();
+    for (const { session } of this.#instance.calls.sent())
+      if (levels.levelOf(session) !== undefined && levels.admits(session, level)) askers.add(session);
+    this.#broadcast(askers, frame, true);
   }
 
   #broadcast(sessions: Iterable<Session>, frame: Frame, mayDrop: boolean): void {

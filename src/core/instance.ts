@@ -9,7 +9,7 @@ import { cancelNotice, type Era, type ListKind, type MethodRole } from '../proto
 import { ERA_2025, ROOTS_CHANGED_NOTICE } from '../protocol/era-2025.ts';
 import { settlesOnBatches } from '../protocol/initialize.ts';
 import { requestEnvelopeOf } from '../protocol/request-envelope.ts';
-import { outcomeUnknown } from '../protocol/rpc-error.ts';
+import { METHOD_NOT_FOUND, outcomeUnknown, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -26,6 +26,7 @@ import type { Events } from './events.ts';
 import { ServerMessages } from './from-server.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
+import { Listening } from './listening.ts';
 import { InstanceLists } from './lists.ts';
 import type { OwnAnswer, OwnRequests } from './own-requests.ts';
 import { ServerBacklog, SlowClients } from './pressure.ts';
@@ -88,6 +89,7 @@ export class Instance implements CallOwner {
   readonly tasks: Tasks;
   readonly lists: InstanceLists;
   readonly sharedSettings: SharedSettings;
+  readonly listening: Listening;
   /** Takes what the instance sends. */
   readonly fromServer: FrameSink;
   readonly sessions = new Set<Session>();
@@ -137,6 +139,7 @@ export class Instance implements CallOwner {
       learnt: ports.listLearnt,
     });
     this.sharedSettings = new SharedSettings(this);
+    this.listening = new Listening(this);
     this.questions = new Questions(this);
     this.rounds = new QuestionRounds(this);
     this.fromServer = new ServerMessages(this);
@@ -278,8 +281,15 @@ export class Instance implements CallOwner {
 
   /** Takes a call whose turn has come: true if the server is sent it, false if it was answered here. */
   #takesTurn(call: Call, frame: Frame, envelope: Envelope): boolean {
-    if (this.era.request !== undefined && call.session.era.request === undefined)
+    if (this.era.request !== undefined && call.session.era.request === undefined) {
+      if (isOnlyOf(this.era, call, frame, envelope)) {
+        this.context.events.callFailed.tell(call, UNKNOWN_METHOD);
+        call.output.fail(call.idText, UNKNOWN_METHOD);
+        call.session.close(call);
+        return false;
+      }
       call.inRounds ??= this.#inRounds(call, frame, envelope);
+    }
     const setting = settingPlanOf(call);
     return setting === undefined || this.sharedSettings.take(call, setting, frame, envelope);
   }
@@ -337,7 +347,7 @@ export class Instance implements CallOwner {
   /** True where all clients share the instance and the new one has other roots: the server is to ask again. */
   #showsOthersRoots(session: Session): boolean {
     const { outbox, sessions, key } = this;
-    if (outbox === undefined || sessions.size <= 1) return false;
+    if (outbox === undefined || sessions.size <= 1 || !this.era.asksByRequest) return false;
     return key.rootsKey !== undefined && key.rootsKey !== session.roots.key;
   }
 
@@ -503,7 +513,15 @@ export class Instance implements CallOwner {
 
   /** A notification of a client that is not the router's business. */
   notify(session: Session, b: Buffer, start: number, end: number): void {
+    if (!this.era.asksByRequest && this.#isRemoved({ b, start, end })) return;
     this.backlog.tell(session, b, start, end);
+  }
+
+  /** True for a notification that the era of the server has no more. */
+  #isRemoved({ b, start, end }: Frame): boolean {
+    readAgain.keys = this.era.keys;
+    readAgain.scan(b, start, end, this.context.limits.maxDepth);
+    return this.era.methods.of(b, readAgain).role === 'removed';
   }
 
   /** Sends what waits: a client may have more under way than a moment ago. */
@@ -558,6 +576,7 @@ export class Instance implements CallOwner {
     this.calls.opened(running.link.outbox, this.sharedSettings.opened(), this.#ownMeta(running));
     this.questions.opened();
     this.lists.opened(this.#profile);
+    this.listening.opened(this.#profile);
   }
 
   /** The members of `_meta` in requests of the bridge itself: a server of 2026 is told in each one who asks. */
@@ -581,12 +600,22 @@ export class Instance implements CallOwner {
     // A step that fails is no reason to keep calls without their answers.
     this.#contain(() => profile !== undefined && this.known.closed(profile));
     this.#contain(() => this.lists.closed());
+    this.#contain(() => this.listening.closed(rpcErrorOf(error)));
     this.#contain(() => this.backlog.goOn());
     this.#contain(() => this.questions.closed());
     this.#contain(() => this.tasks.closed());
     this.calls.failSent(error);
     this.#contain(() => this.#startIfWaiting());
   }
+}
+
+const UNKNOWN_METHOD: string = rpcError(METHOD_NOT_FOUND, 'Method not found');
+
+/** True for a request that means something in the server's era alone: its client has no such method. */
+function isOnlyOf(era: Era, { plan }: Call, { b }: Frame, envelope: Envelope): boolean {
+  if (plan.role !== 'other') return false;
+  const { role } = era.methods.of(b, envelope);
+  return role !== 'other';
 }
 
 /** Requests that no server asks questions about. A question about a task names the task. */

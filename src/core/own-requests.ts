@@ -45,15 +45,30 @@ export class OwnRequests {
     for (const { method, params } of first) this.ask(method, params);
   }
 
-  /** Asks the server. Without `onAnswer` nobody waits for the answer. */
-  ask(method: string, params: object, onAnswer?: OwnAnswer): void {
-    if (this.#outbox === undefined) return onAnswer?.(undefined, nothing);
+  /** Asks the server; returns the id of the request. Without `onAnswer` nobody waits for the answer. */
+  ask(method: string, params: object, onAnswer?: OwnAnswer): number {
+    if (this.#outbox === undefined) {
+      onAnswer?.(undefined, nothing);
+      return 0;
+    }
     const id = this.#takeId();
     this.#open.set(id, { onAnswer, deadlineMs: 0 });
     this.#outbox.utf8(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":`);
     this.#writeParams(this.#outbox, JSON.stringify(params));
     this.#outbox.latin1('}');
     this.#outbox.endFrame();
+    return id;
+  }
+
+  /** The answer to a request may come at any time. */
+  keep(id: number): void {
+    const own = this.#open.get(id);
+    if (own !== undefined) own.deadlineMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** Nobody waits for the answer to a request any more, which may still come. */
+  forget(id: number): void {
+    if (this.#open.has(id)) this.#open.set(id, { onAnswer: undefined, deadlineMs: 0 });
   }
 
   #writeParams(outbox: Outbox, params: string): void {

@@ -460,7 +460,7 @@ export class Binding {
   /** The client has announced that its roots have changed. */
   rootsChanged({ b, start, end }: Frame): void {
     const { instance, session } = this;
-    if (instance === undefined) return;
+    if (instance === undefined || !instance.era.asksByRequest) return; // else it is told in an answer, when it asks
     const isShared = this.server.known.asksForRoots && instance.sessions.size > 1;
     if (isShared) return this.rebind();
     // The server asks for the new roots itself. Until then no other client may join.

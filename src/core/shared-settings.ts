@@ -3,15 +3,27 @@
 
 import { OWN_METHODS } from '../protocol/era-2025.ts';
 import { paramsOf } from '../protocol/request-params.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Call } from './call.ts';
-import type { LevelPlan, RequestOutcome, SubscriptionPlan } from './call-plan.ts';
+import {
+  endRequest,
+  type LevelPlan,
+  otherServersFor,
+  type RequestOutcome,
+  type SubscriptionPlan,
+} from './call-plan.ts';
 import type { Instance } from './instance.ts';
 import type { OwnRequest } from './own-requests.ts';
 import type { Session } from './session.ts';
+
+const NO_URI: string = rpcError(INVALID_PARAMS, 'The resource is named by its uri');
+const NO_SUCH_METHOD: string = rpcError(METHOD_NOT_FOUND, 'The server has no logs');
+const NO_LEVEL_OF_THAT_NAME: string = rpcError(INVALID_PARAMS, 'There is no such level');
+const NOT_ANSWERED: string = rpcError(INTERNAL_ERROR, 'The server has not answered');
 
 export class SharedSettings {
   readonly #instance: Instance;
@@ -20,7 +32,11 @@ export class SharedSettings {
 
   constructor(instance: Instance) {
     this.#instance = instance;
-    const ask = ({ method, params }: OwnRequest): void => instance.calls.own.ask(method, params);
+    // A server of 2026 is told by the one listen what clients want to hear of, and in each request the level of its logs.
+    const ask = ({ method, params }: OwnRequest): void => {
+      if (instance.listening.isUsed) instance.listening.changed();
+      else instance.calls.own.ask(method, params);
+    };
     this.subscriptions = new Subscriptions({ ask, mostBytes: instance.context.limits.maxSubscribedBytesPerClient });
     this.levels = new LogLevels({ ask });
   }
@@ -41,30 +57,66 @@ export class SharedSettings {
   }
 
   #subscribe(call: Call, plan: SubscriptionPlan, uri: string): boolean {
-    if (uri === '') return true; // the server's to refuse
+    const { calls, listening } = this.#instance;
+    if (uri === '') return !listening.isUsed || this.#failWith(call, NO_URI); // else the server's to refuse
     const told = this.subscriptions.subscribe(call.session, uri, plan.isNamed);
-    if (told === undefined) this.#refuse(call);
-    else plan.told = told;
-    return told !== undefined;
+    if (told === undefined) {
+      calls.fail(call, this.#tooMuch(call.session));
+      return false;
+    }
+    plan.told = told;
+    if (!listening.isUsed) return true;
+    listening.cover(uri, (error) => this.#covered(call, error));
+    return false;
   }
 
-  #refuse(call: Call): void {
-    const { server, calls } = this.#instance;
+  /** The server reports the changes of a resource from now on, or does not. */
+  #covered(call: Call, error: string | undefined): void {
+    const { calls } = this.#instance;
+    if (call.session.calls.get(call.id) !== call) return; // it was given up meanwhile
+    endRequest(call, error === undefined ? 'result' : 'error');
+    if (error === undefined) this.#answerDone(call);
+    else if (otherServersFor(call).isEmpty) this.#failWith(call, error);
+    else calls.retryElsewhere(call);
+  }
+
+  /** `error` is JSON. */
+  #failWith(call: Call, error: string): false {
+    this.#instance.context.events.callFailed.tell(call, error);
+    call.output.fail(call.idText, error);
+    call.session.close(call);
+    return false;
+  }
+
+  #tooMuch(session: Session): BridgeError {
+    const { server } = this.#instance;
     const { events, limits } = this.#instance.context;
-    events.incident.tell('subscriptionsRefused', call.session);
+    events.incident.tell('subscriptionsRefused', session);
     const message = `A client may have at most ${limits.maxSubscribedBytesPerClient} bytes of subscriptions on server ${server}`;
     const hint = 'Unsubscribe from some resources, or raise limits.maxSubscribedBytesPerClient.';
-    calls.fail(call, new BridgeError('REQUEST_REFUSED', message, { server, hint }));
+    return new BridgeError('REQUEST_REFUSED', message, { server, hint });
   }
 
   #unsubscribe(call: Call, plan: SubscriptionPlan, uri: string): boolean {
     if (!this.subscriptions.unsubscribe(call.session, uri)) return this.#answerDone(call);
     const told = this.subscriptions.sendUnsubscribe(uri);
+    if (this.#instance.listening.isUsed) {
+      told?.('result');
+      this.#instance.listening.changed();
+      return this.#answerDone(call);
+    }
     if (told !== undefined) plan.told = told;
     return true;
   }
 
   #setLevel(call: Call, plan: LevelPlan, level: string): boolean {
+    const { listening, profile } = this.#instance;
+    if (listening.isUsed) {
+      if (profile?.declares('logging') !== true) return this.#failWith(call, NO_SUCH_METHOD);
+      if (!isLevel(level)) return this.#failWith(call, NO_LEVEL_OF_THAT_NAME);
+      this.levels.set(call.session, level);
+      return this.#answerDone(call);
+    }
     if (this.levels.isForServer(call.session, level)) {
       plan.told = this.levels.ask(call.session, level);
       return true;
@@ -82,7 +134,37 @@ export class SharedSettings {
 
   /** The requests for a server that was started again. */
   opened(): OwnRequest[] {
-    return [...this.levels.opened(), ...this.subscriptions.opened()];
+    const requests = [...this.levels.opened(), ...this.subscriptions.opened()];
+    return this.#instance.listening.isUsed ? [] : requests;
+  }
+
+  /**
+   * Has changes of a resource reported to a client that asks for them in another way than by a request of its own. `then` takes the
+   * server's refusal, in JSON, or undefined. Works for servers of both eras.
+   */
+  listenTo(session: Session, uri: string, then: (error: string | undefined) => void): void {
+    const { listening, calls, era } = this.#instance;
+    const told = this.subscriptions.subscribe(session, uri, false);
+    if (told === undefined) return then(rpcErrorOf(this.#tooMuch(session)));
+    const done = (error: string | undefined): void => {
+      told(error === undefined ? 'result' : 'error');
+      then(error);
+    };
+    if (era.own.subscribe === undefined) return listening.cover(uri, done);
+    calls.own.ask(era.own.subscribe, { uri }, (answer, envelope) => {
+      if (answer !== undefined && envelope.has(Field.result)) return done(undefined);
+      done(answer === undefined ? NOT_ANSWERED : JSON.stringify(envelope.decode(answer.b, Field.error)));
+    });
+  }
+
+  /** Ends it. */
+  stopListening(session: Session, uri: string): void {
+    if (!this.subscriptions.unsubscribe(session, uri)) return;
+    const { listening, calls } = this.#instance;
+    const told = this.subscriptions.sendUnsubscribe(uri);
+    if (!listening.isUsed) calls.own.ask('resources/unsubscribe', { uri });
+    told?.('result');
+    if (listening.isUsed) listening.changed();
   }
 
   /** The number of entries kept here. */
@@ -219,6 +301,11 @@ export class Subscriptions {
 
   has(session: Session, uri: string): boolean {
     return this.#subscribers.get(session)?.byUri.has(uri) === true;
+  }
+
+  /** The resources that clients want to hear of. */
+  uris(): string[] {
+    return [...this.#topics.values()].flatMap(({ uri, sessions }) => (sessions.size > 0 ? [uri] : []));
   }
 
   /** True if the client knows the resource by a URI that names the server. */

@@ -1,0 +1,228 @@
+// The one `subscriptions/listen` of the bridge at an instance of 2026: for the lists of the server, and for all resources that clients
+// want to hear of. Another set of resources needs another listen; the old one is cancelled when the new one is acknowledged, so that nothing
+// is missed in between. A listen that ends is opened again, each time after a longer pause.
+//
+//   wanted ─▶ sent ─ acknowledged ─▶ current ─ ended by the server ─▶ a pause ─▶ sent
+//               └─ refused ─▶ those who wait for it are told
+
+import { cancelNotice, LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
+import { capabilitiesOf } from '../protocol/initialize.ts';
+import { METHOD_NOT_FOUND } from '../protocol/rpc-error.ts';
+import type { Timer } from '../util/clock.ts';
+import { membersOf, textOf } from '../util/json-value.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Instance } from './instance.ts';
+import type { ServerProfile } from './server-knowledge.ts';
+
+const METHOD = 'subscriptions/listen';
+
+/** The list notices, by the capability that declares them. */
+const LIST_NOTICES: Readonly<Record<string, string>> = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+};
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** A listen that has held for so long was no failure: the next pause is the first one. */
+const SOUND_MS = 60_000;
+
+/** The end of a wish for a resource: the server reports its changes, or an error in JSON says why it does not. */
+type Covered = (error: string | undefined) => void;
+
+interface Listen {
+  /** The id of the request, which is that of the subscription too. */
+  readonly id: number;
+  readonly uris: ReadonlySet<string>;
+  /** Undefined until it is acknowledged. */
+  acknowledgedMs: number | undefined;
+  /** True if the server has declined all of it. */
+  isIdle: boolean;
+}
+
+export class Listening {
+  readonly #instance: Instance;
+  /** The list notices that the server declares. Undefined while it does not run, or is of an era that has no listen. */
+  #lists: readonly string[] | undefined;
+  #mayNameResources = false;
+  /** The listen that was acknowledged, and the one that was sent since. */
+  #current: Listen | undefined;
+  #next: Listen | undefined;
+  #waiting: { readonly uri: string; readonly done: Covered }[] = [];
+  #pause: Timer | undefined;
+  #pauseMs = FIRST_PAUSE_MS;
+  /** True if something may have changed unheard since the last listen. */
+  #hasGap = false;
+  /** True if the server does not know the method. */
+  #isUnknown = false;
+
+  constructor(instance: Instance) {
+    this.#instance = instance;
+  }
+
+  /** True if the server of this instance is listened to, so that it is sent no single subscriptions. */
+  get isUsed(): boolean {
+    return !this.#instance.era.asksByRequest;
+  }
+
+  /** The instance runs. */
+  opened({ initializeResult }: ServerProfile): void {
+    if (!this.isUsed) return;
+    const capabilities = capabilitiesOf(initializeResult);
+    const declares = (capability: string, detail: string): boolean =>
+      membersOf(capabilities[capability])[detail] === true;
+    this.#lists = Object.keys(LIST_NOTICES).filter((capability) => declares(capability, 'listChanged'));
+    this.#mayNameResources = declares('resources', 'subscribe');
+    this.#isUnknown = false;
+    this.changed();
+  }
+
+  /** The instance has gone. */
+  closed(error: string): void {
+    this.#lists = undefined;
+    this.#current = undefined;
+    this.#next = undefined;
+    this.#hasGap = false;
+    this.#pauseMs = FIRST_PAUSE_MS;
+    this.#pause?.cancel();
+    this.#pause = undefined;
+    for (const { done } of this.#waiting.splice(0)) done(error);
+  }
+
+  /** Calls back when the server reports the changes of this resource, which clients want by now. */
+  cover(uri: string, done: Covered): void {
+    if (!this.#mayNameResources || this.#isUnknown) return done(NOT_REPORTED);
+    this.#waiting.push({ uri, done });
+    this.changed();
+  }
+
+  /** Clients may want something else than before. */
+  changed(): void {
+    const lists = this.#lists;
+    if (lists === undefined || this.#isUnknown || this.#next !== undefined || this.#pause !== undefined) return;
+    const uris = new Set(this.#mayNameResources ? this.#instance.sharedSettings.subscriptions.uris() : []);
+    if (this.#current !== undefined && isSame(this.#current.uris, uris)) return this.#settle(this.#current);
+    if (lists.length > 0 || uris.size > 0) this.#listen(lists, uris);
+    else if (this.#current !== undefined) this.#cancel(this.#current);
+  }
+
+  #listen(lists: readonly string[], uris: ReadonlySet<string>): void {
+    const notices = Object.fromEntries(lists.map((capability) => [LIST_NOTICES[capability], true]));
+    const resources = uris.size === 0 ? {} : { resourceSubscriptions: [...uris] };
+    const { own } = this.#instance.calls;
+    const id = own.ask(METHOD, { notifications: { ...notices, ...resources } }, (answer, envelope) =>
+      this.#answered(listen, answer, envelope),
+    );
+    const listen: Listen = { id, uris, acknowledgedMs: undefined, isIdle: false };
+    this.#next = listen;
+  }
+
+  /** Takes `notifications/subscriptions/acknowledged`. */
+  acknowledged({ b }: Frame, envelope: Envelope): void {
+    const { clock } = this.#instance.context;
+    const listen = this.#next;
+    if (listen === undefined || envelope.id(b, Field.subscriptionId) !== listen.id) return;
+    const { notifications } = membersOf(envelope.decode(b, Field.params));
+    const honored = membersOf(notifications);
+    const uris = Array.isArray(honored.resourceSubscriptions) ? (honored.resourceSubscriptions as unknown[]) : [];
+    const before = this.#current;
+    listen.acknowledgedMs = clock.now();
+    listen.isIdle = Object.keys(honored).length === 0;
+    this.#instance.calls.own.keep(listen.id);
+    this.#next = undefined;
+    this.#current = listen;
+    if (before !== undefined) this.#cancel(before);
+    this.#settle(listen, new Set(uris.map(textOf)));
+    this.#catchUp(listen);
+    this.changed();
+  }
+
+  /** Tells those who wait for a resource whether the server reports it. */
+  #settle({ uris }: Listen, honored: ReadonlySet<string> = uris): void {
+    const settled = this.#waiting.filter(({ uri }) => uris.has(uri));
+    this.#waiting = this.#waiting.filter(({ uri }) => !uris.has(uri));
+    for (const { uri, done } of settled) done(honored.has(uri) ? undefined : NOT_REPORTED);
+  }
+
+  /** Has all that may have changed unheard looked at again. */
+  #catchUp({ uris }: Listen): void {
+    if (!this.#hasGap) return;
+    this.#hasGap = false;
+    const { lists, fromServer } = this.#instance;
+    lists.read(this.#listened());
+    for (const uri of uris) {
+      const notice = { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } };
+      const b = Buffer.from(`${JSON.stringify(notice)}\n`);
+      fromServer.frame(b, 0, b.length - 1);
+    }
+  }
+
+  #listened(): ListKind[] {
+    return LIST_KINDS.filter((kind) => this.#lists?.includes(LISTS[kind].capability) === true);
+  }
+
+  /** A listen was answered, or nobody waits for its answer any more: it is over. */
+  #answered(listen: Listen, answer: Frame | undefined, envelope: Envelope): void {
+    const error = answer === undefined ? undefined : membersOf(envelope.decode(answer.b, Field.error));
+    this.#isUnknown ||= error?.code === METHOD_NOT_FOUND;
+    if (answer === undefined)
+      this.#instance.calls.tell(cancelNotice(String(listen.id), 'It was not acknowledged in time'));
+    this.#over(listen, error?.code === undefined ? NOT_REPORTED : JSON.stringify(error));
+  }
+
+  /** The server has cancelled a request of ours. True if it was a listen. */
+  cancelled({ b }: Frame, envelope: Envelope): boolean {
+    const id = envelope.id(b, Field.requestId);
+    const listen = [this.#current, this.#next].find((open) => open !== undefined && open.id === id);
+    if (listen === undefined) return false;
+    this.#instance.calls.own.forget(listen.id);
+    this.#over(listen, NOT_REPORTED);
+    return true;
+  }
+
+  #over(listen: Listen, error: string): void {
+    const { acknowledgedMs } = listen;
+    if (this.#next === listen) {
+      this.#next = undefined;
+      const failed = this.#waiting.filter(({ uri }) => listen.uris.has(uri));
+      this.#waiting = this.#waiting.filter((waiting) => !failed.includes(waiting));
+      for (const { done } of failed) done(error);
+    } else if (this.#current === listen) {
+      this.#current = undefined;
+      this.#hasGap = true;
+    } else return;
+    if (this.#current !== undefined) return this.changed();
+    if (this.#lists === undefined || this.#isUnknown || listen.isIdle) return;
+    const { clock } = this.#instance.context;
+    if (acknowledgedMs !== undefined && clock.now() - acknowledgedMs >= SOUND_MS) this.#pauseMs = FIRST_PAUSE_MS;
+    this.#pause = clock.after(this.#pauseMs, () => {
+      this.#pause = undefined;
+      this.changed();
+    });
+    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+
+  /** Ends a listen that another one takes the place of, or that nobody needs. */
+  #cancel(listen: Listen): void {
+    if (this.#current === listen) this.#current = undefined;
+    this.#instance.calls.own.forget(listen.id);
+    this.#instance.calls.tell(cancelNotice(String(listen.id), 'Another one has taken its place'));
+  }
+
+  /** True if a notice is to be passed on: it belongs to the listen that holds, or says nothing of one. */
+  accepts(b: Buffer, envelope: Envelope): boolean {
+    if (!envelope.has(Field.subscriptionId)) return true;
+    return this.#current !== undefined && envelope.id(b, Field.subscriptionId) === this.#current.id;
+  }
+}
+
+const NOT_REPORTED = JSON.stringify({
+  code: METHOD_NOT_FOUND,
+  message: 'The server does not report changes of this resource',
+});
+
+function isSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && [...one].every((text) => other.has(text));
+}
