@@ -68,7 +68,7 @@ test('no secret comes out of logs, errors, lists, reports or what is kept', { ti
   mkdirSync(join(project, '.git'));
   const config = configWith(dir);
   clientFiles(dir, project);
-  const daemon = await TestDaemon.start(config, { dir });
+  const daemon = await TestDaemon.start(config, { dir, isFaulty: true });
   const said: string[] = [];
   const env = { HOME: dir, XDG_CONFIG_HOME: dir, XDG_CACHE_HOME: dir, MCP_BRIDGE_SOCKET: daemon.path };
   const run = async (...args: string[]): Promise<void> => {

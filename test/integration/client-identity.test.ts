@@ -128,7 +128,7 @@ test('an id that nobody can have is refused in the words of whoever chose it', a
 });
 
 test('an id in the config that nobody can have is a fault of the config, and keeps no client out', async () => {
-  const daemon = await TestDaemon.start({ ...CONFIG, client: { id: 'in the file' } });
+  const daemon = await TestDaemon.start({ ...CONFIG, client: { id: 'in the file' } }, { isFaulty: true });
   const configFile = join(daemon.dir, 'config.json');
   const fault = 'client.id must be 1 to 128 printable ASCII characters, without spaces';
   const check = await runCommand(['config', 'check', configFile]);

@@ -259,7 +259,8 @@ describe('serve', () => {
   });
 
   test('one bad server in the config is said and left out; the others are served', async () => {
-    const daemon = await TestDaemon.start({ mcpServers: { bad: { command: 7 }, good: fixtureServer() } });
+    const config = { mcpServers: { bad: { command: 7 }, good: fixtureServer() } };
+    const daemon = await TestDaemon.start(config, { isFaulty: true });
     await daemon.untilLogged('mcpServers.bad.command must be a string');
     expect((await daemon.status()).instances.map(({ server }) => server)).toEqual(['good']);
     await daemon.stop();
@@ -374,7 +375,7 @@ describe('connect', () => {
     await client.initialize();
     daemon.kill('SIGKILL');
     client.send({ jsonrpc: '2.0', id: 9, method: 'ping' });
-    expect(await new Promise((resolve) => shim.once('exit', resolve))).toBe(1);
+    expect(await new Promise((resolve) => shim.once('close', resolve))).toBe(1);
     expect(said).toMatch(
       /The connection to the bridge at \S+ was lost \(.+\), and reconnect\.enabled is false\. Connect again/,
     );

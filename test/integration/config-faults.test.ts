@@ -25,8 +25,8 @@ const FAULTY = {
 };
 const FAULTY_RULE = { ...FAULTY, policy: GOOD.policy };
 
-async function start(config: object): Promise<TestDaemon> {
-  const daemon = await TestDaemon.start(config);
+async function start(config: object, options: { isFaulty?: true } = {}): Promise<TestDaemon> {
+  const daemon = await TestDaemon.start(config, options);
   ends.push(() => daemon.stop());
   return daemon;
 }
@@ -75,7 +75,7 @@ test('what was refused before a fault came in is refused behind it, and opens wh
 });
 
 test('a daemon that starts with a fault takes the stricter reading', async () => {
-  const daemon = await start(FAULTY_RULE);
+  const daemon = await start(FAULTY_RULE, { isFaulty: true });
   const names = ['files__echo', 'files__raw', 'memory__echo'];
   expect(await outcomes(daemon, ...names)).toEqual(['TOOL_DISABLED', 'answered', 'TOOL_NOT_FOUND']);
   rewrite(daemon, SERVERS);
@@ -84,7 +84,7 @@ test('a daemon that starts with a fault takes the stricter reading', async () =>
 });
 
 test('a daemon that cannot tell who is denied denies all, until that is mended', async () => {
-  const daemon = await start(FAULTY);
+  const daemon = await start(FAULTY, { isFaulty: true });
   expect(await outcomes(daemon, 'files__raw')).toEqual(['TOOL_NOT_FOUND']);
   expect((await daemon.status()).definitionFaults.join()).toContain('until it is corrected, every server is blocked');
   rewrite(daemon, GOOD);

@@ -11,3 +11,11 @@ test('two clients share one server process', async () => {
   expect(status.instances).toMatchObject([{ server: 'fixture', state: 'ready', sessions: 2, calls: 2 }]);
   await daemon.stop();
 });
+
+test('a config of a test that has a fault fails the test at once, and says what is wrong', async () => {
+  const faulty = { mcpServers: { fixture: fixtureServer() }, limits: { callTimeoutMs: 'long' } };
+  await expect(TestDaemon.start(faulty)).rejects.toThrow('limits.callTimeoutMs');
+  const daemon = await TestDaemon.start(faulty, { isFaulty: true });
+  expect((await daemon.status()).configFaults).toEqual([expect.stringContaining('limits.callTimeoutMs')]);
+  await daemon.stop();
+});

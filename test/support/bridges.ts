@@ -22,9 +22,6 @@ export interface Bridge {
 
 export type OpenBridge = (config: object) => Promise<Bridge>;
 
-/** The home is empty, so that nothing would be found; a process that looks is not started either. */
-const alone = (config: object): object => ({ ...config, discovery: { enabled: false } });
-
 const inMemory: OpenBridge = (file) => {
   const { config } = validate(withView(file), (path) => path);
   // It goes with the bridge: of tests that run side by side Vitest cannot tell which one would have to remove it.
@@ -80,10 +77,10 @@ const inMemory: OpenBridge = (file) => {
   });
 };
 
-const overSocket: OpenBridge = (config) => TestDaemon.start(alone(config));
+const overSocket: OpenBridge = (config) => TestDaemon.start(config);
 
 const throughConnect: OpenBridge = async (config) => {
-  const daemon = await TestDaemon.start(alone(config));
+  const daemon = await TestDaemon.start(config);
   const shims: ChildProcess[] = [];
   return {
     connect: () => {

@@ -40,6 +40,12 @@ export function withView(config: object): object {
   return typeof client === 'object' ? { ...config, client: { view, ...client } } : config;
 }
 
+/** In an empty home nothing would be found, and a process that looks for it costs as much as the daemon. */
+function withoutDiscovery(config: object): object {
+  const { discovery = {} } = config as { discovery?: object };
+  return { ...config, discovery: { enabled: false, ...discovery } };
+}
+
 export interface TestStatus {
   readonly pid: number;
   readonly clients: number;
@@ -72,14 +78,19 @@ export class TestDaemon {
     this.path = path;
     this.#child = child;
     running.add(child);
-    this.exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
+    // Once its pipe has closed too: the last lines of the log may come after the exit.
+    this.exited = new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
     void this.exited.then(() => running.delete(child));
     child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
       this.log += chunk;
     });
   }
 
-  /** Starts one and waits until it accepts. Without a config the bridge runs on its defaults. */
+  /**
+   * Starts one and waits until it accepts. Without a config the bridge runs on its defaults. In a home of its own, which is
+   * empty, a daemon with a config looks for servers only if the config says so. Rejects if the daemon finds a fault in the
+   * config, unless `isFaulty` says that there is one.
+   */
   static async start(
     config?: object,
     options: {
@@ -89,6 +100,7 @@ export class TestDaemon {
       descriptors?: number;
       under?: readonly string[];
       logLevel?: 'info' | 'debug';
+      isFaulty?: true;
     } = {},
   ): Promise<TestDaemon> {
     const dir = options.dir ?? tempDir();
@@ -96,7 +108,9 @@ export class TestDaemon {
     const { logLevel = 'info' } = options;
     const args = [PROGRAM, 'serve', '--mcp-bridge-socket', path, '--log-level', logLevel, ...(options.args ?? [])];
     if (config !== undefined) {
-      writeFileSync(join(dir, 'config.json'), JSON.stringify(withView(config)));
+      const isHomeEmpty = options.dir === undefined && !('HOME' in (options.env ?? {}));
+      const whole = isHomeEmpty ? withoutDiscovery(withView(config)) : withView(config);
+      writeFileSync(join(dir, 'config.json'), JSON.stringify(whole));
       args.push('--config', join(dir, 'config.json'));
     }
     const [program, ...programArgs] =
@@ -114,9 +128,20 @@ export class TestDaemon {
         if (daemon.log.includes('listening on')) resolve();
       };
       child.stderr?.on('data', look);
-      child.once('exit', (code) => reject(new Error(`The daemon exited with ${code}: ${daemon.log}`)));
+      child.once('close', (code) => reject(new Error(`The daemon exited with ${code}: ${daemon.log}`)));
     });
-    return daemon;
+    const faults = daemon.#configFaults();
+    if (faults.length === 0 || options.isFaulty) return daemon;
+    await daemon.stop();
+    throw new Error(`The config of the test has faults: ${faults.join('; ')}`);
+  }
+
+  /** Faults of the config, which the daemon logs before it listens. */
+  #configFaults(): string[] {
+    const entries = this.log.split('\n').filter((line) => line.startsWith('{') && line.endsWith('}'));
+    return entries
+      .map((line) => JSON.parse(line) as { message: string; fault?: string })
+      .flatMap(({ message, fault }) => (message === 'config' && fault !== undefined ? [fault] : []));
   }
 
   get pid(): number {
