@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import LongestFirst from './test/support/longest-first.ts';
 
 const project = (name: string, timeoutMs: number) => ({
   extends: true as const,
@@ -21,6 +22,7 @@ export default defineConfig({
     reporters: ['default', './test/support/closing-line.ts'],
     // Two cores, shared with others: more workers would only make each test slower.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
