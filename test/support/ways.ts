@@ -36,6 +36,14 @@ export interface Way {
   readonly title: string;
   readonly traits: readonly Trait[];
   open(setup: Setup): Promise<Peer>;
+  /** Opens one bridge with a server for each of these; a way has it where clients can choose the server that they see. */
+  openTogether?(setups: readonly Setup[]): Promise<OpenedTogether>;
+}
+
+export interface OpenedTogether {
+  /** One for each setup. */
+  readonly peers: readonly Pick<Peer, 'connect'>[];
+  stop(): Promise<void>;
 }
 
 const FULL = join(ROOT, 'test/fixtures/servers/full.mjs');
@@ -79,10 +87,28 @@ async function openBridge(open: OpenBridge, config: object, options: McpClientOp
   };
 }
 
+/** A server that nobody uses any more ends soon: there are many of them. */
+const IDLE_MS = 5000;
+
+async function openTogether(open: OpenBridge, setups: readonly Setup[]): Promise<OpenedTogether> {
+  const servers = setups.map((setup, i) => {
+    const name = `s${i}`;
+    const env = { ...setup.env, FULL_PLACE: name }; // what is known of one definition is known of each that is the same
+    return [name, { ...fullServer({ ...setup, env }), idleMs: IDLE_MS }] as const;
+  });
+  const bridge = await open({ mcpServers: Object.fromEntries(servers) });
+  const peers = servers.map(([name]) => ({
+    connect: async () =>
+      new McpClient(await bridge.connect(), { prefix: '', meta: { 'mcp-bridge/view': `server:${name}` } }),
+  }));
+  return { peers, stop: () => bridge.stop() };
+}
+
 const through: readonly Way[] = BRIDGES.map(([title, open]) => ({
   title,
   traits: ['sharing', 'transparency', 'listing'],
   open: (setup) => openBridge(open, { mcpServers: { fixture: fullServer(setup) } }, { prefix: '' }),
+  openTogether: (setups) => openTogether(open, setups),
 }));
 
 /** The bridge over a socket. */
