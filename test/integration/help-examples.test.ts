@@ -1,4 +1,5 @@
-// What stands under the help of each command, typed into a shell as it stands there, in a home that has what it speaks of.
+// The examples under the help of each command, run as they stand there, in a home that has what they speak of: in a shell
+// where a shell does something with them, else in this process.
 
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
@@ -23,6 +24,9 @@ const ENDLESS = /^(?:serve|top|status --watch|logs --follow|demo|announce|attach
 const REFUSED = /^(?:auth docs$|send |input (?:set|remove) |resources (?:read|list --server docs)|prompts get )/;
 /** What says by its exit code that something is not there: a service, and the server that another example has added. */
 const WANTING = /^(?:service status|doctor --start)$/;
+
+/** A shell hands on these words as they are. */
+const PLAIN = /^[\w ./:=@-]+$/;
 
 const examples = Object.values(COMMANDS).flatMap(({ examples: lines }) => lines);
 const tried = examples.filter((line) => !ENDLESS.test(line));
@@ -70,7 +74,9 @@ function shell(line: string): Promise<CommandResult> {
 
 test.each(tried)('%s', async (line) => {
   const typed = line === 'approve database' ? `${line} --yes` : line; // a person is asked
-  const { code, stderr } = await shell(typed.includes('mcp-bridge ') ? typed : `mcp-bridge ${typed}`);
+  const { code, stderr } = PLAIN.test(typed)
+    ? await runCommand(typed.split(' '), options)
+    : await shell(typed.includes('mcp-bridge ') ? typed : `mcp-bridge ${typed}`);
   if (REFUSED.test(line)) expect([code, stderr]).toEqual([1, expect.stringMatching(/^mcp-bridge: /)]);
   else expect(code, stderr).toBe(WANTING.test(line) ? 1 : 0);
 });
