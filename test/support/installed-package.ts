@@ -44,7 +44,8 @@ export async function pack(dir: string): Promise<Packed> {
 
 /** Installs a packed package as the command of a prefix, without any script; the directory that it is in. */
 export async function installGlobally(file: string, prefix: string): Promise<string> {
-  await npm(['install', '--global', '--prefix', prefix, file]);
+  // Its packages were fetched for this project already, so that nothing waits for the network.
+  await npm(['install', '--global', '--prefer-offline', '--prefix', prefix, file]);
   return join(prefix, 'lib/node_modules/mcp-bridge');
 }
 
