@@ -16,8 +16,11 @@ function run(name: string): Promise<string> {
 }
 
 describe.each(Object.entries(themes))('%s', (_theme, scenarios) => {
-  test.each(Object.keys(scenarios))('%s', { timeout: 240_000 }, async (name) => {
-    expect(await run(name)).toContain('1 passed, 0 failed');
+  test.for(Object.keys(scenarios))('%s', { timeout: 240_000 }, async (name, { skip }) => {
+    const said = await run(name);
+    const [, missing] = /^not run .*?: (.*)$/m.exec(said) ?? [];
+    skip(missing !== undefined, missing);
+    expect(said).toContain('1 passed, 0 failed');
   });
 });
 

@@ -76,7 +76,8 @@ class Daemon {
     this.path = path;
     this.child = child;
     this.pid = child.pid;
-    this.exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
+    // Once its pipe has closed too: its last words may come after the exit.
+    this.exited = new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
     child.stderr?.setEncoding('utf8').on('data', (text) => {
       this.stderr = (this.stderr + text).slice(-100_000);
     });

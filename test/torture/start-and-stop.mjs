@@ -46,10 +46,10 @@ export const startAndStop = {
       await until('all have decided', () => daemons.every(decided), 60_000);
       const alive = daemons.filter(({ child }) => child.exitCode === null);
       assert.equal(alive.length, 1, 'one daemon lives');
-      for (const { child, stderr } of daemons) {
-        if (child === alive[0].child) continue;
-        assert.equal(child.exitCode, 1);
-        assert.match(stderr, /Another daemon/);
+      for (const daemon of daemons) {
+        if (daemon === alive[0]) continue;
+        assert.equal((await daemon.exited).code, 1);
+        assert.match(daemon.stderr, /Another daemon/);
       }
       const peer = await Peer.ready(path, { 'mcp-bridge/view': 'server:fixture' });
       assert.equal(textOf(await peer.call('echo', { text: 'here' })), 'here');
