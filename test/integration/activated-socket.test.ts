@@ -169,7 +169,9 @@ test('a socket at another path than the one that is meant is refused', async () 
   const client = await RawClient.connect(activated.path);
   await runningPid(activated);
   expect(await activated.says()).toBe('ended');
+  const closed = new Promise((resolve) => activated.child.once('close', resolve));
   activated.child.kill('SIGKILL');
+  await closed;
   client.destroy();
   expect(errors.join('')).toContain('is not at /tmp/mcp-bridge-elsewhere.sock');
   expect(existsSync('/tmp/mcp-bridge-elsewhere.sock')).toBe(false);

@@ -62,9 +62,8 @@ describe('among all servers, one that is broken, one that is slow and one that n
       mcpServers: {
         good: fixtureServer(),
         broken: fixtureServer({ FIXTURE_EXIT: '3' }),
-        never: fixtureServer({ FIXTURE_SILENT: '1' }),
+        never: { ...fixtureServer({ FIXTURE_SILENT: '1' }), startTimeoutMs: 400 },
       },
-      limits: { startTimeoutMs: 400 },
     });
     const client = await daemon.client(ALL);
     for (const [id, name] of ['broken__x', 'never__x', 'good__none'].entries())

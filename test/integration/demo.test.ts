@@ -46,7 +46,7 @@ test('Ctrl-C in the midst of it ends all of it', async () => {
     if (!said.includes('1. Three') && (said + chunk).includes('1. Three')) child.kill('SIGINT');
     said += chunk;
   });
-  const code = await new Promise((resolve) => child.once('exit', resolve));
+  const code = await new Promise((resolve) => child.once('close', resolve));
   expect(code).toBe(130);
   const { pids, socket } = partsOf(said);
   await Promise.all(pids.map(untilGone));
@@ -63,7 +63,7 @@ test('where a part does not work it says so, and fails', async () => {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [said, complaints] = [text(child.stdout), text(child.stderr)];
-  const code = await new Promise((resolve) => child.once('exit', resolve));
+  const code = await new Promise((resolve) => child.once('close', resolve));
   expect([code, await complaints]).toEqual([1, expect.stringMatching(/^mcp-bridge: .*Server example/)]);
   expect(await said).not.toContain('One process');
   expect(readdirSync(env.TMPDIR)).toEqual([]);

@@ -140,7 +140,7 @@ describe('a file that changes', () => {
     expect(pidOf(during, 'same')).toBe(pidOf(before, 'same'));
     client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'held' } });
     await untilGone(Number(pidOf(before, 'other')));
-    expect((await daemon.status()).instances.filter(({ server }) => server === 'other')).toHaveLength(1);
+    await daemon.until(({ instances }) => instances.filter(({ server }) => server === 'other').length === 1);
     client.destroy();
     await daemon.stop();
   });

@@ -27,7 +27,7 @@ function startShim(args: string[], env: object = {}, cwd?: string): Shim {
   const shim = {
     child,
     client: new RawClient(child.stdout, child.stdin),
-    exited: new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1))),
+    exited: new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? -1))),
     said: '',
   };
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -114,7 +114,7 @@ describe('a server', () => {
   });
 
   test('that does not answer is given up for the one call, and told so', async () => {
-    const daemon = await TestDaemon.start({ mcpServers: { fixture: { ...fixtureServer(), timeoutMs: 500 } } });
+    const daemon = await TestDaemon.start({ mcpServers: { fixture: { ...fixtureServer(), timeoutMs: 1500 } } });
     const client = await daemon.client();
     expect((await client.callTool(1, 'hold')).error).toMatchObject({ code: -32603, data: { code: 'CALL_TIMED_OUT' } });
     expect(JSON.parse(textOf(await client.callTool(2, 'seen')))).toMatchObject({ cancelled: [expect.any(Number)] });

@@ -70,7 +70,7 @@ test('a daemon that cannot remove its socket answers what it was asked, ends its
 
 test('a daemon that cannot remove its socket does not end for want of clients: no other could take its place', async () => {
   const daemon = await TestDaemon.start(
-    { ...CONFIG, daemon: { idleExitMs: 50 } },
+    { ...CONFIG, daemon: { idleExitMs: 1000 } },
     { under: AS_ANYBODY, args: ['--autostarted'] },
   );
   chmodSync(daemon.dir, 0o500);

@@ -101,7 +101,8 @@ test('a command that does not exist, and a server that says nothing, give a clea
     mcpServers: {
       none: { command: '/no/such/program' },
       lost: { command: 'no-such-program' },
-      mute: fixtureServer({ FIXTURE_SILENT: '1', FIXTURE_STDERR: 'hm' }),
+      // A shell, as it has said its words long before the limit also where the machine is busy.
+      mute: { command: '/bin/sh', args: ['-c', 'echo hm >&2; exec sleep 600'] },
     },
     limits: { startTimeoutMs: 400 },
   });

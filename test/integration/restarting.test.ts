@@ -1,7 +1,7 @@
 // Daemons that make room for another one while clients call, and daemons that end because nobody uses them.
 
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as passTime } from 'node:timers/promises';
@@ -101,6 +101,15 @@ class Caller {
     client.wire.say(unseen);
     this.restarts++;
   }
+}
+
+/** Until the daemon that runs has let go of its socket: the next one's config has been read by then. */
+async function untilSocketIsLeft(): Promise<void> {
+  const mark = (): string | undefined => {
+    const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    return stats && `${stats.ino} ${stats.ctimeNs}`;
+  };
+  for (const before = mark(); mark() === before; ) await passTime(2);
 }
 
 /** Makes room for something else in the place of a file. */
@@ -205,8 +214,7 @@ describe('restart', () => {
     await client.initialize({ 'mcp-bridge/view': 'server:fixture' });
     const held = client.callTool(1, 'slow', { ms: 2000 });
     const restarted = run('restart', '--config', second);
-    // Its clients are told so when it lets go of its socket: the config has been read by then.
-    while (existsSync(path)) await passTime(2);
+    await untilSocketIsLeft();
     harm(second);
     expect(textOf(await held)).toBeDefined();
     expect(await restarted).toMatchObject({ code: 0 });
@@ -234,7 +242,7 @@ describe('restart', () => {
     writeFileSync(config, JSON.stringify({ mcpServers: { fixture: fixtureServer(), other: fixtureServer() } }));
     const held = client.callTool(2, 'slow', { ms: 2000 });
     const restarted = run('restart', '--if-older');
-    while (existsSync(path)) await passTime(2);
+    await untilSocketIsLeft();
     writeFileSync(config, '{ "mcpServers": {');
     expect(textOf(await held)).toBeDefined();
     expect(await restarted).toMatchObject({ code: 0 });
@@ -346,13 +354,13 @@ describe('a daemon that a client has started', () => {
     TestDaemon.start({ mcpServers: {}, daemon: { idleExitMs } }, { dir, args: ['--autostarted'] });
 
   test('ends by itself when nobody has used it for a while, and not while somebody does or may come back', async () => {
-    const daemon = await started(300);
+    const daemon = await started(1000);
     const [client, resuming] = [await daemon.client(), await ResumingClient.ready(await wireOverSocket(path))];
-    await passTime(600);
+    await passTime(1300);
     client.destroy();
     resuming.drop();
     await daemon.until(({ parked }) => parked === 1);
-    await passTime(600);
+    await passTime(1300);
     expect(isAlive(daemon.pid)).toBe(true);
     expect((await resuming.resume(await wireOverSocket(path))).error).toBeUndefined();
     resuming.say({ jsonrpc: '2.0', method: 'bridge/leave' });
@@ -362,7 +370,7 @@ describe('a daemon that a client has started', () => {
   });
 
   test('stays while a server is there that has connected by itself', async () => {
-    const daemon = await started(300);
+    const daemon = await started(1000);
     const server = await RawClient.connect(path);
     const meta = { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': 'ide' };
     server.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { capabilities: {}, _meta: meta } });
