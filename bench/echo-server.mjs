@@ -1,16 +1,20 @@
 // A stdio MCP server that does as little as it can: `echo {text}` answers with its text, `blob {kib}` with so many KiB.
-// It is the same behind every subject of the bench, so what differs is what stands before it.
-// It ends when its stdin does.
+// It is the same behind every subject of the bench, so what differs is what stands before it. With ERA=2026 it speaks that
+// revision alone. It ends when its stdin does.
 import { lineReader } from './line-reader.mjs';
 import { turnWriter } from './turn-writer.mjs';
 
+const IS_OF_2026 = process.env.ERA === '2026';
 const METHOD_NOT_FOUND = -32601;
+const UNSUPPORTED_VERSION = -32022;
 const INVALID_PARAMS = -32602;
 const MOST_KIB = 65536;
 
 const write = turnWriter(process.stdout);
 const reply = (id, resultJson) => write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${resultJson}}\n`);
-const refuse = (id, code, message) => write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`);
+const refuse = (id, code, message, data) =>
+  write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })}\n`);
+const SERVER_INFO = { name: 'bench-echo', version: '1.0.0' };
 
 /** As many as a large catalog has; they are there to be found, and not to be called. */
 function moreTools(count) {
@@ -30,6 +34,7 @@ function moreTools(count) {
 }
 
 const toolList = JSON.stringify({
+  ...(IS_OF_2026 ? { resultType: 'complete', ttlMs: 0, cacheScope: 'private' } : {}),
   tools: [
     {
       name: 'echo',
@@ -45,7 +50,8 @@ const toolList = JSON.stringify({
   ],
 });
 
-const textResult = (textJson) => `{"content":[{"type":"text","text":${textJson}}]}`;
+const RESULT_TYPE = IS_OF_2026 ? '"resultType":"complete",' : '';
+const textResult = (textJson) => `{${RESULT_TYPE}"content":[{"type":"text","text":${textJson}}]}`;
 
 const blobs = new Map();
 function blobJson(kib) {
@@ -60,8 +66,14 @@ function callTool(id, { name, arguments: given }) {
 }
 
 function initialize(id, { protocolVersion }) {
-  const serverInfo = { name: 'bench-echo', version: '1.0.0' };
-  reply(id, JSON.stringify({ protocolVersion, capabilities: { tools: {} }, serverInfo }));
+  if (IS_OF_2026) return refuse(id, UNSUPPORTED_VERSION, 'Unsupported protocol version', { supported: ['2026-07-28'] });
+  reply(id, JSON.stringify({ protocolVersion, capabilities: { tools: {} }, serverInfo: SERVER_INFO }));
+}
+
+function discover(id) {
+  const kept = { ttlMs: 0, cacheScope: 'private', _meta: { 'io.modelcontextprotocol/serverInfo': SERVER_INFO } };
+  const supportedVersions = ['2026-07-28'];
+  reply(id, JSON.stringify({ resultType: 'complete', supportedVersions, capabilities: { tools: {} }, ...kept }));
 }
 
 function answer(line) {
@@ -70,6 +82,7 @@ function answer(line) {
   if (method === 'tools/call') callTool(id, params);
   else if (method === 'ping') reply(id, '{}');
   else if (method === 'initialize') initialize(id, params);
+  else if (method === 'server/discover' && IS_OF_2026) discover(id);
   else if (method === 'tools/list') reply(id, toolList);
   else refuse(id, METHOD_NOT_FOUND, 'Method not found');
 }

@@ -21,6 +21,13 @@ export class Tally {
   }
 }
 
+/** What a client of 2026 says in each request. */
+const WHO = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
 /** Declares nothing, answers pings, and expects no notifications. */
 const PLAIN = { capabilities: {}, answers: { ping: {} }, takesNotifications: false };
 
@@ -35,7 +42,10 @@ export class RawClient {
   /** How often the other side pinged it. */
   pingsAnswered = 0;
 
-  /** `profile` is what kind of client this is: { capabilities, answers: method -> result, takesNotifications }. */
+  /** The last member of the params of each request. */
+  #metaJson = '';
+
+  /** `profile` is what kind of client this is: { capabilities, answers: method -> result, takesNotifications, era }. */
   constructor(target, tally, profile = {}) {
     this.#tally = tally;
     this.#profile = { ...PLAIN, ...profile };
@@ -52,6 +62,10 @@ export class RawClient {
   }
 
   async initialize(meta) {
+    if (this.#profile.era === '2026') {
+      this.#metaJson = `"_meta":${JSON.stringify({ ...WHO, ...meta })}`;
+      return this.request('server/discover');
+    }
     const clientInfo = { name: 'bench', version: '1.0.0' };
     const { capabilities } = this.#profile;
     const params = { protocolVersion: PROTOCOL, capabilities, clientInfo, ...(meta && { _meta: meta }) };
@@ -102,7 +116,15 @@ export class RawClient {
     if (this.#lostTo !== undefined) return void setImmediate(onAnswer, undefined, this.#lostTo);
     const id = this.#nextId++;
     this.#pending.set(id, onAnswer);
-    this.#connection.send(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${paramsJson}}\n`, id);
+    this.#connection.send(
+      `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${this.#withMeta(paramsJson)}}\n`,
+      id,
+    );
+  }
+
+  #withMeta(paramsJson) {
+    if (this.#metaJson === '') return paramsJson;
+    return `${paramsJson.slice(0, -1)}${paramsJson === '{}' ? '' : ','}${this.#metaJson}}`;
   }
 
   /** Who waits for this answer, if anybody does; nobody does any more. */

@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureEightByEight } from './eight-by-eight.mjs';
+import { measureEras } from './eras.mjs';
 import { measureJoinedList } from './joined-list.mjs';
 import { measureLatency } from './latency.mjs';
 import { measureMemory } from './memory.mjs';
@@ -19,6 +20,7 @@ const THEMES = {
   startup: measureStartup,
   latency: measureLatency,
   throughput: measureThroughput,
+  eras: measureEras,
   memory: measureMemory,
   eight: measureEightByEight,
   lists: measureJoinedList,
