@@ -114,8 +114,9 @@ const elsewhere = {
     }));
     // Required and not imported, so that the loader of ES modules stays asleep.
     onResolve({ filter: /\/daemon\/start\.ts$/ }, () => ({ path: 'daemon', namespace: 'required' }));
-    onLoad({ filter: /.*/, namespace: 'required' }, () => ({
-      contents: `module.exports = require('./bundle-file.ts').loadBundle('daemon.cjs')`,
+    onResolve({ filter: /\/client\/later\.ts$|^\.\/later\.ts$/ }, () => ({ path: 'later', namespace: 'required' }));
+    onLoad({ filter: /.*/, namespace: 'required' }, ({ path }) => ({
+      contents: `module.exports = require('./bundle-file.ts').loadBundle('${path}.cjs')`,
       resolveDir: 'src/local',
     }));
   },
@@ -134,7 +135,13 @@ await Promise.all([
     ...commonJs,
     entryPoints: ['src/cli/main.ts'],
     outfile: 'dist/mcp-bridge.cjs',
-    plugins: [elsewhere, patient],
+    plugins: [elsewhere],
+  }),
+  build({
+    ...commonJs,
+    entryPoints: ['src/client/later.ts'],
+    outfile: 'dist/later.cjs',
+    plugins: [patient],
   }),
   build({
     ...commonJs,
@@ -173,7 +180,6 @@ await Promise.all([
       dispatch: 'src/cli/dispatch.ts',
       'options-first': 'src/cli/options-first.ts',
       client: 'src/client/index.ts',
-      'start-daemon': 'src/client/start-daemon.ts',
       'older-daemon': 'src/client/older-daemon.ts',
       'start-hint': 'src/cli/start-hint.ts',
       'config-program': 'src/config/config-program.ts',

@@ -1,7 +1,8 @@
 // The file format of a server's knowledge. Files are written whole and read with suspicion; a file that cannot be used counts
 // as none.
 
-import { type KnownServer, type ListPage, ServerProfile } from '../core/server-knowledge.ts';
+import { type FoundEra, type KnownServer, type ListPage, ServerProfile } from '../core/server-knowledge.ts';
+import { eraOf } from '../protocol/eras.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { membersOf } from '../util/json-value.ts';
 
@@ -14,6 +15,8 @@ interface SavedProfile {
   readonly clientInfo?: string;
   readonly learnedMs: number;
   readonly initializeResult: unknown;
+  /** Missing in the era with a handshake, and in files of earlier daemons. */
+  readonly discoverResult?: unknown;
   readonly lists: Readonly<Record<string, readonly SavedPage[]>>;
 }
 
@@ -24,9 +27,14 @@ interface SavedPage {
   readonly caching?: unknown;
 }
 
+/** The version says which era it is. */
+type SavedEra = Omit<FoundEra, 'era'>;
+
 interface SavedServer {
   readonly format: number;
   readonly name: string;
+  /** Missing while nobody knows, and in files of earlier daemons. */
+  readonly era?: SavedEra;
   readonly asksForRoots: boolean;
   readonly asksBack: boolean;
   readonly habits: Readonly<Record<string, number>>;
@@ -35,15 +43,18 @@ interface SavedServer {
 
 export function encodeKnown(name: string, known: KnownServer): string {
   const { asksForRoots, asksBack, habits, profiles } = known;
-  const head = { format: FORMAT, name, asksForRoots, asksBack, habits: Object.fromEntries(habits) };
+  const era = known.era && { ...known.era, era: undefined };
+  const head = { format: FORMAT, name, era, asksForRoots, asksBack, habits: Object.fromEntries(habits) };
   const parts = profiles.map(encodeProfile).join(',\n');
   return `${JSON.stringify(head).slice(0, -1)},"profiles":[${parts}]}\n`;
 }
 
 /** Writes a server's answers as text, so that they come out byte by byte as they were. */
-function encodeProfile({ capabilities, clientInfo, learnedMs, initializeResult, lists }: ServerProfile): string {
+function encodeProfile(profile: ServerProfile): string {
+  const { capabilities, clientInfo, learnedMs, initializeResult, lists } = profile;
   const kinds = [...lists].map(([kind, pages]) => `${JSON.stringify(kind)}:[${pages.map(encodePage).join(',')}]`);
-  const head = JSON.stringify({ capabilities, clientInfo, learnedMs }).slice(0, -1);
+  const discoverResult = profile.discoverResult && textOf(profile.discoverResult);
+  const head = JSON.stringify({ capabilities, clientInfo, learnedMs, discoverResult }).slice(0, -1);
   return `${head},"initializeResult":${JSON.stringify(textOf(initializeResult))},"lists":{${kinds.join(',')}}}`;
 }
 
@@ -58,8 +69,22 @@ export function decodeKnown(content: string, known: KnownServer): boolean {
   const saved = parse(content);
   if (saved?.format !== FORMAT) return false;
   const profiles = saved.profiles.map(decodeProfile);
-  known.restore({ ...saved, habits: Object.entries(saved.habits), profiles });
+  const habits = Object.entries(saved.habits);
+  known.restore({ ...saved, era: saved.era && decodeEra(saved.era), habits, profiles });
   return true;
+}
+
+/** Throws if a member that the bridge acts on is missing. */
+function decodeEra({ version, versions, probe, program, serverInfo, foundMs }: SavedEra): FoundEra {
+  return {
+    era: eraOf(String(version)),
+    version: String(version),
+    versions: versions.map(String),
+    probe: probe === 'unanswered' || probe === 'fatal' ? probe : 'answered',
+    program: String(program),
+    serverInfo: String(serverInfo),
+    foundMs: Number(foundMs),
+  };
 }
 
 function parse(content: string): SavedServer | undefined {
@@ -71,9 +96,11 @@ function parse(content: string): SavedServer | undefined {
   }
 }
 
-function decodeProfile({ capabilities, clientInfo, learnedMs, initializeResult, lists }: SavedProfile): ServerProfile {
+function decodeProfile(saved: SavedProfile): ServerProfile {
+  const { capabilities, clientInfo, learnedMs, initializeResult, discoverResult, lists } = saved;
   const profile = new ServerProfile(capabilities, clientInfo, {
     initializeResult: bytesOf(initializeResult),
+    discoverResult: discoverResult === undefined ? undefined : bytesOf(discoverResult),
     learnedMs,
   });
   for (const [place, pages] of Object.entries(lists)) profile.lists.set(place, pages.map(decodePage));

@@ -12,12 +12,12 @@ import { DEEPEST } from '../wire/json-grammar.ts';
 import { replaced, startsWith } from './bytes.ts';
 import type { ClientLedger, WaitingFrame } from './client-ledger.ts';
 import { FrameRun } from './frame-run.ts';
-import { Introduction, introductionLine } from './introduction.ts';
+import { defaultsLine, Introduction, introductionLine } from './introduction.ts';
 import { MethodKind, methodKind, type OpenRequest } from './open-requests.ts';
 import { errorAnswer, OUTCOME_UNKNOWN, tooLarge } from './own-messages.ts';
 
 export interface ClientFramesOptions {
-  /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself. */
+  /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself; or is said once for all requests. */
   readonly meta: Readonly<Record<string, unknown>>;
   /** Sends whole frames. */
   readonly send: (piece: Buffer) => void;
@@ -38,8 +38,7 @@ const CANCELLED: Buffer = Buffer.from('"notifications/cancelled"');
 const OWN: Buffer = Buffer.from('"bridge/');
 
 export class ClientFrames {
-  /** True while there is a daemon that takes them. */
-  isLive = false;
+  #isLive = false;
   readonly #ledger: ClientLedger;
   readonly #meta: ClientFramesOptions['meta'];
   readonly #send: ClientFramesOptions['send'];
@@ -56,10 +55,20 @@ export class ClientFrames {
     this.#run = new FrameRun(send, sendLong);
   }
 
+  /** True while there is a daemon that takes them. */
+  set isLive(isLive: boolean) {
+    this.#isLive = isLive;
+  }
+
+  /** True while plain requests may go on as they come: the daemon knows whose they are. */
+  get #mayPassOn(): boolean {
+    return this.#isLive && this.#ledger.isKnown;
+  }
+
   /** Whole frames have come, each with its newline; they leave with `flush` at the latest. */
   frames(b: Buffer, start: number, end: number): void {
     const isShort = end - start <= MOST_TEXT && end - start <= this.#ledger.maxMessageBytes;
-    if (!this.isLive || !isShort || b.indexOf(NEWLINE_BYTE, start) - start > MOST_LINE)
+    if (!this.#mayPassOn || !isShort || b.indexOf(NEWLINE_BYTE, start) - start > MOST_LINE)
       return eachFrame(b, start, end, (piece, from, to) => this.frame(piece, from, to));
     const { stream, requests, traffic } = this.#ledger;
     if (traffic !== undefined && this.#ledger.mayPassUnread) {
@@ -93,7 +102,7 @@ export class ClientFrames {
   /** One frame has come; it leaves with `flush` at the latest. */
   frame(b: Buffer, start: number, end: number): void {
     this.#ledger.traffic?.settle();
-    if (this.isLive && !this.#isTooLarge(start, end) && this.#head.isRequest([b.subarray(start, end + 1)])) {
+    if (this.#mayPassOn && !this.#isTooLarge(start, end) && this.#head.isRequest([b.subarray(start, end + 1)])) {
       const { stream, requests } = this.#ledger;
       const position = stream.sentBytes + this.#run.bytes + end - start + 1;
       if (requests.addPlain(this.#head.idText, b, start, end, position)) return this.#run.add(b, start, end);
@@ -104,7 +113,7 @@ export class ClientFrames {
   /** The same of a long frame, in pieces that have it and its newline. */
   longFrame(pieces: readonly Buffer[], bytes: number): void {
     this.#ledger.traffic?.settle();
-    if (this.isLive && !this.#isTooLarge(0, bytes - 1) && this.#head.isRequest(pieces)) {
+    if (this.#mayPassOn && !this.#isTooLarge(0, bytes - 1) && this.#head.isRequest(pieces)) {
       const { stream, requests } = this.#ledger;
       const position = stream.sentBytes + this.#run.bytes + bytes;
       if (requests.addLong(this.#head.idText, pieces, position)) return this.#run.addLong(pieces);
@@ -142,15 +151,25 @@ export class ClientFrames {
   /** Sends a frame: one of this side's own, or one that waited. */
   send(frame: WaitingFrame): void {
     const { b, start, end, request } = frame;
-    const { stream, hello } = this.#ledger;
+    const ledger = this.#ledger;
     if (this.#isTooLarge(start, end)) return this.#giveBack(frame); // for this daemon, if not for the one before
+    const isHello = request !== undefined && request === ledger.hello;
+    if (!ledger.isKnown && !isHello) this.#sayDefaults();
     this.#run.add(b, start, end);
     if (request !== undefined) {
       this.#sent(request);
-      if (request !== hello) return;
+      if (!isHello) return;
       this.#run.flush();
-      stream.begin();
-    } else if (!this.#ledger.isInitialized) this.#ledger.isInitialized = this.#isInitialized(b, start, end);
+      ledger.becomeKnown();
+      ledger.stream.begin();
+    } else if (!ledger.isInitialized && this.#isInitialized(b, start, end)) ledger.becomeInitialized();
+  }
+
+  /** A client without a handshake says in no `initialize` what it wants to see. */
+  #sayDefaults(): void {
+    const line = defaultsLine(this.#meta);
+    this.#run.add(line, 0, line.length - 1);
+    this.#ledger.becomeKnown();
   }
 
   /** The frames that another daemon can be sent, from those that a daemon never looked at. */
@@ -188,7 +207,7 @@ export class ClientFrames {
   #giveBack({ start, end, request }: WaitingFrame): void {
     if (request === undefined) return this.#say('null', start, end);
     this.#ledger.requests.close(request);
-    const isUnknown = request.isMaybeDone && request.kind === MethodKind.other;
+    const isUnknown = request.isMaybeDone && !request.isSafe;
     if (isUnknown) this.#tell(errorAnswer(request.idText, OUTCOME_UNKNOWN));
     else this.#say(request.idText, start, end);
   }
@@ -198,8 +217,8 @@ export class ClientFrames {
   }
 
   #pass(frame: WaitingFrame): void {
-    if (this.isLive) this.send(frame);
-    else this.#ledger.waiting.push(frame);
+    if (this.#isLive) this.send(frame);
+    else this.#ledger.wait(frame);
   }
 
   #isFirstHello(b: Buffer): boolean {
@@ -217,8 +236,7 @@ export class ClientFrames {
     const frame = { b: line, start: 0, end: line.length - 1 };
     this.#envelope.scan(line, 0, frame.end, DEEPEST);
     const request: OpenRequest | undefined = requests.add(this.#envelope, line, 0, frame.end);
-    ledger.introduction = request === undefined ? undefined : new Introduction(line);
-    ledger.hello = request;
+    ledger.introduced(request, new Introduction(line));
     this.#pass({ ...frame, request });
   }
 

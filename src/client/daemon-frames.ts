@@ -12,7 +12,8 @@ import { isRequestId, type RequestId } from '../wire/request-id.ts';
 import { replaced, startsWith } from './bytes.ts';
 import { MOST_LINE, MOST_TEXT } from './client-frames.ts';
 import type { ClientLedger } from './client-ledger.ts';
-import { readWelcome, type Welcome, withoutResumption } from './introduction.ts';
+import { jsonOf, LISTS, readWelcome, type Welcome, withoutResumption } from './introduction.ts';
+import { notification } from './own-messages.ts';
 import type { Farewell } from './reconnect-policy.ts';
 import type { Refusal } from './rpc-refusal.ts';
 import type { UnreadAnswersPorts } from './unread-traffic.ts';
@@ -31,14 +32,16 @@ export interface DaemonFramesPorts {
 }
 
 const NEWLINE_BYTE = 0x0a;
+const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 
 const BRIDGE: Buffer = Buffer.from('"bridge/');
 const RECEIVED: Buffer = Buffer.from('"bridge/received"');
 const LEAVING: Buffer = Buffer.from('"bridge/leaving"');
 const CANCELLED: Buffer = Buffer.from('"notifications/cancelled"');
+const ACKNOWLEDGED: Buffer = Buffer.from('"notifications/subscriptions/acknowledged"');
 
 export class DaemonFrames {
-  /** Nothing of what comes before the answer to `initialize` is the client's. */
+  /** This side says `initialize` by itself: nothing of what comes before the answer is the client's. */
   isGreeting = false;
   /** The id of an `initialize` of this side's own. */
   greetingId: string | undefined;
@@ -130,7 +133,7 @@ export class DaemonFrames {
     const envelope = this.#envelope;
     const isRead = envelope.scan(b, start, end, DEEPEST);
     if (isRead && envelope.kind === 'response' && this.#isWelcome(b, start, end)) return;
-    if (this.isGreeting) return this.#hearOut(b, start, end);
+    if (this.isGreeting || (isRead && this.#isAboutConnection(b))) return this.#hearOut(b, start, end);
     this.#ledger.stream.received(end - start + 1);
     if (!isRead) return this.#ports.deliver(b, start, end);
     switch (envelope.kind) {
@@ -160,6 +163,12 @@ export class DaemonFrames {
     return true;
   }
 
+  /** True for an error that answers nothing the client has said: it concerns the connection, and another one can be made. */
+  #isAboutConnection(b: Buffer): boolean {
+    const isResponse = this.#ledger.isSilent && this.#envelope.kind === 'response';
+    return isResponse && this.#envelope.id(b, Field.id) === undefined;
+  }
+
   #hearOut(b: Buffer, start: number, end: number): void {
     const envelope = this.#envelope;
     if (envelope.fault !== undefined || !envelope.has(Field.error)) return;
@@ -171,15 +180,12 @@ export class DaemonFrames {
   #welcomed(b: Buffer, start: number, end: number): void {
     const ledger = this.#ledger;
     const answer = readWelcome(b, start, end);
-    if (ledger.hello !== undefined) ledger.requests.close(ledger.hello);
-    ledger.hello = undefined;
     if ('token' in answer) {
-      ledger.welcome = answer;
-      ledger.stream.agree(answer.token);
+      ledger.welcomed(answer);
       const shown = this.#withoutResumption(b, start, end);
       this.#ports.deliver(shown, 0, shown.length - 1);
     } else {
-      ledger.introduction = undefined;
+      ledger.refused();
       this.#ports.deliver(b, start, end);
     }
     this.#ports.answered(answer);
@@ -213,10 +219,27 @@ export class DaemonFrames {
     const envelope = this.#envelope;
     const method = envelope.from(Field.method);
     if (startsWith(b, method, BRIDGE)) return this.#heedDaemon(b, start, end);
+    if (startsWith(b, method, ACKNOWLEDGED)) return this.#heedSubscription(b, start, end);
     if (!startsWith(b, method, CANCELLED)) return false;
     const id = envelope.id(b, Field.requestId);
     const text = id === undefined ? undefined : this.#ledger.questions.takenBack(id);
     this.#deliver(b, { start, end }, Field.requestId, text);
+    return true;
+  }
+
+  /** A subscription has begun; true if that was told before, by an earlier daemon. Then the client hears what may have changed. */
+  #heedSubscription(b: Buffer, start: number, end: number): boolean {
+    const { _meta, notifications } = membersOf(membersOf(JSON.parse(b.toString('utf8', start, end))).params);
+    const id = membersOf(_meta)[SUBSCRIPTION_ID];
+    const request = isRequestId(id) ? this.#ledger.requests.get(id) : undefined;
+    if (request === undefined) return false;
+    request.sendings = 1; // this daemon has not ended on it
+    if (!request.hasBegun) {
+      request.hasBegun = true;
+      return false;
+    }
+    for (const line of changesSince(request.idText, membersOf(notifications)))
+      this.#ports.deliver(line, 0, line.length - 1);
     return true;
   }
 
@@ -243,6 +266,18 @@ export class DaemonFrames {
     const respelled = replaced(b, frame, { ...this.#envelope.span(field), text });
     this.#ports.deliver(respelled, 0, respelled.length - 1);
   }
+}
+
+/** What a subscription, under this id as it is spelled, has to be told after a time without a daemon. */
+function changesSince(idText: string, wanted: Readonly<Record<string, unknown>>): Buffer[] {
+  const tell = (what: string, about: string): Buffer =>
+    notification(`notifications/${what}`, `{${about}"_meta":{"${SUBSCRIPTION_ID}":${idText}}}`);
+  const lists = LISTS.filter((list) => wanted[`${list}ListChanged`] === true);
+  const { resourceSubscriptions: uris } = wanted;
+  return [
+    ...lists.map((list) => tell(`${list}/list_changed`, '')),
+    ...(Array.isArray(uris) ? uris : []).map((uri) => tell('resources/updated', `"uri":${jsonOf(uri)},`)),
+  ];
 }
 
 /** Older daemons say nothing of them. */

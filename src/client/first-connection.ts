@@ -2,12 +2,11 @@
 // the settings for coming back allow.
 
 import type { Socket } from 'node:net';
-import { AttemptPace, type ReconnectSettings } from '../util/backoff.ts';
+import type { ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { FrameInput } from '../wire/frame-input.ts';
 import { openOrStart, type StartSettings } from './open-or-start.ts';
-import { reconnectLoop } from './reconnect-policy.ts';
 
 export interface FirstConnection {
   /** Looks again at each attempt. */
@@ -37,12 +36,12 @@ export async function openFirst(options: FirstConnection): Promise<Socket> {
   } catch (error) {
     if (!isAbsent(error)) throw error;
   }
+  const { reconnectLoop } = await import('./later.ts');
   try {
     return await reconnectLoop({
       attempt: (number) => (number === 1 ? first : open()),
       isFinal: (error) => !isAbsent(error),
       now: () => clock.now(),
-      pace: new AttemptPace(),
       ...{ waits, settings, path, random, signal, sleep },
     });
   } catch (error) {

@@ -8,6 +8,7 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import { findMembers, type Members, type Span } from '../wire/json-members.ts';
 import { replaced } from './bytes.ts';
+import { notification } from './own-messages.ts';
 import { type Refusal, readRefusal } from './rpc-refusal.ts';
 
 export interface Welcome {
@@ -26,7 +27,7 @@ export interface Welcome {
   readonly maxMessageBytes: number;
 }
 
-const LISTS = ['tools', 'prompts', 'resources'];
+export const LISTS = ['tools', 'prompts', 'resources'];
 /** The members of a welcome that are for this side alone. */
 const OURS = ['resumeToken', 'resumed', 'received', 'graceMs', 'daemon', 'maxMessageBytes'].map(
   (name) => `mcp-bridge/${name}`,
@@ -54,6 +55,11 @@ export function introductionLine(
   return extended(b, frame, theirs, { ...Object.fromEntries(unsaid), [RESUME]: true });
 }
 
+/** What all requests of a client without a handshake have in common: said once, before the first of them. */
+export function defaultsLine(meta: object): Buffer {
+  return notification('bridge/defaults', `{"_meta":${jsonOf(meta)}}`);
+}
+
 /** With more members at the end of an object. */
 function extended(
   b: Buffer,
@@ -66,7 +72,7 @@ function extended(
 }
 
 /** JSON in which each character is one byte. */
-function jsonOf(value: object | string): string {
+export function jsonOf(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('latin1');
 }
 

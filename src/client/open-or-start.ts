@@ -7,7 +7,7 @@ import { openBridgeSocket } from './bridge-socket.ts';
 import type { StartOptions } from './start-daemon.ts';
 
 /** How a daemon is started, wherever its socket is. */
-export type StartSettings = Omit<StartOptions, 'path' | 'newInput'>;
+export type StartSettings = Omit<StartOptions, 'path' | 'open'>;
 
 /** Without `start` there must be one. `newInput` is what its socket reads frames into, instead of emitting data. */
 export async function openOrStart(
@@ -20,7 +20,8 @@ export async function openOrStart(
   } catch (error) {
     const isAbsent = error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING';
     if (!isAbsent || start === undefined) throw error;
-    const { startDaemon } = await import('./start-daemon.ts');
-    return (await startDaemon({ ...start, path, newInput, serveArgs: ['--autostarted', ...start.serveArgs] })).socket;
+    const { startDaemon } = await import('./later.ts');
+    const open = (at: string): Promise<Socket> => openBridgeSocket(at, newInput?.());
+    return (await startDaemon({ ...start, path, open, serveArgs: ['--autostarted', ...start.serveArgs] })).socket;
   }
 }

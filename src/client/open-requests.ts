@@ -17,6 +17,8 @@ export interface OpenRequest {
   /** The id in its own bytes. */
   readonly idText: string;
   readonly kind: MethodKind;
+  /** True if it may be done twice. */
+  readonly isSafe: boolean;
   /** Its frame is b[start, end). */
   b: Buffer;
   start: number;
@@ -30,6 +32,8 @@ export interface OpenRequest {
   isMaybeDone: boolean;
   /** How many daemons have had it. */
   sendings: number;
+  /** For a subscription: the client knows that it has begun. */
+  hasBegun: boolean;
 }
 
 /**
@@ -61,6 +65,7 @@ function requestOf(read: Envelope, b: Buffer, start: number, end: number): OpenR
     id,
     idText: read.raw(b, Field.id),
     kind,
+    isSafe: kind !== MethodKind.other,
     b,
     start,
     end,
@@ -69,6 +74,7 @@ function requestOf(read: Envelope, b: Buffer, start: number, end: number): OpenR
     position: undefined,
     isMaybeDone: false,
     sendings: 0,
+    hasBegun: false,
   };
 }
 
@@ -253,6 +259,13 @@ export class OpenRequests {
       if (isOver(request.position)) this.close(request);
   }
 
+  /** Ends the subscriptions; returns their ids as they are spelled. */
+  endSubscriptions(): readonly string[] {
+    const listening = this.all().filter(({ kind }) => kind === MethodKind.listen);
+    for (const request of listening) this.close(request);
+    return listening.map(({ idText }) => idText);
+  }
+
   takeAll(): readonly OpenRequest[] {
     const all = this.all();
     this.#requests.clear();
@@ -282,15 +295,18 @@ export const MethodKind = {
   other: 0,
   /** Changes nothing, so it may be done twice. */
   safe: 1,
-  initialize: 2,
-  subscribe: 3,
-  unsubscribe: 4,
-  setLevel: 5,
+  /** A subscription, which has no answer for as long as it goes on; the next daemon may be asked again. */
+  listen: 2,
+  initialize: 3,
+  subscribe: 4,
+  unsubscribe: 5,
+  setLevel: 6,
 } as const;
 export type MethodKind = (typeof MethodKind)[keyof typeof MethodKind];
 
 const KINDS = new ByteTable<MethodKind>([
   ['initialize', MethodKind.initialize],
+  ['subscriptions/listen', MethodKind.listen],
   ['resources/subscribe', MethodKind.subscribe],
   ['resources/unsubscribe', MethodKind.unsubscribe],
   ['logging/setLevel', MethodKind.setLevel],

@@ -2,6 +2,7 @@
 // often as its settings allow. Also decides who starts the next daemon: a daemon that somebody has stopped is not started
 // again before a client needs one.
 
+import pRetry from 'p-retry';
 import { AttemptPace, fullJitter, type ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -62,25 +63,16 @@ export class ReconnectPolicy {
     this.#ports = ports;
   }
 
-  /** The daemon goes in order; undefined: it does not, or not yet. */
-  set farewell(farewell: Farewell | undefined) {
-    this.#farewell = farewell;
-    if (farewell !== undefined) this.#pace.beginAnew(); // what its end takes does not count
-  }
-
-  get farewell(): Farewell | undefined {
-    return this.#farewell;
-  }
-
   /** The daemon was ended because somebody wanted so, or because nobody used it. */
   get wasStopped(): boolean {
     return this.#farewell !== undefined && this.#farewell.reason !== 'restart';
   }
 
-  /** The connection has dropped; returns why. */
-  lost(error: Error | undefined): string {
-    this.#reason = this.#farewell?.reason ?? error?.message ?? 'the connection was closed';
-    return this.#reason;
+  /** The connection has dropped, for this reason; its daemon may have said farewell. */
+  lost(reason: string, farewell: Farewell | undefined): void {
+    this.#reason = reason;
+    this.#farewell = farewell;
+    if (farewell !== undefined) this.#pace.beginAnew(); // what its end takes does not count
   }
 
   /** Resolves when the session goes on, and rejects with a BridgeError when enough was tried. */
@@ -177,8 +169,8 @@ export interface ReconnectLoopOptions<Reached = void> {
   /** True if no further attempt can do better; then this is the error at the end. */
   readonly isFinal?: ((error: unknown) => boolean) | undefined;
   readonly settings: ReconnectSettings;
-  /** The pace of all reconnections of one client together. */
-  readonly pace: AttemptPace;
+  /** The pace of all reconnections of one client together; undefined for the first connection. */
+  readonly pace?: AttemptPace;
   now(): number;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   random(): number;
@@ -188,7 +180,7 @@ export interface ReconnectLoopOptions<Reached = void> {
 }
 
 export async function reconnectLoop<Reached = void>(options: ReconnectLoopOptions<Reached>): Promise<Reached> {
-  const { settings, pace, now, sleep, signal } = options;
+  const { settings, pace = new AttemptPace(), now, sleep, signal } = options;
   const isFinal = (error: unknown): boolean => options.isFinal?.(error) === true;
   const beganMs = now();
   const attempt = async (number: number, delayMs: number): Promise<Reached> => {
@@ -208,7 +200,6 @@ export async function reconnectLoop<Reached = void>(options: ReconnectLoopOption
   }
   try {
     if (settings.maxAttempts === 1) throw last;
-    const { default: pRetry } = await import('p-retry');
     // It counts and ends; the delays are ours, because its own are never shorter than their bound's half.
     return await pRetry((retry) => attempt(retry + 1, fullJitter(settings, retry, options.random())), {
       retries: settings.maxAttempts - 2,

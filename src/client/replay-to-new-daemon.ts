@@ -4,8 +4,7 @@
 
 import type { ClientFrames } from './client-frames.ts';
 import type { ClientLedger, WaitingFrame } from './client-ledger.ts';
-import type { DaemonLink } from './daemon-link.ts';
-import { MethodKind, type OpenRequest } from './open-requests.ts';
+import type { OpenRequest } from './open-requests.ts';
 import { errorAnswer, notification, OUTCOME_UNKNOWN, request } from './own-messages.ts';
 import type { Farewell } from './reconnect-policy.ts';
 import type { NewSession } from './session-resumption.ts';
@@ -43,7 +42,7 @@ export function replayToNewDaemon(
   for (const one of begun) {
     // Of several with one id only one can be announced.
     const isFirst = requests.get(one.id) === one;
-    const mayRepeat = isFirst && one.sendings < MOST_SENDINGS && (canRepeat || one.kind !== MethodKind.other);
+    const mayRepeat = isFirst && one.sendings < MOST_SENDINGS && (canRepeat || one.isSafe);
     if (mayRepeat) repeated.push(one);
     else {
       requests.close(one);
@@ -62,7 +61,7 @@ export function replayToNewDaemon(
 
 /** Sends what waited for a daemon. */
 export function sendWaiting(ledger: ClientLedger, frames: ClientFrames): void {
-  for (const frame of ledger.waiting.splice(0)) {
+  for (const frame of ledger.takeWaiting()) {
     const { request } = frame;
     // One that was cancelled meanwhile is nobody's; one that an earlier daemon had was sent already.
     const isWanted = request === undefined || ledger.requests.isOpen(request);
@@ -83,16 +82,14 @@ export function failAll(
   error: { readonly code: string; readonly message: string; readonly hint: string | undefined },
   tell: ReplayPorts['tell'],
 ): void {
-  for (const one of ledger.requests.takeAll()) {
+  for (const one of ledger.giveUp()) {
     const wasBegun = one.isMaybeDone || one.position !== undefined;
-    const isUnknown = wasBegun && one.kind === MethodKind.other;
+    const isUnknown = wasBegun && !one.isSafe;
     const said = isUnknown
       ? { ...error, code: OUTCOME_UNKNOWN.code, message: `${error.message}; whether this was done is not known` }
       : error;
     tell(errorAnswer(one.idText, said));
   }
-  ledger.waiting = [];
-  ledger.hello = undefined;
 }
 
 interface Unread {
@@ -114,7 +111,7 @@ export class UnreadFrames {
   }
 
   /** A connection has dropped, whose daemon may have said farewell. */
-  dropped({ refusedBytes }: Pick<DaemonLink, 'refusedBytes'>, farewell: Farewell | undefined): void {
+  dropped(refusedBytes: number, farewell: Farewell | undefined): void {
     if (farewell !== undefined) return this.#left(farewell);
     const { stream } = this.#ledger;
     this.#neverLeft = undefined;
@@ -125,14 +122,14 @@ export class UnreadFrames {
 
   /** A daemon has gone in order, and has looked at so many bytes: the session has ended. */
   #left({ received, unsent }: Farewell): void {
-    const { stream, requests, waiting } = this.#ledger;
+    const { stream, requests } = this.#ledger;
     this.#takeBack({ from: received, pieces: stream.sentFrom(received) });
     stream.token = undefined;
     // They stand before what it has not looked at.
     const known = unsent.flatMap((id) => requests.get(id) ?? []);
     const taken = known.filter(({ position }) => position !== undefined);
     for (const request of taken) takeBack(request);
-    waiting.unshift(...taken.map(asWaiting));
+    this.#ledger.waitFirst(taken.map(asWaiting));
   }
 
   /** The session does not go on. */
@@ -142,14 +139,14 @@ export class UnreadFrames {
 
   #takeBack({ from, pieces }: Unread): void {
     this.#neverLeft = undefined;
-    const { requests, waiting } = this.#ledger;
+    const { requests } = this.#ledger;
     const unseen = requests.all().filter(({ position }) => position !== undefined && position > from);
     for (const request of unseen) takeBack(request);
     const again = pieces === undefined ? [] : this.#fromClient.repeatable(pieces);
     const found = new Set(again.map(({ request }) => request));
     // All, if so much is not kept; else only those that share their id with another one.
     const missed = unseen.filter((request) => !found.has(request));
-    waiting.unshift(...again, ...missed.map(asWaiting));
+    this.#ledger.waitFirst([...again, ...missed.map(asWaiting)]);
   }
 }
 

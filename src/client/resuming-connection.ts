@@ -4,6 +4,7 @@
 
 import type { Duplex } from 'node:stream';
 import { BridgeError } from '../util/bridge-error.ts';
+import { invariant } from '../util/invariant.ts';
 import { ClientFrames } from './client-frames.ts';
 import { ClientLedger } from './client-ledger.ts';
 import type { ConnectionOptions } from './connection-options.ts';
@@ -11,29 +12,62 @@ import { DaemonFrames } from './daemon-frames.ts';
 import { DaemonLink } from './daemon-link.ts';
 import type { Welcome } from './introduction.ts';
 import { errorAnswer, notification } from './own-messages.ts';
-import { ReconnectPolicy } from './reconnect-policy.ts';
-import { failAll, replayToNewDaemon, sendWaiting, UnreadFrames } from './replay-to-new-daemon.ts';
+import type { Farewell, ReconnectPolicy } from './reconnect-policy.ts';
+import type { UnreadFrames } from './replay-to-new-daemon.ts';
 import type { Refusal } from './rpc-refusal.ts';
-import { type NewSession, SessionResumption } from './session-resumption.ts';
+import type { NewSession, SessionResumption } from './session-resumption.ts';
+
+/** `asleep`: there is no daemon, and nobody needs one. `leaving`: the daemon was told that nothing more comes. */
+type ConnectionState = 'asleep' | 'live' | 'away' | 'leaving' | 'closed';
+
+/** The states that may follow each state. */
+const MAY_FOLLOW: Readonly<Record<ConnectionState, readonly ConnectionState[]>> = {
+  asleep: ['live', 'away', 'closed'],
+  live: ['away', 'leaving', 'closed'],
+  away: ['live', 'asleep', 'closed'],
+  leaving: ['closed'],
+  closed: [],
+};
 
 const ENDED = { code: 'REQUEST_REFUSED', message: 'The client has ended its side, and answers nothing more' };
 
+/** The code that is needed only without a daemon is loaded behind the first answer, or after so long without one. */
+const LOAD_MS = 1000;
+
+type LaterCode = typeof import('./later.ts');
+
+/** The parts of a client that come back to a daemon; made when the first one is lost. */
+interface Return {
+  readonly code: LaterCode;
+  readonly policy: ReconnectPolicy;
+  readonly unread: UnreadFrames;
+}
+
+interface Loss {
+  readonly reason: string;
+  readonly farewell: Farewell | undefined;
+  /** The bytes at the end of what was written that never left. */
+  readonly refusedBytes: number;
+}
+
 export class ResumingConnection {
   readonly #options: ConnectionOptions;
-  readonly #ledger = new ClientLedger();
+  readonly #ledger: ClientLedger;
   readonly #fromClient: ClientFrames;
   readonly #fromDaemon: DaemonFrames;
-  readonly #unread: UnreadFrames;
-  readonly #policy: ReconnectPolicy;
   readonly #flow: ClientFlow;
-  /** `asleep`: there is no daemon, and nobody needs one. `leaving`: the daemon was told that nothing more comes. */
-  #state: 'live' | 'away' | 'asleep' | 'leaving' | 'closed' = 'asleep';
+  #state: ConnectionState = 'asleep';
   #link: DaemonLink | undefined;
+  /** The last words of the daemon. */
+  #farewell: Farewell | undefined;
+  #isLoading = false;
+  #loading: Promise<LaterCode> | undefined;
+  #return: Return | undefined;
   #resumption: SessionResumption | undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#ledger.traffic = options.unread?.(this.#ledger.stream, this.#ledger.requests);
+    this.#ledger = new ClientLedger(options.unread);
     this.#fromClient = new ClientFrames(this.#ledger, {
       meta: options.meta,
       send: (piece) => this.#send(piece),
@@ -43,22 +77,16 @@ export class ResumingConnection {
         options.client.flush();
       },
     });
-    this.#unread = new UnreadFrames(this.#ledger, this.#fromClient);
     this.#fromDaemon = new DaemonFrames(this.#ledger, {
       deliver: (b, start, end) => this.#deliver(b, start, end),
       deliverAll: (b, start, end) => options.client.frames(b, start, end),
       deliverLong: (pieces, bytes) => options.client.longFrame(pieces, bytes),
       answered: (answer) => this.#answered(answer),
       leaving: (farewell) => {
-        this.#policy.farewell = farewell;
+        this.#farewell = farewell;
       },
     });
     this.#flow = new ClientFlow(this.#ledger, (isFull) => options.client.full(isFull));
-    this.#policy = new ReconnectPolicy(options, {
-      attempt: (mayStart) => this.#attempt(mayStart),
-      waits: (attempt, delayMs) => options.client.event({ kind: 'reconnecting', attempt, delayMs }),
-      isNeeded: () => this.#isNeeded(),
-    });
   }
 
   /** The bridge's id for the client; '' before the answer to `initialize`. */
@@ -70,6 +98,27 @@ export class ResumingConnection {
   open(stream: Duplex): void {
     this.#attach(stream);
     this.#goLive();
+    this.#options.clock.after(LOAD_MS, () => this.#loadSoon());
+  }
+
+  /** Behind the first answer, which it must not hold up. */
+  #loadSoon(): void {
+    if (this.#isLoading || this.#isClosed()) return;
+    this.#isLoading = true;
+    setImmediate(() => void this.#load().catch(() => undefined)); // whoever needs it hears of the failure
+  }
+
+  /** The code is read while the package is there that it belongs to. */
+  #load(): Promise<LaterCode> {
+    this.#loading ??= import('./later.ts');
+    return this.#loading;
+  }
+
+  /** The one place where the state changes. */
+  #transition(to: ConnectionState): void {
+    invariant(MAY_FOLLOW[this.#state].includes(to), `a connection that is ${this.#state} does not become ${to}`);
+    this.#state = to;
+    this.#fromClient.isLive = to === 'live';
   }
 
   // --- the client's side ---
@@ -91,17 +140,17 @@ export class ResumingConnection {
 
   /** True if nobody refers any more to frames of the client in this memory. */
   mayReuse(memory: ArrayBufferLike): boolean {
-    const { stream, requests, traffic, waiting } = this.#ledger;
+    const { stream, requests, traffic, hasWaiting } = this.#ledger;
     if (this.#state !== 'live' || this.#link?.hasSentAll !== true) return false;
-    return waiting.length === 0 && !stream.isIn(memory) && traffic?.leave(memory) !== false && requests.leave(memory);
+    return !hasWaiting && !stream.isIn(memory) && traffic?.leave(memory) !== false && requests.leave(memory);
   }
 
   /** Called when nothing more has come from the client for now. */
   flush(): void {
     this.#fromClient.flush();
-    if (this.#state !== 'live' && this.#ledger.waiting.length > 0) {
-      if (this.#state === 'asleep') void this.#comeBack();
-      else this.#policy.ask();
+    if (this.#state !== 'live' && this.#ledger.hasWaiting) {
+      if (this.#state === 'asleep') this.#wake();
+      else this.#return?.policy.ask();
     }
     this.#flow.check(this.#state === 'live');
   }
@@ -114,10 +163,11 @@ export class ResumingConnection {
   /** The client sends nothing more: it is left once everything is answered, and the daemon has nothing more to say. */
   end(): void {
     if (this.#ledger.hasEnded || this.#state === 'closed') return;
-    this.#ledger.hasEnded = true;
-    this.#ledger.traffic?.settle();
-    this.#ledger.requests.settle();
+    this.#ledger.end();
     this.#refuseQuestions();
+    // Nobody hears of changes any more, and a subscription would go on for ever.
+    for (const idText of this.#ledger.requests.endSubscriptions())
+      this.#say(notification('notifications/cancelled', `{"requestId":${idText}}`));
     this.flush();
     this.#leaveIfDone();
   }
@@ -162,6 +212,7 @@ export class ResumingConnection {
     const received = this.#state === 'live' ? this.#ledger.stream.toSay() : undefined;
     if (received !== undefined) this.#say(notification('bridge/received', `{"bytes":${received}}`));
     this.#fromClient.flush();
+    this.#loadSoon();
     this.#leaveIfDone();
   }
 
@@ -202,48 +253,65 @@ export class ResumingConnection {
     if (this.#resumption !== undefined) return this.#resumption.dropped(error);
     if (this.#state === 'leaving') return this.#finish(undefined);
     if (this.#state !== 'live') return;
-    this.#state = 'away';
-    this.#fromClient.isLive = false;
-    this.#ledger.traffic?.settle();
-    this.#ledger.requests.settle();
-    this.#unread.dropped(link, this.#policy.farewell);
-    const reason = this.#policy.lost(error);
-    if (this.#ledger.introduction === undefined && !this.#isNeeded()) {
-      this.#state = 'asleep'; // it has asked nothing yet
-      return;
-    }
+    this.#transition('away');
+    this.#ledger.lost();
+    const farewell = this.#farewell;
+    const reason = farewell?.reason ?? error?.message ?? 'the connection was closed';
+    // There is no session to come back to, and nothing is asked.
+    if (this.#ledger.introduction === undefined && !this.#isNeeded()) return this.#transition('asleep');
     this.#options.client.event({ kind: 'lost', reason });
-    if (this.#state === 'away') void this.#comeBack();
+    if (!this.#isClosed()) void this.#comeBack({ reason, farewell, refusedBytes: link.refusedBytes });
+  }
+
+  #wake(): void {
+    this.#transition('away');
+    void this.#comeBack(undefined);
   }
 
   #isNeeded(): boolean {
-    return this.#ledger.requests.size > 0 || this.#ledger.waiting.length > 0;
+    return this.#ledger.requests.size > 0 || this.#ledger.hasWaiting;
   }
 
-  async #comeBack(): Promise<void> {
-    this.#state = 'away';
+  async #comeBack(loss: Loss | undefined): Promise<void> {
+    const code = await this.#load();
+    this.#return ??= this.#newReturn(code);
+    const { policy, unread } = this.#return;
+    if (this.#isClosed()) return;
+    if (loss !== undefined) {
+      unread.dropped(loss.refusedBytes, loss.farewell);
+      policy.lost(loss.reason, loss.farewell);
+    }
     try {
-      await this.#policy.run();
+      await policy.run();
     } catch (error) {
       if (this.#isClosed()) return;
       if (!(error instanceof BridgeError)) throw error;
       const isMissed = this.#isNeeded() || this.#ledger.hasEnded || error.code === 'CONNECTION_LOST';
-      if (this.#policy.wasStopped && !isMissed) this.#state = 'asleep';
+      if (policy.wasStopped && !isMissed) this.#transition('asleep');
       else this.#finish(error);
     }
   }
 
-  async #attempt(mayStart: boolean): Promise<void> {
+  #newReturn(code: LaterCode): Return {
+    const policy = new code.ReconnectPolicy(this.#options, {
+      attempt: (mayStart) => this.#attempt(code, mayStart),
+      waits: (attempt, delayMs) => this.#options.client.event({ kind: 'reconnecting', attempt, delayMs }),
+      isNeeded: () => this.#isNeeded(),
+    });
+    return { code, policy, unread: new code.UnreadFrames(this.#ledger, this.#fromClient) };
+  }
+
+  async #attempt(code: LaterCode, mayStart: boolean): Promise<void> {
     const { dial, clock } = this.#options;
     const stream = await dial(mayStart);
     if (this.#isClosed()) return void stream.destroy();
-    this.#resumption = new SessionResumption({
+    this.#resumption = new code.SessionResumption({
       link: this.#attach(stream),
       ledger: this.#ledger,
       fromDaemon: this.#fromDaemon,
       clock,
-      kept: (pieces) => this.#goOn(pieces),
-      renewed: (session) => this.#beginAnew(session),
+      kept: (pieces) => this.#goOn(code, pieces),
+      renewed: (session) => this.#beginAnew(code, session),
     });
     try {
       await this.#resumption.begin();
@@ -259,19 +327,19 @@ export class ResumingConnection {
     this.#resumption?.answered(answer); // else it is that to the client's own handshake
   }
 
-  #goOn(pieces: readonly Buffer[]): void {
+  #goOn(code: LaterCode, pieces: readonly Buffer[]): void {
     this.#goLive();
     for (const piece of pieces) if (this.#link?.write(piece) === false) this.#flow.isBlocked = true;
-    sendWaiting(this.#ledger, this.#fromClient);
+    code.sendWaiting(this.#ledger, this.#fromClient);
     this.#cameBack('kept');
   }
 
-  #beginAnew(session: NewSession): void {
+  #beginAnew(code: LaterCode, session: NewSession): void {
     this.#ledger.forgetOwn();
-    this.#unread.sessionEnded();
+    this.#return?.unread.sessionEnded();
     this.#goLive();
     const ports = { say: (line: Buffer) => this.#say(line), tell: (line: Buffer) => this.#tell(line) };
-    replayToNewDaemon(this.#ledger, this.#fromClient, { ...ports, ...session });
+    code.replayToNewDaemon(this.#ledger, this.#fromClient, { ...ports, ...session });
     this.#cameBack('new');
   }
 
@@ -286,9 +354,8 @@ export class ResumingConnection {
   }
 
   #goLive(): void {
-    this.#state = 'live';
-    this.#fromClient.isLive = true;
-    this.#policy.farewell = undefined;
+    this.#transition('live');
+    this.#farewell = undefined;
   }
 
   // --- the end ---
@@ -302,7 +369,7 @@ export class ResumingConnection {
     if (!this.#ledger.hasEnded || this.#isNeeded() || this.#state === 'leaving' || this.#isClosed()) return;
     if (this.#state !== 'live') return this.#finish(undefined);
     this.#takeLeave();
-    this.#state = 'leaving';
+    this.#transition('leaving');
     this.#link?.endWriting();
   }
 
@@ -313,26 +380,25 @@ export class ResumingConnection {
   }
 
   #finish(error: BridgeError | undefined): void {
-    this.#state = 'closed';
-    this.#fromClient.isLive = false;
+    this.#transition('closed');
     this.#resumption?.end();
     this.#resumption = undefined;
-    this.#policy.end();
+    this.#return?.policy.end();
     const link = this.#link;
     this.#link = undefined;
     link?.leave();
-    this.#ledger.traffic?.settle();
-    this.#unread.sessionEnded();
-    this.#ledger.requests.settle();
-    if (error !== undefined) failAll(this.#ledger, error, (line) => this.#tell(line));
+    this.#ledger.settle();
+    if (error !== undefined) this.#failAll(error);
     this.#options.client.flush();
     this.#options.client.closed(error);
   }
-}
 
-/** While there is no daemon. */
-const MOST_WAITING = 256;
-const MOST_WAITING_BYTES = 1024 * 1024;
+  /** Answers what is unanswered: there is no way back, which was tried. */
+  #failAll(error: BridgeError): void {
+    this.#return?.unread.sessionEnded();
+    this.#return?.code.failAll(this.#ledger, error, (line) => this.#tell(line));
+  }
+}
 
 /** Tells the client to send no more while the daemon does not take it, or while there is none and enough waits. */
 class ClientFlow {
@@ -349,15 +415,9 @@ class ClientFlow {
 
   /** Tells the client if it is another way than it was. */
   check(isLive: boolean): void {
-    const isFull = this.isBlocked || (!isLive && this.#waitsEnough());
+    const isFull = this.isBlocked || (!isLive && this.#ledger.waitsEnough);
     if (isFull === this.#isFull) return;
     this.#isFull = isFull;
     this.#tell(isFull);
-  }
-
-  #waitsEnough(): boolean {
-    const { waiting } = this.#ledger;
-    if (waiting.length >= MOST_WAITING) return true;
-    return waiting.reduce((bytes, { start, end }) => bytes + end - start, 0) >= MOST_WAITING_BYTES;
   }
 }

@@ -123,8 +123,8 @@ export class ServerRegistration {
 
   async #comeBack(farewell: LeavingReason | undefined): Promise<void> {
     const comeback = this.#policy;
-    comeback.farewell = farewell && { received: 0, reason: farewell, unsent: [] };
-    comeback.lost(undefined);
+    const said = farewell && { received: 0, reason: farewell, unsent: [] };
+    comeback.lost(farewell ?? 'the connection was closed', said);
     try {
       await comeback.run();
     } catch (error) {

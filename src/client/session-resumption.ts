@@ -90,6 +90,7 @@ export class SessionResumption {
       // The client has not said `initialize` to any daemon: there is nothing to go on with.
       return renewed({ isGreeted: false, canRepeat: false });
     }
+    ledger.becomeKnown();
     if (welcome === undefined) {
       stream.begin();
       link.write(introduction.line);

@@ -1,5 +1,5 @@
 // Both directions of a session, counted in bytes: what was sent and may have to be sent again, and how much has come.
-// Counting begins behind the handshake; without a token nothing is kept.
+// Counting begins behind the handshake. Bytes are kept while a session may be resumed: never for a client without a handshake.
 
 import { KeptBytes } from '../wire/kept-bytes.ts';
 import { RECEIVED_BYTES, RECEIVED_FRAMES } from '../wire/resume-notices.ts';
@@ -11,8 +11,9 @@ const kept = (): KeptBytes => new KeptBytes(MOST_KEPT, 0);
 
 export class SessionStream {
   token: string | undefined;
-  #isKept = true;
+  #isKept = false;
   #kept = kept();
+  #sent = 0;
   #received = 0;
   #said = 0;
   #framesSinceSaid = 0;
@@ -22,24 +23,26 @@ export class SessionStream {
     this.token = undefined;
     this.#isKept = true;
     this.#kept = kept();
+    this.#sent = 0;
   }
 
   /** It was answered. */
   agree(token: string | undefined): void {
     this.token = token;
     this.#isKept = token !== undefined;
-    if (token === undefined) this.#kept = kept();
+    if (!this.#isKept) this.#kept = kept();
     this.#received = 0;
     this.#said = 0;
     this.#framesSinceSaid = 0;
   }
 
   sent(piece: Buffer): void {
+    this.#sent += piece.length;
     if (this.#isKept) this.#kept.add(piece);
   }
 
   get sentBytes(): number {
-    return this.#kept.to;
+    return this.#sent;
   }
 
   get receivedBytes(): number {

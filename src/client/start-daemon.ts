@@ -11,7 +11,6 @@ import { LockFile } from '../local/lock-file.ts';
 import { makeTree } from '../local/private-file.ts';
 import { daemonLogFile } from '../local/state-dir.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
-import type { FrameInput } from '../wire/frame-input.ts';
 import { openBridgeSocket } from './bridge-socket.ts';
 
 export interface StartOptions {
@@ -21,8 +20,8 @@ export interface StartOptions {
   readonly serveArgs: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly homedir: string;
-  /** The connection reads frames into this, instead of emitting data. */
-  readonly newInput?: (() => FrameInput) | undefined;
+  /** Opens a connection; else it is a plain one. */
+  readonly open?: ((path: string) => Promise<Socket>) | undefined;
 }
 
 /** From spawning a daemon to its first connection: some 10 s in all, beginning with steps of 20 ms. */
@@ -67,9 +66,9 @@ async function startAlone(options: StartOptions, logFile: string, patienceMs: nu
   }
 }
 
-async function openIfRunning({ path, newInput }: StartOptions): Promise<Socket | undefined> {
+async function openIfRunning({ path, open = openBridgeSocket }: StartOptions): Promise<Socket | undefined> {
   try {
-    return await openBridgeSocket(path, newInput?.());
+    return await open(path);
   } catch (error) {
     if (error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING') return undefined;
     throw error;
@@ -100,7 +99,8 @@ async function startOnce(options: StartOptions, logFile: string): Promise<Socket
   child.once('exit', exited).once('error', exited);
   child.unref();
   try {
-    return await pRetry(() => openBridgeSocket(options.path, options.newInput?.()), {
+    const { path, open = openBridgeSocket } = options;
+    return await pRetry(() => open(path), {
       ...CONNECT_RETRIES,
       // A daemon of ours that exited has lost to another one, which may still be on its way, or has failed for good.
       shouldRetry: ({ error, attemptNumber }) =>

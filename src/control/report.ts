@@ -39,6 +39,8 @@ export interface InstanceReport {
   readonly pid: number | null;
   /** `idle`, `starting`, `ready`, `stopping`, `stopped`, `failed`, or `broken` after too many failures. */
   readonly state: string;
+  /** The version of MCP that was agreed on with it, now or the last time; null if it never ran. */
+  readonly protocolVersion: string | null;
   readonly sessions: number;
   readonly restarts: number;
   /** `calls` counts calls of tools that it was sent; `requests` counts all requests, calls included. */

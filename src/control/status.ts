@@ -127,7 +127,8 @@ export function instanceReports(names: readonly string[], all: Iterable<Server>,
       [...server.instances].flatMap((instance) => reportOf(server, instance, runnerOf(instance))),
     );
     const leftOut = namesakes.some(({ isLeftOut }) => isLeftOut);
-    return own.length > 0 ? own : [{ ...NOTHING_RUNS, leftOut, server: name }];
+    const protocolVersion = namesakes.find(({ known }) => known.era !== undefined)?.known.era?.version ?? null;
+    return own.length > 0 ? own : [{ ...NOTHING_RUNS, leftOut, protocolVersion, server: name }];
   });
 }
 
@@ -139,6 +140,7 @@ function reportOf(server: Server, instance: Instance, runner: InstanceRunner | u
       server: server.name,
       pid: runner.pid ?? null,
       state: stateOf(runner),
+      protocolVersion: instance.protocolVersion ?? null,
       sessions: instance.sessions.size,
       restarts: runner.restarts,
       calls: instance.toolCallsSent,
@@ -164,7 +166,6 @@ const NOTHING_RUNS = {
   calls: 0,
   requests: 0,
   inFlight: 0,
-  leftOut: false,
   lastError: null,
   errorCode: null,
 };

@@ -34,6 +34,9 @@ interface ResultPlaces {
 
 export class CompletedOutput extends ClientOutput {
   readonly #serverInfo: () => string;
+  /** What is added to nearly all results, and for whom it was made. */
+  #headFor = '';
+  #head = '';
 
   /** `serverInfo` tells who answers, as JSON of which each character is one byte. */
   constructor(client: WrittenClient, events: Events, serverInfo: () => string) {
@@ -100,10 +103,21 @@ export class CompletedOutput extends ClientOutput {
     const at = envelope.from(Field.result);
     if (byteAt(b, at) !== OPEN_OBJECT) return this.#passNoObject(answered, b, at);
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), answered.idText);
-    const places = envelope.keys === era.keysWithOutcome ? placesOf(envelope) : placesIn(b, at);
-    this.#complete(b, at, places, isKept(answered.plan.role));
+    const isRead = envelope.keys === era.keysWithOutcome;
+    if (isRead && hasNone(envelope)) addFirst(b, at, this.#headOf(isKept(answered.plan.role)));
+    else this.#complete(b, at, isRead ? placesOf(envelope) : placesIn(b, at), isKept(answered.plan.role));
     splice.send(this.outbox, b, start, end);
     this.passed();
+  }
+
+  /** The members of a result that has none of them. */
+  #headOf(isKept: boolean): string {
+    const serverInfo = this.#serverInfo();
+    if (serverInfo !== this.#headFor) {
+      this.#headFor = serverInfo;
+      this.#head = `${COMPLETE},"_meta":{${this.#serverInfoMember}}`;
+    }
+    return isKept ? `${NOT_KEPT},${this.#head}` : this.#head;
   }
 
   /** Servers of the era before may answer with null where there is nothing to say. */
@@ -183,6 +197,16 @@ function spokenCode(code: number): number | undefined {
 }
 
 const OTHER_NO_SUCH_RESOURCE = -32002;
+
+/** True if a result has none of the members that are written here. */
+function hasNone(envelope: Envelope): boolean {
+  return !(
+    envelope.has(Field.resultType) ||
+    envelope.has(Field.resultMeta) ||
+    envelope.has(Field.ttlMs) ||
+    envelope.has(Field.cacheScope)
+  );
+}
 
 function placesOf(envelope: Envelope): ResultPlaces {
   const place = (field: Field): Span | undefined => (envelope.has(field) ? envelope.span(field) : undefined);

@@ -33,7 +33,7 @@ import { ServerBacklog, SlowClients } from './pressure.ts';
 import { CallInRounds, QuestionRounds } from './question-rounds.ts';
 import { Questions } from './questions.ts';
 import { wrappedTools } from './results-for-2025.ts';
-import { clientInfoText, type KnownServer, type ServerProfile } from './server-knowledge.ts';
+import { clientInfoText, type Introduction, type KnownServer, type ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 import { SharedSettings } from './shared-settings.ts';
 import { Tasks } from './tasks.ts';
@@ -78,7 +78,6 @@ export class Instance implements CallOwner {
   /** The client that the instance was told; '' for the bridge. */
   #introduced = '';
   readonly context: InstanceContext;
-  #era: Era = ERA_2025;
   /** True if all clients have to share the instance, whatever their roots are. */
   readonly isForAll: boolean;
   /** The server's own time limit for a call, if its definition has one. */
@@ -145,9 +144,19 @@ export class Instance implements CallOwner {
     this.fromServer = new ServerMessages(this);
   }
 
-  /** The era in which the server speaks; that of its last run while it does not run. */
+  /** The era in which the instance speaks; while none runs, that in which the server was found to speak. */
   get era(): Era {
-    return this.#era;
+    return this.#running?.era ?? this.known.era?.era ?? ERA_2025;
+  }
+
+  /** The version that was agreed on with the server, now or the last time; undefined if it never ran. */
+  get protocolVersion(): string | undefined {
+    return this.#running?.version ?? this.known.era?.version;
+  }
+
+  /** The versions that the server has named; those that are known of it while no instance runs. */
+  get supportedVersions(): readonly string[] {
+    return this.#running?.supportedVersions ?? this.known.era?.versions ?? [];
   }
 
   /** The outbox to the running instance; undefined while none runs. */
@@ -564,12 +573,11 @@ export class Instance implements CallOwner {
 
   opened(running: RunningInstance): void {
     this.#running = running;
-    this.#era = running.era ?? ERA_2025;
-    this.calls.era = this.#era;
-    this.#profile = this.known.opened(this.key, running.initializeResult, this.#introduced);
+    this.calls.era = running.era;
+    this.#profile = this.known.opened(this.key, running, this.#introduced);
     this.#mayBatch = settlesOnBatches(running.initializeResult);
     this.#opening.opened(running);
-    this.calls.lane.isOpen = this.mayAskBack && this.#era.asksByRequest;
+    this.calls.lane.isOpen = this.mayAskBack && running.era.asksByRequest;
     this.calls.namesSessions = this.known.declaredSharing === 'session-aware';
     this.#ports.declared();
     this.questions.opening();
@@ -580,9 +588,9 @@ export class Instance implements CallOwner {
   }
 
   /** The members of `_meta` in requests of the bridge itself: a server of 2026 is told in each one who asks. */
-  #ownMeta({ clientInfo }: RunningInstance): string {
+  #ownMeta({ clientInfo, era }: RunningInstance): string {
     const { capabilities } = this.key;
-    return this.#era.request === undefined ? '' : requestEnvelopeOf({ clientInfo, capabilities });
+    return era.request === undefined ? '' : requestEnvelopeOf({ clientInfo, capabilities });
   }
 
   /** The start has failed: everybody who waits gets the error. */
@@ -655,15 +663,16 @@ function noName(server: string): BridgeError {
 }
 
 /** A running instance, as its runner reports it. */
-export interface RunningInstance {
+export interface RunningInstance extends Introduction {
   readonly link: Pick<Link, 'outbox' | 'pause' | 'resume'>;
   readonly instanceId: string;
-  /** The result of its `initialize`: an object's bytes, with a newline behind them. */
-  readonly initializeResult: Buffer;
-  /** The era in which the server speaks; undefined for the one with a handshake. */
-  readonly era?: Era;
+  readonly era: Era;
+  /** The version that was agreed on. */
+  readonly version: string;
+  /** The versions that the server has named: all of them in the era of 2026, else the one that was agreed on. */
+  readonly supportedVersions: readonly string[];
   /** The client that it was told, or the bridge. */
-  readonly clientInfo?: object | undefined;
+  readonly clientInfo: object;
 }
 
 interface Waiter {

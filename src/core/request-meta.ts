@@ -13,7 +13,7 @@ import {
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt, CLOSE_OBJECT, OPEN_OBJECT, skipSpace } from '../wire/json-grammar.ts';
-import { areAll, cutMembers, KeySet, setMembers } from '../wire/member-cuts.ts';
+import { KeySet, MemberRuns, setMembers } from '../wire/member-cuts.ts';
 import type { Splice } from '../wire/splice.ts';
 import type { Session } from './session.ts';
 
@@ -75,12 +75,15 @@ export function changeMeta(
   if (isClientOf2026) cutFields(splice, frame.b, envelope, isServerOf2026 ? BRIDGE_FIELDS : ALL_FIELDS);
 }
 
+/** The members to be cut from one frame. */
+const members = new MemberRuns();
+
 /** Cuts the fields of `_meta`, and `_meta` itself if nothing else is in it. */
 function cutFields(splice: Splice, b: Buffer, envelope: Envelope, fields: readonly Field[]): void {
-  const found = fields.filter((field) => envelope.has(field)).map((field) => envelope.span(field));
-  if (found.length === 0) return;
-  const isEmpty = areAll(b, found);
-  cutMembers(splice, b, isEmpty ? [envelope.span(Field.meta)] : found);
+  members.clear();
+  for (const field of fields) if (envelope.has(field)) members.add(b, envelope.from(field), envelope.to(field));
+  if (members.areAll(b)) members.clear().add(b, envelope.from(Field.meta), envelope.to(Field.meta));
+  members.cut(splice, b);
 }
 
 /** Writes members into `_meta`, which is made if there is none. A `_meta` or `params` that is no object is the server's to refuse. */

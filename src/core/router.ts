@@ -50,7 +50,15 @@ const OTHER_ERA = 'This connection began with initialize: its requests do not sa
 /** Shared by all sessions: a frame is dealt with before the next one is looked at. */
 const envelope = new Envelope(ERA_2025.keys);
 
-const isInitialize = (b: Buffer): boolean => ERA_2025.methods.of(b, envelope).role === 'initialize';
+/**
+ * True if a request is one of the era without a handshake. On a connection where one was before, all but `initialize` must
+ * be; `server/discover` is of no other era.
+ */
+function speaksForItself(session: Session, method: Method, b: Buffer): boolean {
+  if (envelope.has(Field.protocolVersion) || method.role === 'discover') return true;
+  if (session.requesters === undefined) return false;
+  return method.role !== 'removed' || ERA_2025.methods.of(b, envelope).role !== 'initialize';
+}
 
 export class Router {
   readonly #context: RouterContext;
@@ -207,22 +215,13 @@ export class Router {
         return this.#refuse(session, certainId(envelope, b), { code: INVALID_REQUEST, message: OTHER_ERA });
       return this.#onRequestOf(session, b, start, end);
     }
-    if (!this.#speaksForItself(session, b)) return this.#onRequestOf(session, b, start, end);
+    const method = ERA_2026.methods.of(b, envelope);
+    if (!speaksForItself(session, method, b)) return this.#onRequestOf(session, b, start, end);
     session.requesters ??= new Requesters(session, this.#context, this.#requesters);
-    if (this.#refusesAmbiguous(session, ERA_2026.methods.of(b, envelope), envelope.raw(b, Field.id))) return;
+    if (envelope.doubts(method.reads)) return void this.#refusesAmbiguous(session, method, envelope.raw(b, Field.id));
     const asker = session.requesters.of(b, envelope);
     if (asker === undefined) return;
     this.#onRequestOf(asker, b, start, end);
-  }
-
-  /**
-   * True if a request is one of the era without a handshake. On a connection where one was before, all but `initialize`
-   * must be; `server/discover` is of no other era.
-   */
-  #speaksForItself(session: Session, b: Buffer): boolean {
-    if (envelope.has(Field.protocolVersion)) return true;
-    const { role } = ERA_2026.methods.of(b, envelope);
-    return role === 'discover' || (session.requesters !== undefined && !isInitialize(b));
   }
 
   /** Lets in a request that has waited for what is known of its client's servers. */

@@ -2,7 +2,7 @@
 // and which of its tools do. One for each definition. Never gives one client's lists to another.
 
 import { type DeclaredSharing, declaredSharingIn } from '../model/sharing.ts';
-import type { ListKind } from '../protocol/era.ts';
+import type { Era, ListKind } from '../protocol/era.ts';
 import {
   type ClientCapabilities,
   capabilitiesCover,
@@ -31,6 +31,30 @@ export interface CachingTerms {
   readonly cacheScope: string;
 }
 
+/** The answer by which an instance has introduced itself. */
+export interface Introduction {
+  /** The result of `initialize`, or that of `server/discover` in its form: an object's bytes, with a newline behind them. */
+  readonly initializeResult: Buffer;
+  /** The result of `server/discover` in its own bytes, with a newline; undefined in the era with a handshake. */
+  readonly discoverResult?: Buffer | undefined;
+}
+
+/** The era in which a server was found to speak. */
+export interface FoundEra {
+  readonly era: Era;
+  /** The version that was agreed on, and all that the server has named. */
+  readonly version: string;
+  readonly versions: readonly string[];
+  /** What `server/discover` led to: an answer, silence, or the end of the process. */
+  readonly probe: 'answered' | 'unanswered' | 'fatal';
+  /** Marks the files of its program at that time; '' if it is none of this machine. */
+  readonly program: string;
+  /** The server's own name and version, as JSON. */
+  readonly serverInfo: string;
+  /** Milliseconds of the calendar. */
+  readonly foundMs: number;
+}
+
 /** The appearance of a server towards clients with the same capabilities. */
 export class ServerProfile {
   readonly capabilities: ClientCapabilities;
@@ -38,6 +62,8 @@ export class ServerProfile {
   readonly clientInfo: string | undefined;
   /** The bytes of the result of `initialize`, with a newline behind them. */
   initializeResult: Buffer;
+  /** The result of `server/discover` in its own bytes; undefined in the era with a handshake. */
+  discoverResult: Buffer | undefined;
   /** Milliseconds of the calendar, because it outlives the process. */
   learnedMs: number;
   /** The number of running instances that keep the profile current. */
@@ -49,16 +75,18 @@ export class ServerProfile {
   constructor(
     capabilities: ClientCapabilities,
     clientInfo: string | undefined,
-    { initializeResult, learnedMs }: Pick<ServerProfile, 'initializeResult' | 'learnedMs'>,
+    { initializeResult, discoverResult, learnedMs }: Introduction & Pick<ServerProfile, 'learnedMs'>,
   ) {
     this.capabilities = capabilities;
     this.clientInfo = clientInfo;
     this.initializeResult = initializeResult;
+    this.discoverResult = discoverResult;
     this.learnedMs = learnedMs;
   }
 
-  renew(initializeResult: Buffer, learnedMs: number): void {
+  renew({ initializeResult, discoverResult }: Introduction, learnedMs: number): void {
     this.initializeResult = initializeResult;
+    this.discoverResult = discoverResult;
     this.learnedMs = learnedMs;
     this.#capabilities = undefined;
   }
@@ -144,6 +172,7 @@ export class KnownServer {
   #asksForRoots = false;
   #asksBack = false;
   #declaredSharing: DeclaredSharing | undefined;
+  #era: FoundEra | undefined;
   readonly habits: ToolHabits = new Map();
   /** The number of items of each list with too long a name or URI. */
   readonly #longKeys = new Map<ListKind, number>();
@@ -166,13 +195,36 @@ export class KnownServer {
     return this.#asksBack;
   }
 
+  /** The era in which the server was found to speak; undefined while nobody knows. */
+  get era(): FoundEra | undefined {
+    return this.#era;
+  }
+
+  /** The time since its era was found out. It is absolute, so that a clock that was set back does not keep it for ever. */
+  get eraAgeMs(): number {
+    return this.#era === undefined ? Number.POSITIVE_INFINITY : Math.abs(this.#context.date() - this.#era.foundMs);
+  }
+
+  noteEra(found: Omit<FoundEra, 'foundMs'>): void {
+    this.#era = { ...found, foundMs: this.#context.date() };
+    this.changed();
+  }
+
+  /** The next start asks again. */
+  forgetEra(): void {
+    this.#era = undefined;
+    this.changed();
+  }
+
   /** Restores the knowledge of an earlier daemon. */
   restore(before: {
+    readonly era?: FoundEra | undefined;
     readonly asksForRoots: boolean;
     readonly asksBack: boolean;
     readonly habits: Iterable<readonly [string, number]>;
     readonly profiles: readonly ServerProfile[];
   }): void {
+    this.#era = before.era;
     this.#asksForRoots = before.asksForRoots;
     this.#asksBack = before.asksBack;
     for (const [tool, habit] of before.habits) this.habits.set(tool, habit);
@@ -236,21 +288,21 @@ export class KnownServer {
   }
 
   /** An instance has opened. `introduced` is the `clientInfo` it was told, '' for the bridge's own. */
-  opened({ capabilities, owner }: ProfileKey, initializeResult: Buffer, introduced: string): ServerProfile {
+  opened({ capabilities, owner }: ProfileKey, introduction: Introduction, introduced: string): ServerProfile {
     const now = this.#context.date();
-    this.#declaredSharing = declaredSharingIn(capabilitiesOf(initializeResult));
+    this.#declaredSharing = declaredSharingIn(capabilitiesOf(introduction.initializeResult));
     const isOfOne = owner !== undefined || this.#declaredSharing === 'isolated';
     const clientInfo = isOfOne ? introduced : undefined;
     let profile = this.profiles.find(
       (known) => sameCapabilities(known.capabilities, capabilities) && known.clientInfo === clientInfo,
     );
     if (profile === undefined) {
-      profile = new ServerProfile(capabilities, clientInfo, { initializeResult, learnedMs: now });
+      profile = new ServerProfile(capabilities, clientInfo, { ...introduction, learnedMs: now });
       this.#add(profile);
     } else {
       // The clients that saw the expired lists are notified when they are read, even if they are the same.
       if (!this.#holds(profile)) profile.lists.clear();
-      profile.renew(initializeResult, now);
+      profile.renew(introduction, now);
     }
     profile.live++;
     this.changed();

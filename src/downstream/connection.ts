@@ -13,8 +13,14 @@ export interface ServerConnection {
   readonly output?: ServerOutput | undefined;
   /** Resolves with a sentence on how the connection ended, once all that came has been read. Never rejects. */
   readonly ended: Promise<string>;
+  /** True once messages can have reached the server. */
+  readonly wasOpen: boolean;
+  /** True if the server is reached in a way that the era of 2026 does not have. */
+  readonly isOfEarlierEra?: boolean | undefined;
   /** The reason why it could not be opened, where that says more than how it ended. */
   readonly failure?: BridgeError | undefined;
+  /** Both sides have settled on this version of the protocol. */
+  settled?(version: string): void;
   /** A text of the server, with the secrets that it was given taken out. */
   safe(text: string): string;
   /** The last lines that it wrote outside the protocol, without secrets; '' if none. */

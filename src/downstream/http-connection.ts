@@ -24,6 +24,9 @@ const GOODBYE_MS = 1000;
 
 export class HttpConnection extends RemoteConnection {
   readonly link: RemoteLink;
+  /** The end of a connection over HTTP is never a server's answer. */
+  readonly wasOpen = false;
+  readonly isOfEarlierEra = true;
   readonly #context: HttpContext;
   readonly #fetch: RemoteFetch;
   readonly #session: RemoteSession;

@@ -29,6 +29,7 @@ const read = new Envelope(ERA_2025.keys);
 
 export class InboundServer implements ServerConnection {
   readonly pid = undefined;
+  readonly wasOpen = true;
   readonly link: Link;
   readonly #link: Link;
   readonly #clock: Clock;

@@ -5,6 +5,10 @@ import { randomBytes } from 'node:crypto';
 import { Faults } from '../core/faults.ts';
 import type { Instance } from '../core/instance.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
+import { ERA_2025 } from '../protocol/era-2025.ts';
+import { ERA_2026 } from '../protocol/era-2026.ts';
+import { serverInfoOf } from '../protocol/initialize.ts';
+import { LATEST_PROTOCOL_VERSION } from '../protocol/versions.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { containedClock, type Timer } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
@@ -15,7 +19,8 @@ import { HttpConnection, type HttpContext } from './http-connection.ts';
 import { notConnected } from './inbound-server.ts';
 import { brokenServer, crash, ownFault, refusedStart, shuttingDown, startFailure } from './instance-failure.ts';
 import { type LifeEffect, type LifeEvent, type LifeState, NEWBORN, transition } from './lifecycle.ts';
-import { ServerHandshake } from './server-handshake.ts';
+import { programMark } from './program-mark.ts';
+import { type HandshakePlan, planFor, ServerHandshake, type SettledHandshake } from './server-handshake.ts';
 import type { ServerOutput } from './server-output.ts';
 import { ServerProcess } from './server-process.ts';
 import type { StartGate } from './start-gate.ts';
@@ -58,6 +63,21 @@ export const OPENED_HERE: ConnectionSource = {
     }
   },
 };
+
+/** The first words to a server, and the mark of its program. A second attempt follows a death at the probe. */
+interface Words {
+  readonly plan: HandshakePlan;
+  readonly program: string;
+  readonly isSecond: boolean;
+}
+
+/** A connection that is not ready yet. */
+interface Attempt extends Omit<Words, 'plan'> {
+  readonly child: ServerConnection;
+  /** The client that the server is told, or the bridge. */
+  readonly clientInfo: object;
+  readonly handshake: ServerHandshake;
+}
 
 export class InstanceRunner {
   readonly definition: ServerDefinition;
@@ -193,31 +213,45 @@ export class InstanceRunner {
   }
 
   #launchNow(): void {
-    const { events, logger } = this.#context;
     this.instance.begun();
-    events.instanceStarting.tell(this.instance);
+    this.#context.events.instanceStarting.tell(this.instance);
+    const { environment, cwd, source } = this.#context;
+    const { known } = this.instance;
+    const program = programMark(this.definition, environment, cwd);
+    const facts = { found: known.era, ageMs: known.eraAgeMs, comesByItself: source.comeByThemselves };
+    this.#startWith({ plan: planFor({ ...facts, program }), program, isSecond: false });
+  }
+
+  /** Opens a connection, and says the first words by the plan. */
+  #startWith({ plan, program, isSecond }: Words): void {
     const child = this.#spawn();
     if (child === undefined) return;
     this.#child = child;
     this.#output = child.output;
-    logger.info('server starting', { server: this.definition.name, pid: child.pid });
-    this.#listenTo(child);
+    this.#context.logger.info('server starting', { server: this.definition.name, pid: child.pid });
+    this.#listenTo(child, { plan: child.isOfEarlierEra ? 'initialize' : plan, program, isSecond });
   }
 
-  #listenTo(child: ServerConnection): void {
+  #listenTo(child: ServerConnection, { plan, program, isSecond }: Words): void {
     const { limits, clock, version } = this.#context;
-    const handshake = new ServerHandshake(this.definition.name, child, limits.maxDepth);
+    const clientInfo = this.instance.introduction() ?? { name: 'mcp-bridge', version };
     const startTimeoutMs = this.definition.startTimeoutMs ?? limits.startTimeoutMs;
-    const timeout = clock.after(startTimeoutMs, () => {
-      if (this.state === 'starting' && child === this.#child)
-        this.#context.events.incident.tell('startTimeouts', this.definition.name);
-      const how = `did not answer initialize within ${startTimeoutMs} ms (its startTimeoutMs, or limits.startTimeoutMs)`;
-      this.#failStart(child, this.#startError(child, how));
+    const handshake = new ServerHandshake({
+      server: this.definition.name,
+      connection: child,
+      maxDepth: limits.maxDepth,
+      clock,
+      plan,
+      startTimeoutMs,
+      capabilities: this.instance.key.capabilities,
+      clientInfo,
     });
+    const attempt = { child, handshake, clientInfo, program, isSecond };
+    const timeout = clock.after(startTimeoutMs, () => this.#onTimeout(attempt, startTimeoutMs));
     child.link.start({
       frame: (b, start, end) => {
         // An old process may still send something while a new one starts.
-        if (child === this.#child) this.#frame(child, handshake, { b, start, end });
+        if (child === this.#child) this.#frame(attempt, { b, start, end });
       },
       returned: (request) => child === this.#child && this.instance.returned(request),
       overflowed: () => this.#contain(() => this.instance.fromServer.overflowed()),
@@ -230,18 +264,27 @@ export class InstanceRunner {
       drained: () => this.instance.drained(),
       failed: (error) => this.#fault(error),
     });
-    const clientInfo = this.instance.introduction() ?? { name: 'mcp-bridge', version };
-    handshake.begin(this.instance.key.capabilities, clientInfo);
+    handshake.begin();
     void child.ended.then((how) => {
       timeout.cancel();
-      this.#contain(() => this.#onEnded(child, how));
+      handshake.end();
+      this.#contain(() => this.#onEnded(attempt, how));
     });
   }
 
+  #onTimeout({ child, handshake }: Attempt, startTimeoutMs: number): void {
+    if (this.state !== 'starting' || child !== this.#child) return;
+    this.#context.events.incident.tell('startTimeouts', this.definition.name);
+    this.#noteEraInDoubt();
+    const bound = `${startTimeoutMs} ms (its startTimeoutMs, or limits.startTimeoutMs)`;
+    const how = `did not answer ${handshake.awaited} within ${bound}`;
+    this.#failStart(child, handshake.refusal ?? this.#startError(child, how));
+  }
+
   /** Ends a server when the bridge fails over its message: nobody knows what the server waits for then. */
-  #frame(child: ServerConnection, handshake: ServerHandshake, { b, start, end }: Frame): void {
+  #frame(attempt: Attempt, { b, start, end }: Frame): void {
     try {
-      if (this.state === 'starting') this.#shakeHands(child, handshake, b, start, end);
+      if (this.state === 'starting') this.#shakeHands(attempt, { b, start, end });
       else this.instance.fromServer.frame(b, start, end);
     } catch (error) {
       this.#fault(error, 'a message could not be dealt with');
@@ -259,27 +302,58 @@ export class InstanceRunner {
     }
   }
 
-  #shakeHands(child: ServerConnection, handshake: ServerHandshake, b: Buffer, start: number, end: number): void {
-    let initializeResult: Buffer | undefined;
+  #shakeHands(attempt: Attempt, { b, start, end }: Frame): void {
+    const { child, handshake, clientInfo } = attempt;
+    let settled: SettledHandshake | undefined;
     try {
-      initializeResult = handshake.take(b, start, end);
+      settled = handshake.take(b, start, end);
     } catch (error) {
       invariant(error instanceof BridgeError, 'a handshake fails with a BridgeError');
-      return this.#failStart(child, error);
+      this.#noteEraInDoubt();
+      return this.#failStart(child, error, 'refused');
     }
-    if (initializeResult === undefined) return;
+    if (settled === undefined) return;
+    this.#noteEra(attempt, settled);
+    child.settled?.(settled.version);
     this.#leaveGate();
     this.lastFailure = undefined;
     this.#openings++;
     this.#happen('opened');
     this.#context.events.instanceReady.tell(this.instance);
-    this.#context.logger.info('server ready', { server: this.definition.name, pid: child.pid });
-    this.instance.opened({ link: child.link, instanceId: randomBytes(8).toString('hex'), initializeResult });
+    const { name: server } = this.definition;
+    this.#context.logger.info('server ready', { server, pid: child.pid, version: settled.version });
+    const { era, version, versions: supportedVersions, initializeResult, discoverResult } = settled;
+    const introduction = { era, version, supportedVersions, initializeResult, discoverResult };
+    this.instance.opened({ ...introduction, clientInfo, link: child.link, instanceId: randomBytes(8).toString('hex') });
     if (this.instance.sessions.size === 0) this.usersChanged(0); // clients that wait are attached in a moment, if they are still there
   }
 
+  /** Remembers the era for the next start. A server that has become another one since it was asked is asked again then. */
+  #noteEra({ program, isSecond }: Attempt, settled: SettledHandshake): void {
+    const { known } = this.instance;
+    const { name, version } = serverInfoOf(settled.initializeResult);
+    const serverInfo = JSON.stringify([name, version]);
+    const finding = settled.finding ?? (isSecond ? { ...settled, probe: 'fatal' as const } : undefined);
+    if (finding !== undefined)
+      known.noteEra({
+        era: finding.era,
+        version: finding.version,
+        versions: finding.versions,
+        probe: finding.probe,
+        program,
+        serverInfo,
+      });
+    else if (known.era !== undefined && known.era.serverInfo !== serverInfo) known.forgetEra();
+  }
+
+  /** A server of the era of 2026 that does not start as one is asked like an unknown one the next time. */
+  #noteEraInDoubt(): void {
+    const { known } = this.instance;
+    if (known.era?.era === ERA_2026) known.forgetEra();
+  }
+
   /** Tells everybody who waits. The next request starts the server again. */
-  #failStart(child: ServerConnection | undefined, error: BridgeError): void {
+  #failStart(child: ServerConnection | undefined, error: BridgeError, event: 'died' | 'refused' = 'died'): void {
     if (this.state !== 'starting' || child !== this.#child) return;
     this.#leaveGate();
     this.#child = undefined;
@@ -287,14 +361,18 @@ export class InstanceRunner {
     void child?.stop();
     this.#context.events.instanceFailed.tell(this.instance, error);
     this.#context.logger.warn('server failed to start', { server: this.definition.name, reason: error.message });
-    this.#happen(error.code === 'SERVER_AUTH_REQUIRED' || this.#context.source.comeByThemselves ? 'refused' : 'died');
+    const isNoDeath = error.code === 'SERVER_AUTH_REQUIRED' || this.#context.source.comeByThemselves;
+    this.#happen(isNoDeath ? 'refused' : event);
     this.instance.failed(error);
   }
 
-  #onEnded(child: ServerConnection, how: string): void {
+  #onEnded({ child, handshake, program, isSecond }: Attempt, how: string): void {
     if (child !== this.#child) return;
     const before = this.state;
-    if (before === 'starting') return this.#failStart(child, this.#startError(child, how));
+    if (before === 'starting') {
+      if (!isSecond && child.wasOpen && handshake.hasHeardNothing) return this.#onDeathAtProbe(child, program, how);
+      return this.#failStart(child, this.#startError(child, how));
+    }
     this.#child = undefined;
     if (before === 'stopped') {
       this.instance.closed(shuttingDown());
@@ -308,6 +386,19 @@ export class InstanceRunner {
     if (before === 'ready') this.#happen(this.#context.source.comeByThemselves ? 'left' : 'died');
     else this.#happen('gone');
     this.instance.closed(crash(this.definition, how));
+  }
+
+  /** The probe may have ended the server, as some do with what they do not expect: it gets `initialize` alone then. */
+  #onDeathAtProbe(child: ServerConnection, program: string, how: string): void {
+    const { logger, source } = this.#context;
+    logger.info('server ended before it answered; it is asked in the older way', { server: this.definition.name, how });
+    if (!source.comeByThemselves) {
+      this.#child = undefined;
+      return this.#startWith({ plan: 'initialize', program, isSecond: true });
+    }
+    const found = { era: ERA_2025, version: LATEST_PROTOCOL_VERSION, versions: [LATEST_PROTOCOL_VERSION] };
+    this.instance.known.noteEra({ ...found, probe: 'fatal', program, serverInfo: '' }); // it comes back by itself
+    this.#failStart(child, this.#startError(child, how));
   }
 
   #recordCrash(how: string): void {

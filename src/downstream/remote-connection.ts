@@ -18,6 +18,7 @@ const SECRET_WORD = 8;
 
 export abstract class RemoteConnection implements ServerConnection {
   abstract readonly link: Link;
+  abstract readonly wasOpen: boolean;
   readonly pid = undefined;
   /** The definition, its URL without user and password, which go in a header. */
   readonly definition: RemoteServer;

@@ -1,88 +1,368 @@
-// The bridge's `initialize` with a server, once for each process or connection. Any other message that comes meanwhile is dropped,
-// but a ping is answered.
+// Finds out in which era a server speaks, once for each process or connection, and settles its first exchange: `server/discover` in place,
+// then `initialize` where the server has a handshake. The first positive answer decides. Any other message that comes meanwhile is
+// dropped, but a ping is answered.
+//
+//   probe ──DiscoverResult──▶ of 2026 (confirmed by a second probe if `initialize` was sent too: some servers take that for a choice)
+//     │ └──other answer──▶ initialize ──result──▶ of 2025
+//     └──silence──▶ initialize too, the probe stays open     └──error──▶ of 2026 if the probe is answered after all, else refused
 
+import type { FoundEra } from '../core/server-knowledge.ts';
+import type { Era } from '../protocol/era.ts';
 import { ERA_2025, INITIALIZED_NOTICE } from '../protocol/era-2025.ts';
-import { isSpoken, LATEST_PROTOCOL_VERSION, PROTOCOL_VERSIONS } from '../protocol/versions.ts';
+import { ERA_2026 } from '../protocol/era-2026.ts';
+import { eraOf, highestCommon, SPOKEN_VERSIONS } from '../protocol/eras.ts';
+import type { ClientCapabilities } from '../protocol/initialize.ts';
+import { requestEnvelopeOf } from '../protocol/request-envelope.ts';
+import { INTERNAL_ERROR } from '../protocol/rpc-codes.ts';
+import {
+  DISCOVER,
+  type Discovery,
+  PROBE_ID,
+  readDiscovery,
+  supportedVersionsIn,
+  VERSION_2026,
+} from '../protocol/server-discovery.ts';
+import { isSpoken, LATEST_PROTOCOL_VERSION } from '../protocol/versions.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import type { Clock, Timer } from '../util/clock.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
-import type { Outbox } from '../wire/outbox.ts';
 import type { ServerConnection } from './connection.ts';
+import { isSameProgram } from './program-mark.ts';
+
+/**
+ * The first words to a server. `probe` waits a moment for the answer before it sends `initialize` too; `patient` sends that only
+ * when the answer asks for it; `both` does not wait; `initialize` does not probe unless it is refused.
+ */
+export type HandshakePlan = 'probe' | 'patient' | 'both' | 'initialize';
+
+/** The time for which a finding holds that a server has a handshake: nothing else would show that it has learnt more. */
+const HANDSHAKE_HOLDS_MS = 24 * 3_600_000;
+
+/** The facts that a plan depends on. `program` is the mark of the program as it is now. */
+interface PlanFacts {
+  readonly found: FoundEra | undefined;
+  readonly ageMs: number;
+  readonly program: string;
+  /** True if each connection may be that of another program. */
+  readonly comesByItself: boolean;
+}
+
+/** Plans the first words from what was found out earlier. */
+export function planFor({ found, ageMs, program, comesByItself }: PlanFacts): HandshakePlan {
+  if (found === undefined) return 'probe';
+  const isOver = ageMs >= HANDSHAKE_HOLDS_MS;
+  if (comesByItself) return found.probe === 'fatal' && !isOver ? 'initialize' : 'probe';
+  if (program !== '' && !isSameProgram(found.program, program)) return 'probe';
+  if (found.era === ERA_2026) return 'patient';
+  if (!isOver || found.probe === 'fatal') return 'initialize';
+  return found.probe === 'unanswered' ? 'both' : 'probe';
+}
+
+/** The result of a handshake. */
+export interface SettledHandshake {
+  readonly era: Era;
+  /** The version that was agreed on, and all that the server has named. */
+  readonly version: string;
+  readonly versions: readonly string[];
+  readonly initializeResult: Buffer;
+  readonly discoverResult: Buffer | undefined;
+  /** What is to be remembered of the server; undefined where it was not asked, or has not said it clearly. */
+  readonly finding: Pick<FoundEra, 'era' | 'version' | 'versions' | 'probe'> | undefined;
+}
+
+export interface HandshakeOptions {
+  readonly server: string;
+  readonly connection: Pick<ServerConnection, 'link' | 'safe'>;
+  readonly maxDepth: number;
+  readonly clock: Clock;
+  readonly plan: HandshakePlan;
+  /** The time that the server has to start. */
+  readonly startTimeoutMs: number;
+  /** The capabilities that the clients can honour. */
+  readonly capabilities: ClientCapabilities;
+  readonly clientInfo: object;
+}
+
+/**
+ * The wait for an answer to the probe before `initialize` is sent too. It is no verdict. It is long, because a server of both
+ * eras that reads `initialize` stays in the era with a handshake, and only servers that never answer pay for it, once.
+ */
+const PROBE_WAIT_MS = 3000;
+
+/** A server with little time to start gets most of it after `initialize`. */
+export function probeWaitMs(startTimeoutMs: number): number {
+  return Math.min(PROBE_WAIT_MS, startTimeoutMs / 4);
+}
 
 /** Ids from 1 on belong to the clients' requests. */
 const HANDSHAKE_ID = '0';
+/** The id of the probe by which a server shows that it is still in the era of 2026. */
+const CONFIRMATION_ID = '"mcp-bridge-discover-2"';
+/** The probe is sent again once, where `initialize` shows that the first answer was no verdict. */
+const MOST_PROBES = 2;
+
+const UNSUPPORTED_VERSION = ERA_2026.errors.unsupportedVersion;
+/** Errors by which a server does not say that it has no such method. */
+const UNCLEAR: ReadonlySet<unknown> = new Set([
+  INTERNAL_ERROR,
+  ERA_2026.errors.headerMismatch,
+  ERA_2026.errors.missingClientCapability,
+]);
+
+/** An error of a server, as far as the handshake reads it. */
+interface ServerRefusal {
+  readonly code: unknown;
+  readonly message: string;
+  /** The versions that it says it supports. */
+  readonly supported: readonly string[] | undefined;
+}
 
 export class ServerHandshake {
-  readonly #server: string;
-  readonly #connection: Pick<ServerConnection, 'link' | 'safe'>;
-  readonly #outbox: Outbox;
-  readonly #maxDepth: number;
+  readonly #options: HandshakeOptions;
   readonly #envelope = new Envelope(ERA_2025.keys);
+  #probe: 'unsent' | 'open' | 'refused' = 'unsent';
+  #probes = 0;
+  /** True if the server's refusal of the probe says for certain that it does not know the era of 2026. */
+  #isClear = false;
+  #initialize: 'unsent' | 'open' | 'refused' = 'unsent';
+  #refusal: ServerRefusal | undefined;
+  /** A good answer to the probe, while it is open what the server makes of `initialize`. */
+  #discovery: Discovery | undefined;
+  #wait: Timer | undefined;
 
-  constructor(server: string, connection: Pick<ServerConnection, 'link' | 'safe'>, maxDepth: number) {
-    this.#server = server;
-    this.#connection = connection;
-    this.#outbox = connection.link.outbox;
-    this.#maxDepth = maxDepth;
+  constructor(options: HandshakeOptions) {
+    this.#options = options;
   }
 
-  /** Sends `initialize`. `capabilities` are those that the clients can honour. */
-  begin(capabilities: object, clientInfo: object): void {
-    const params = {
-      protocolVersion: LATEST_PROTOCOL_VERSION,
-      capabilities,
-      clientInfo,
-    };
-    this.#outbox.utf8(
-      `{"jsonrpc":"2.0","id":${HANDSHAKE_ID},"method":"initialize","params":${JSON.stringify(params)}}`,
-    );
-    this.#outbox.endFrame();
+  /** Sends the first words. */
+  begin(): void {
+    const { plan, clock, startTimeoutMs } = this.#options;
+    if (plan !== 'initialize') this.#sendProbe(PROBE_ID);
+    if (plan === 'initialize' || plan === 'both') this.#sendInitialize();
+    if (plan === 'probe') this.#wait = clock.after(probeWaitMs(startTimeoutMs), () => this.#sendInitialize());
   }
 
-  /** Takes a message. Returns the bytes of the result, with a newline, once it has come; throws if the server refuses. */
-  take(b: Buffer, start: number, end: number): Buffer | undefined {
+  /** The connection is over, or its time is up. */
+  end(): void {
+    this.#wait?.cancel();
+  }
+
+  /** True if the server was probed and has said nothing at all: its end may be its answer. */
+  get hasHeardNothing(): boolean {
+    return this.#probe === 'open' && this.#initialize !== 'refused' && this.#discovery === undefined;
+  }
+
+  /** The requests without an answer, for people. */
+  get awaited(): string {
+    const awaited = [
+      ...(this.#initialize === 'open' ? ['initialize'] : []),
+      ...(this.#probe === 'open' && this.#initialize !== 'open' ? [DISCOVER] : []),
+    ];
+    return awaited.join(' and ') || 'initialize';
+  }
+
+  #sendProbe(id: string): void {
+    const { connection, clientInfo, capabilities } = this.#options;
+    const { outbox } = connection.link;
+    const meta = requestEnvelopeOf({ clientInfo, capabilities });
+    outbox.latin1(`{"jsonrpc":"2.0","id":${id},"method":"${DISCOVER}","params":{"_meta":{${meta}}}}`);
+    outbox.endFrame();
+    if (id !== PROBE_ID) return;
+    this.#probe = 'open';
+    this.#probes++;
+  }
+
+  #sendInitialize(): void {
+    if (this.#initialize !== 'unsent') return;
+    this.end();
+    this.#initialize = 'open';
+    const { connection, capabilities, clientInfo } = this.#options;
+    const { outbox } = connection.link;
+    const params = JSON.stringify({ protocolVersion: LATEST_PROTOCOL_VERSION, capabilities, clientInfo });
+    outbox.utf8(`{"jsonrpc":"2.0","id":${HANDSHAKE_ID},"method":"initialize","params":${params}}`);
+    outbox.endFrame();
+  }
+
+  /** Takes a message. Returns what both sides have settled on once that is certain; throws if the server refuses. */
+  take(b: Buffer, start: number, end: number): SettledHandshake | undefined {
     const envelope = this.#envelope;
-    if (!envelope.scan(b, start, end, this.#maxDepth)) return undefined;
+    if (!envelope.scan(b, start, end, this.#options.maxDepth)) return undefined;
     if (envelope.kind === 'request') this.#answerPing(b);
-    if (envelope.kind !== 'response' || !this.#isOurs(b)) return undefined;
-    const from = envelope.from(Field.result);
-    if (from < 0 || byteAt(b, from) !== OPEN_OBJECT) throw this.#refused(b);
-    this.#checkVersion(envelope.decode(b, Field.result));
-    this.#outbox.latin1(INITIALIZED_NOTICE);
-    this.#outbox.endFrame();
-    return Buffer.concat([b.subarray(from, envelope.to(Field.result)), Buffer.from('\n')]);
+    if (envelope.kind !== 'response') return undefined;
+    switch (envelope.has(Field.id) ? envelope.raw(b, Field.id) : 'null') {
+      case PROBE_ID:
+        return this.#onProbed(b);
+      case CONFIRMATION_ID:
+        return this.#onConfirmed(b);
+      case HANDSHAKE_ID:
+        return this.#onInitialized(b);
+      case 'null':
+        // A server that could make nothing of the only message it got cannot name its id either.
+        return this.#initialize === 'unsent' ? this.#onProbed(b) : undefined;
+      default:
+        return undefined;
+    }
   }
 
-  /** Throws if the bridge does not speak the version. A server that names none is taken to speak ours. */
-  #checkVersion(result: unknown): void {
-    const { protocolVersion } = result as { protocolVersion?: unknown };
-    if (typeof protocolVersion !== 'string' || isSpoken(protocolVersion)) return;
-    const name = this.#server;
-    const safe = this.#connection.safe(protocolVersion).slice(0, 64);
-    throw new BridgeError('SERVER_START_FAILED', `Server ${name} speaks version ${JSON.stringify(safe)} of MCP`, {
-      server: name,
-      hint: `The bridge speaks ${PROTOCOL_VERSIONS.join(', ')}.`,
-    });
+  #onProbed(b: Buffer): SettledHandshake | undefined {
+    if (this.#probe !== 'open') return undefined;
+    const discovery = this.#discoveryIn(b);
+    if (discovery === undefined) return this.#onProbeRefused(this.#refusalIn(b));
+    const version = this.#commonOf(discovery.versions);
+    if (eraOf(version) !== ERA_2026) return this.#onProbeRefused(NO_REFUSAL);
+    if (this.#initialize !== 'open') return this.#settleOn2026(discovery);
+    this.#discovery = discovery;
+    this.#sendProbe(CONFIRMATION_ID);
+    return undefined;
   }
 
-  #isOurs(b: Buffer): boolean {
-    const envelope = this.#envelope;
-    return envelope.has(Field.id) && envelope.raw(b, Field.id) === HANDSHAKE_ID;
+  #onConfirmed(b: Buffer): SettledHandshake | undefined {
+    const discovery = this.#discovery;
+    return discovery === undefined || this.#discoveryIn(b) === undefined ? undefined : this.#settleOn2026(discovery);
+  }
+
+  #onProbeRefused(refusal: ServerRefusal): undefined {
+    this.#probe = 'refused';
+    this.#isClear = !UNCLEAR.has(refusal.code);
+    // The only version that it was asked for is that of 2026, so another one of that era cannot be agreed on.
+    if (refusal.code === UNSUPPORTED_VERSION && eraOf(this.#commonOf(refusal.supported ?? [])) === ERA_2026)
+      throw this.#refused(DISCOVER, refusal);
+    if (this.#initialize === 'refused') throw this.#refused('initialize', this.#refusal ?? refusal);
+    this.#sendInitialize();
+  }
+
+  #onInitialized(b: Buffer): SettledHandshake | undefined {
+    if (this.#initialize !== 'open') return undefined;
+    const { outbox } = this.#options.connection.link;
+    const initializeResult = this.#resultIn(b);
+    if (initializeResult === undefined) return this.#onInitializeRefused(this.#refusalIn(b));
+    const version = this.#versionIn(b);
+    outbox.latin1(INITIALIZED_NOTICE);
+    outbox.endFrame();
+    this.end();
+    return {
+      era: ERA_2025,
+      version,
+      versions: [version],
+      initializeResult,
+      discoverResult: undefined,
+      finding: this.#findingFor(version),
+    };
+  }
+
+  #onInitializeRefused(refusal: ServerRefusal): SettledHandshake | undefined {
+    this.#initialize = 'refused';
+    this.#refusal = refusal;
+    if (this.#discovery !== undefined) return this.#settleOn2026(this.#discovery);
+    if (refusal.code === UNSUPPORTED_VERSION && eraOf(this.#commonOf(refusal.supported ?? [VERSION_2026])) !== ERA_2026)
+      throw this.#refused('initialize', refusal);
+    if (this.#probe === 'open') return undefined;
+    if (this.#probes === MOST_PROBES || (this.#isClear && refusal.code !== UNSUPPORTED_VERSION))
+      throw this.#refused('initialize', refusal);
+    this.#sendProbe(PROBE_ID);
+    return undefined;
+  }
+
+  #settleOn2026({ versions, discoverResult, initializeResult }: Discovery): SettledHandshake {
+    this.end();
+    const finding = { era: ERA_2026, version: VERSION_2026, versions, probe: 'answered' as const };
+    return { ...finding, initializeResult, discoverResult, finding };
+  }
+
+  /** The finding for a server that has answered `initialize`. */
+  #findingFor(version: string): SettledHandshake['finding'] {
+    // It speaks both eras and was late; the next time it is given the time that it needs.
+    if (this.#discovery !== undefined)
+      return { era: ERA_2026, version: VERSION_2026, versions: this.#discovery.versions, probe: 'answered' };
+    const found = { era: ERA_2025, version, versions: [version] };
+    if (this.#probe === 'open') return { ...found, probe: 'unanswered' };
+    return this.#probe === 'refused' && this.#isClear ? { ...found, probe: 'answered' } : undefined;
+  }
+
+  // --- reading ---
+
+  /** The bytes of the result, with a newline; undefined if it is no object. */
+  #resultIn(b: Buffer): Buffer | undefined {
+    const { from, to } = this.#envelope.span(Field.result);
+    if (from < 0 || byteAt(b, from) !== OPEN_OBJECT) return undefined;
+    return Buffer.concat([b.subarray(from, to), Buffer.from('\n')]);
+  }
+
+  #discoveryIn(b: Buffer): Discovery | undefined {
+    const result = this.#resultIn(b);
+    return result && readDiscovery(result, this.#options.server);
+  }
+
+  #refusalIn(b: Buffer): ServerRefusal {
+    const error = this.#envelope.decode(b, Field.error);
+    const { code, message } = membersOf(error);
+    return { code, message: textOf(message) || 'no result', supported: supportedVersionsIn(error) };
+  }
+
+  /** The version in a result of `initialize`. A server that names none is taken to speak ours. */
+  #versionIn(b: Buffer): string {
+    const { protocolVersion } = membersOf(this.#envelope.decode(b, Field.result));
+    if (typeof protocolVersion !== 'string') return LATEST_PROTOCOL_VERSION;
+    if (!isSpoken(protocolVersion)) throw this.#nothingInCommon([protocolVersion]);
+    return protocolVersion;
   }
 
   #answerPing(b: Buffer): void {
+    const { outbox } = this.#options.connection.link;
     if (ERA_2025.methods.of(b, this.#envelope).role !== 'ping') return;
     const id = this.#envelope.raw(b, Field.id);
-    this.#outbox.latin1(`{"jsonrpc":"2.0","id":${id},"result":{}}`);
-    this.#outbox.endFrame();
+    outbox.latin1(`{"jsonrpc":"2.0","id":${id},"result":{}}`);
+    outbox.endFrame();
   }
 
-  #refused(b: Buffer): BridgeError {
-    const error = this.#envelope.decode(b, Field.error);
-    const said = textOf(membersOf(error).message) || 'no result';
-    const name = this.#server;
-    const safe = this.#connection.safe(said).slice(0, 500);
-    return new BridgeError('SERVER_START_FAILED', `Server ${name} refused to initialize: ${safe}`, { server: name });
+  /** The highest version that both sides speak. Throws if there is none. */
+  #commonOf(versions: readonly string[]): string {
+    const version = highestCommon(versions);
+    if (version === undefined) throw this.#nothingInCommon(versions);
+    return version;
+  }
+
+  // --- errors ---
+
+  #safe(text: string, most: number): string {
+    return this.#options.connection.safe(text).slice(0, most);
+  }
+
+  #versionFacts(versions: readonly string[]): Pick<BridgeError, 'facts'> & { readonly listed: string } {
+    const serverVersions = versions.slice(0, MOST_TOLD).map((version) => this.#safe(version, 64));
+    const listed = serverVersions.map((version) => JSON.stringify(version)).join(', ');
+    return { facts: { serverVersions, bridgeVersions: SPOKEN_VERSIONS }, listed };
+  }
+
+  #nothingInCommon(versions: readonly string[]): BridgeError {
+    const { server } = this.#options;
+    const { facts, listed } = this.#versionFacts(versions);
+    const speaks =
+      listed === '' ? 'names no version of MCP that it speaks' : `speaks ${word(versions)} ${listed} of MCP`;
+    const hint = `The bridge speaks ${SPOKEN_VERSIONS.join(', ')}.`;
+    return new BridgeError('SERVER_START_FAILED', `Server ${server} ${speaks}`, { server, hint, facts });
+  }
+
+  #refused(method: string, { message, supported }: ServerRefusal): BridgeError {
+    const { server } = this.#options;
+    const verb = method === 'initialize' ? 'refused to initialize' : `refused ${method}`;
+    const sentence = `Server ${server} ${verb}: ${this.#safe(message, 500)}`;
+    if (supported === undefined) return new BridgeError('SERVER_START_FAILED', sentence, { server });
+    const { facts, listed } = this.#versionFacts(supported);
+    const hint = `It says that it supports ${listed}. The bridge speaks ${SPOKEN_VERSIONS.join(', ')}.`;
+    return new BridgeError('SERVER_START_FAILED', sentence, { server, hint, facts });
+  }
+
+  /** The error for a server that has refused `initialize`, and was silent on the probe until its time was up. */
+  get refusal(): BridgeError | undefined {
+    return this.#refusal && this.#refused('initialize', this.#refusal);
   }
 }
+
+/** The most versions of a server in one error. */
+const MOST_TOLD = 8;
+const NO_REFUSAL: ServerRefusal = { code: undefined, message: '', supported: undefined };
+
+const word = (versions: readonly string[]): string => (versions.length === 1 ? 'version' : 'versions');

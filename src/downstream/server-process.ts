@@ -86,6 +86,10 @@ export class ServerProcess implements ServerConnection {
     return this.#child.pid;
   }
 
+  get wasOpen(): boolean {
+    return this.pid !== undefined;
+  }
+
   lastWords(): string {
     return this.output.lastWords();
   }

@@ -33,6 +33,10 @@ export class WebSocketConnection extends RemoteConnection {
     void this.ended.then(() => this.#leave());
   }
 
+  get wasOpen(): boolean {
+    return this.#isOpen;
+  }
+
   async stop(): Promise<void> {
     this.over('was stopped');
     await this.#gone;

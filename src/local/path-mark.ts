@@ -4,7 +4,7 @@ import { type BigIntStats, lstatSync, statSync } from 'node:fs';
 import { systemCode } from '../util/bridge-error.ts';
 
 /** The mark of a path that has just changed: another change within the same tick of the file system's clock would not show. */
-const UNCERTAIN = 'uncertain';
+export const UNCERTAIN = 'uncertain';
 /** The coarsest clock that kernels stamp files with ticks every 10 ms. */
 const TICK_NS = 20_000_000n;
 

@@ -81,6 +81,9 @@ export interface ErrorFacts {
   readonly count?: number;
   /** One of several reasons for the same code. */
   readonly reason?: RefusalReason;
+  /** The versions of MCP that a server speaks, as far as it says, and those of the bridge. */
+  readonly serverVersions?: readonly string[];
+  readonly bridgeVersions?: readonly string[];
 }
 
 export type RefusalReason =

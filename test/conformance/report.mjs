@@ -96,7 +96,7 @@ export class Report {
   }
 }
 
-function printTable(rows) {
+export function printTable(rows) {
   const widths = rows[0].map((_, index) => Math.max(...rows.map((row) => row[index].length)));
   const lineOf = (row) => row.map((cell, index) => cell.padEnd(widths[index])).join(' | ');
   for (const row of rows) console.log(lineOf(row).trimEnd());

@@ -1,9 +1,11 @@
 // `make conformance`: runs the official suite, in both revisions, against a server, and against the bridge with that server
-// behind it, and compares every check; then has the official inspector look at another server through the bridge.
-// It fails when anything differs that is not meant to, and when a required scenario does not pass direct, for then it
-// proves nothing. `node run.mjs 2026-07-28` runs one revision.
+// behind it, and compares every check; has the official inspector look at another server through the bridge; and has the
+// bridge be the client of the suite's own servers.
+// It fails when anything differs that is not meant to, when a required scenario does not pass direct, for then it proves
+// nothing, and when the bridge does not pass as a client. `node run.mjs 2026-07-28` runs the servers of one revision alone.
 import { fileURLToPath } from 'node:url';
 import { Bridge } from './bridge.mjs';
+import { ClientScenarios } from './client-scenarios.mjs';
 import { CROSSINGS } from './crossings.mjs';
 import { HttpFront } from './http-front.mjs';
 import { HttpFront2026 } from './http-front-2026.mjs';
@@ -88,7 +90,10 @@ async function check(workspace, revisions) {
   await printSharing(bridge);
   const tools = await new Inspector(workspace, programs).check(bridge.connectArgs('everything'));
   console.log(`The inspector has seen the same ${tools} tools through connect, and called one.`);
-  return isGood;
+  if (process.argv.length > 2) return isGood;
+  const asClient = new ClientScenarios(new Suite(workspace, programs, revisions[0]));
+  await asClient.run();
+  return isGood && asClient.isGood;
 }
 
 const revisions = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(REVISIONS);

@@ -1,10 +1,12 @@
-// The official conformance suite: runs all server scenarios of one revision against a URL, and reads what they found.
+// The official conformance suite: runs all server scenarios of one revision against a URL, or one client scenario against a
+// command, and reads what they found.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const SUITE_TIMEOUT_MS = 170_000;
 const SCENARIO_TIMEOUT_MS = 20_000;
 const LIST_TIMEOUT_MS = 30_000;
+const CLIENT_TIMEOUT_MS = 60_000;
 
 export class Suite {
   #workspace;
@@ -20,11 +22,20 @@ export class Suite {
   }
 
   /** The names of the scenarios that a server must pass. */
-  async required() {
-    const { stdout } = await this.#run(['list', '--requirements', this.#revision], LIST_TIMEOUT_MS);
-    const [, ofServers] = /^Server scenarios.*\n((?: {2}- .*\n)+)/m.exec(stdout) ?? [];
-    if (ofServers === undefined) throw new Error(`The suite lists no scenarios: ${stdout}`);
-    return ofServers
+  required() {
+    return this.#listed(/^Server scenarios.*\n((?: {2}- .*\n)+)/m, this.#revision);
+  }
+
+  /** The names of the scenarios that a client must pass. */
+  requiredOfClients(revision) {
+    return this.#listed(/^Client scenarios.*\n((?: {2}- .*\n)+)/m, revision);
+  }
+
+  async #listed(pattern, revision) {
+    const { stdout } = await this.#run(['list', '--requirements', revision], LIST_TIMEOUT_MS);
+    const [, listed] = pattern.exec(stdout) ?? [];
+    if (listed === undefined) throw new Error(`The suite lists no scenarios: ${stdout}`);
+    return listed
       .trimEnd()
       .split('\n')
       .map((line) => line.replace('  - ', ''));
@@ -39,6 +50,13 @@ export class Suite {
     const found = resultsIn(dir);
     if (found.size === 0) throw new Error(`The suite has run nothing. ${stderr}`);
     return found;
+  }
+
+  /** Has a command be the client of one scenario. Resolves to whether it has passed, and to all that was said of it. */
+  async runClient(scenario, revision, command) {
+    const wanted = ['--scenario', scenario, '--spec-version', revision, '--timeout', String(SCENARIO_TIMEOUT_MS)];
+    const { code, stdout, stderr } = await this.#run(['client', '--command', command, ...wanted], CLIENT_TIMEOUT_MS);
+    return { isGood: code === 0, said: `${stdout}${stderr}` };
   }
 
   #run(args, timeoutMs) {

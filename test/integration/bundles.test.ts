@@ -14,7 +14,8 @@ const codeOf = (name: string): string => {
 };
 
 test.each([
-  ['mcp-bridge.cjs', ['fs-native-extensions']],
+  ['mcp-bridge.cjs', []],
+  ['later.cjs', ['fs-native-extensions']],
   // Those behind the first two are loaded with the first rule for tools, or arguments to be checked.
   ['daemon.cjs', ['fs-native-extensions', 'json-rpc-2.0', 'ajv', 'picomatch']],
   ['later/finder.cjs.gz', []],
@@ -34,6 +35,7 @@ test('connect loads neither node:crypto nor the check of all of a config', () =>
 
 test.each([
   'mcp-bridge.cjs',
+  'later.cjs',
   'daemon.cjs',
   'later/ajv.cjs.gz',
   'later/finder.cjs.gz',
@@ -43,6 +45,12 @@ test.each([
   'later/ws.cjs.gz',
 ])('%s is ASCII, so that it can be read as it is and takes one byte for each character', (name) => {
   expect([...new Set(codeOf(name))].filter((letter) => letter > '\u007f')).toEqual([]);
+});
+
+test('connect loads what it needs without a daemon apart, behind its first answer', () => {
+  const ofLoss = /could not be reached again|The daemon did not start|bridge\/again/;
+  expect(codeOf('mcp-bridge.cjs')).not.toMatch(ofLoss);
+  expect(codeOf('later.cjs')).toMatch(ofLoss);
 });
 
 test('the daemon has nothing of discovery in it', () => {

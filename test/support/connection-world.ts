@@ -1,5 +1,6 @@
 // A client's connection that lasts, with a daemon of which each byte is moved by hand, on a clock that is turned by hand.
 
+import '../../src/client/later.ts'; // loaded with the first loss: not in the middle of a test
 import type { ConnectionEvent } from '../../src/client/connection-options.ts';
 import { ResumingConnection } from '../../src/client/resuming-connection.ts';
 import { UnreadTraffic } from '../../src/client/unread-traffic.ts';

@@ -295,8 +295,11 @@ export class TestInstance {
     this.inCore.opened({
       link: this.link,
       instanceId: `${this.#settings.name}-${this.starts}`,
+      version: this.#of.era.versions[0] ?? '',
+      supportedVersions: this.#of.era.versions,
       initializeResult: Buffer.from(`${this.#of.hello}\n`),
       era: this.#of.era,
+      clientInfo: { name: 'mcp-bridge', version: '0' },
     });
   }
   #answerByItself(link: TestLink, request: Message): void {

@@ -25,6 +25,9 @@ interface ScriptedConnection {
   outgoing: Buffer;
   /** The client sends nothing more. */
   hasEnded: boolean;
+  /** All that came before an `initialize`, and the requests among it that are unanswered. */
+  readonly said: Message[];
+  readonly pending: Message[];
 }
 
 export class ScriptedDaemon {
@@ -58,6 +61,8 @@ export class ScriptedDaemon {
       incoming: Buffer.alloc(0),
       outgoing: Buffer.alloc(0),
       hasEnded: false,
+      said: [],
+      pending: [],
     };
     theirs.on('data', (chunk: Buffer) => {
       connection.incoming = Buffer.concat([connection.incoming, chunk]);
@@ -111,8 +116,8 @@ export class ScriptedDaemon {
   }
 
   /** Who sends nothing more is left when all is answered. */
-  #endIfDone({ hasEnded, incoming, outgoing, session, stream }: ScriptedConnection): void {
-    const isAnswered = session === undefined || session.pending.length === 0;
+  #endIfDone({ hasEnded, incoming, outgoing, session, pending, stream }: ScriptedConnection): void {
+    const isAnswered = (session?.pending ?? pending).length === 0;
     if (hasEnded && isAnswered && incoming.length === 0 && outgoing.length === 0) stream.end();
   }
 
@@ -122,6 +127,20 @@ export class ScriptedDaemon {
       const call = session.pending.shift();
       if (call !== undefined) this.#send(session, { jsonrpc: '2.0', id: call.id, result: { said: textOf(call) } });
     }
+    for (const connection of this.connections) {
+      const call = connection.pending.shift();
+      if (call !== undefined) this.#say(connection, { id: call.id, result: { said: textOf(call) } });
+    }
+  }
+
+  /** The messages of clients without a handshake, by connection. */
+  get said(): readonly Message[][] {
+    return [...this.connections].map(({ said }) => said);
+  }
+
+  /** Says something on each connection. */
+  tell(message: object): void {
+    for (const connection of this.connections) this.#say(connection, message);
   }
 
   /** Asks each client something. */
@@ -177,7 +196,7 @@ export class ScriptedDaemon {
     if (message === undefined) return this.#say(connection, { id: null, error: { code: -32700, message: 'not JSON' } });
     if (message.method === 'initialize') return this.#hello(connection, message);
     const { session } = connection;
-    if (session === undefined) throw new Error(`${line} came before initialize`);
+    if (session === undefined) return this.#withoutHandshake(connection, message);
     session.received += line.length + 1;
     this.#places.set(message, session.received);
     switch (message.method) {
@@ -203,6 +222,12 @@ export class ScriptedDaemon {
         else if (message.id !== undefined)
           this.#send(session, { jsonrpc: '2.0', id: message.id, result: { listed: true } });
     }
+  }
+
+  #withoutHandshake({ said, pending }: ScriptedConnection, message: Message): void {
+    said.push(message);
+    if (message.method === 'tools/call') this.runs.set(textOf(message), (this.runs.get(textOf(message)) ?? 0) + 1);
+    if (message.id !== undefined && message.method !== 'subscriptions/listen') pending.push(message);
   }
 
   #hello(connection: ScriptedConnection, { id, params }: Message): void {

@@ -55,10 +55,12 @@ export interface TestStatus {
     server: string;
     pid: number | null;
     state: string;
+    protocolVersion: string | null;
     sessions: number;
     restarts: number;
     calls: number;
     leftOut: boolean;
+    lastError: string | null;
   }[];
   readonly dialledIn: readonly { readonly name: string; readonly state: string }[];
   readonly counters: Record<string, number>;

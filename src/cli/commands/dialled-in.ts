@@ -8,10 +8,10 @@ import type { CliHost } from '../host.ts';
 import { locate, type WhereValues } from '../locate.ts';
 import { printable } from '../render/table.ts';
 
-/** The servers that have connected, the config that the daemon judges them by, and how many definitions wait here besides. */
-export type DialledIn = Pick<StatusReport, 'dialledIn' | 'configFile' | 'pendingApprovals'>;
+/** The servers that have connected, the config that the daemon judges them by, what waits here besides, and what runs. */
+export type DialledIn = Pick<StatusReport, 'dialledIn' | 'configFile' | 'pendingApprovals' | 'instances'>;
 
-const NONE: DialledIn = { dialledIn: [], configFile: null, pendingApprovals: null };
+const NONE: DialledIn = { dialledIn: [], configFile: null, pendingApprovals: null, instances: [] };
 
 /** None if there is no daemon that says so. */
 export async function dialledIn(values: WhereValues, host: CliHost): Promise<DialledIn> {

@@ -11,7 +11,7 @@ import { textOf } from '../../util/json-value.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { type LocatedConfig, locate, type WhereValues } from '../locate.ts';
-import { pendingNotes, waitingNotes } from '../render/status-view.ts';
+import { pendingNotes, shownVersion, waitingNotes } from '../render/status-view.ts';
 import { jsonText, printJson, table } from '../render/table.ts';
 import { tableStyle, tilde, widthOf, wrappedLines } from '../render/terminal.ts';
 import { ask, recordsIn, type ToolCommandValues, withTools } from '../tool-session.ts';
@@ -25,16 +25,19 @@ export async function servers(values: ServersValues, host: CliHost): Promise<num
   if (values.running === true) return listRunning(values, host);
   const answer = await withTools(values, host, (client) => ask(client, 'list_mcp_servers'));
   const list = recordsIn(answer.servers).toSorted(byName);
-  const { dialledIn: connected, pendingApprovals } = await dialledIn(values, host);
+  const { dialledIn: connected, pendingApprovals, instances } = await dialledIn(values, host);
+  const versionOf = ({ name }: Listed): string =>
+    shownVersion(instances.find(({ server, protocolVersion }) => server === name && protocolVersion !== null));
   if (values.json === true) return printJson({ ...answer, pendingApprovals: pendingApprovals ?? null }, host);
   const rows = list.map((server) => [
     textOf(server.name),
     stateOf(server),
     toolCount(server),
+    versionOf(server),
     textOf(server.description),
   ]);
   const style = tableStyle(host, 1);
-  const text = table(['SERVER', 'STATE', 'TOOLS', 'DESCRIPTION'], rows, style);
+  const text = table(['SERVER', 'STATE', 'TOOLS', 'MCP', 'DESCRIPTION'], rows, style);
   host.stdout.write(list.length === 0 ? NO_SERVER : text);
   if (rows.some(([, state]) => state === 'failed')) host.stdout.write(WHY_FAILED);
   for (const note of [...unknownNotes(list), ...waitingNotes(connected), ...pendingNotes(pendingApprovals ?? null)])

@@ -7,6 +7,8 @@ import { tableStyle, tilde, wrappedLines } from './terminal.ts';
 
 type InstanceReport = StatusReport['instances'][number];
 
+const COLUMNS = ['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS', 'MCP'];
+
 export function statusText(report: StatusReport, style: TableStyle = {}): string {
   const { pid, version, socketPath, uptimeMs, clients, parked, configFile, instances } = report;
   const away = parked > 0 ? ` (${parked} of them away)` : '';
@@ -18,9 +20,9 @@ export function statusText(report: StatusReport, style: TableStyle = {}): string
     `${i.sessions}`,
     `${i.calls}`,
     `${i.restarts}`,
+    shownVersion(i),
   ]);
-  const shown =
-    rows.length === 0 ? NO_SERVER : table(['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS'], rows, style);
+  const shown = rows.length === 0 ? NO_SERVER : table(COLUMNS, rows, style);
   const notes = notesOf(report).map((note) => `${wrappedLines(`! ${note}`, style)}\n`);
   const counters = `${countersText(report.counters)}${errorsText(report.errors)}`;
   return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${counters}\n${shown}${notes.join('')}`;
@@ -60,6 +62,11 @@ export function notesOf(report: StatusReport): string[] {
     ...pendingNotes(report.pendingApprovals),
     ...inputNotes(report.missingInputs),
   ];
+}
+
+/** The version of MCP that a server speaks; a daemon of an earlier build does not say. */
+export function shownVersion({ protocolVersion }: Partial<InstanceReport> = {}): string {
+  return protocolVersion ?? '-';
 }
 
 /** The state of an instance, wherever it is shown. */

@@ -72,7 +72,8 @@ describe('the catalog', () => {
     const dir = join(temporaryDir(), 'made', 'for-it');
     const { catalog, clock } = catalogIn(dir);
     const known = catalog.knownOf(LOCAL);
-    known.opened({ capabilities: { sampling: {} }, owner: undefined }, Buffer.from('{"capabilities":{}}\n'), '');
+    const introduction = { initializeResult: Buffer.from('{"capabilities":{}}\n') };
+    known.opened({ capabilities: { sampling: {} }, owner: undefined }, introduction, '');
     known.noteAsksForRoots();
     clock.advance(1000);
     const [file] = readdirSync(dir);
@@ -106,7 +107,8 @@ describe('the catalog', () => {
     const { catalog } = catalogIn(dir);
     const known = catalog.knownOf(LOCAL);
     const key = { capabilities: {}, owner: undefined, rootsKey: undefined };
-    const profile = known.opened(key, Buffer.from('{"capabilities":{"tools":{}}}\n'), '');
+    const initializeResult = Buffer.from('{"capabilities":{"tools":{}}}\n');
+    const profile = known.opened(key, { initializeResult }, '');
     const [result, original] = [Buffer.from('{"tools":[]}\n'), Buffer.from('{"tools":[ ]}\n')];
     const pages = [
       { cursor: undefined, result, original, caching: { ttlMs: 5, cacheScope: 'public' } },

@@ -1,6 +1,5 @@
 // How a client's connection ends: when the client has ended its side, and when a daemon does not take it any more.
 
-import 'p-retry'; // loaded with the first failure: not in the middle of a test
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { ALL, call, ready, World } from '../../support/connection-world.ts';
 

@@ -1,8 +1,7 @@
 // Coming back to a daemon, on a clock that is turned by hand: when it is tried, how often, and what is said at the end.
 
-import fc from 'fast-check';
-import 'p-retry'; // loaded with the first failure: not in the middle of a test
 import { getEventListeners } from 'node:events';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ReconnectLoopOptions, reconnectLoop } from '../../../src/client/reconnect-policy.ts';
 import { AttemptPace } from '../../../src/util/backoff.ts';

@@ -1,7 +1,6 @@
 // A client's connection against a daemon of which each byte is moved by hand, on a clock that is turned by hand.
 
 import fc from 'fast-check';
-import 'p-retry'; // loaded with the first failure: not in the middle of a test
 import { describe, expect, test } from 'vitest';
 import { ALL, call, ready, World } from '../../support/connection-world.ts';
 

@@ -12,6 +12,7 @@ describe('what was sent', () => {
     fc.assert(
       fc.property(fc.array(line), fc.nat(60), fc.nat(80), (lines, acknowledged, from) => {
         const stream = new SessionStream();
+        stream.begin();
         for (const one of lines) stream.sent(Buffer.from(one));
         const all = Buffer.from(lines.join(''));
         const had = Math.min(acknowledged, all.length);
@@ -27,6 +28,7 @@ describe('what was sent', () => {
 
   test('is let go of beyond the bound, oldest first, but for the last', () => {
     const stream = new SessionStream();
+    stream.begin();
     const mib = 1024 * 1024;
     for (const size of [mib, 4 * mib, 4 * mib]) stream.sent(Buffer.alloc(size));
     expect([stream.sentFrom(0), stream.sentFrom(mib)?.length]).toEqual([undefined, 2]);
@@ -34,8 +36,22 @@ describe('what was sent', () => {
     expect([stream.sentFrom(9 * mib - 1), stream.sentFrom(9 * mib)?.length]).toEqual([undefined, 1]);
   });
 
+  test('is counted and not kept without a session', () => {
+    const stream = new SessionStream();
+    const piece = Buffer.from('a\n');
+    stream.sent(piece);
+    expect([stream.sentBytes, stream.isIn(piece.buffer)]).toEqual([2, false]);
+    stream.begin();
+    stream.sent(piece);
+    expect([stream.sentBytes, stream.isIn(piece.buffer)]).toEqual([2, true]);
+    stream.agree(undefined);
+    stream.sent(piece);
+    expect([stream.sentBytes, stream.isIn(piece.buffer)]).toEqual([4, false]);
+  });
+
   test('is forgotten with a new session', () => {
     const stream = new SessionStream();
+    stream.begin();
     stream.sent(Buffer.from('a\n'));
     stream.begin();
     expect([stream.sentBytes, text(stream.sentFrom(0)), text(stream.sentFrom(2))]).toEqual([0, '', undefined]);

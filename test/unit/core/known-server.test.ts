@@ -3,7 +3,7 @@ import { KnownServer, type ListPage, type ServerProfile } from '../../../src/cor
 import type { ClientCapabilities } from '../../../src/protocol/initialize.ts';
 
 const TTL_MS = 1000;
-const HELLO = Buffer.from('{"capabilities":{"tools":{},"resources":{}}}\n');
+const HELLO = { initializeResult: Buffer.from('{"capabilities":{"tools":{},"resources":{}}}\n') };
 
 /** Without roots, and for everybody. */
 const ANYBODY = { rootsKey: undefined, owner: undefined };
@@ -121,7 +121,7 @@ describe('what is known of a server', () => {
     const world = new World();
     const profile = world.seen({});
     world.known.learnList(profile, 'tools', pages({ name: 'a' }), ANYBODY);
-    const hello = Buffer.from('{"capabilities":{"prompts":{}}}\n');
+    const hello = { initializeResult: Buffer.from('{"capabilities":{"prompts":{}}}\n') };
     expect(world.seen({}, hello)).toBe(profile);
     expect([profile.declares('tools'), profile.declares('prompts'), profile.lists.has('tools')]).toEqual([
       false,

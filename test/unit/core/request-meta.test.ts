@@ -109,6 +109,7 @@ describe('a client of 2025 and a server of 2026', () => {
     const list = core.server().requests.find(({ method }) => method === 'tools/list');
     expect(list && metaOf(list)).toEqual({
       [`${PREFIX}protocolVersion`]: '2026-07-28',
+      [`${PREFIX}clientInfo`]: { name: 'mcp-bridge', version: '0' },
       [`${PREFIX}clientCapabilities`]: { sampling: {} },
     });
   });

@@ -31,7 +31,17 @@ test('a state has the same colour wherever it is shown', () => {
 
 test('the busiest server and the busiest client come first', () => {
   const instance = (server: string, calls: number, inFlight = 0) => ({
-    ...{ server, calls, inFlight, pid: 1, state: 'ready', sessions: 1, restarts: 0, requests: calls },
+    ...{
+      server,
+      calls,
+      inFlight,
+      pid: 1,
+      state: 'ready',
+      protocolVersion: null,
+      sessions: 1,
+      restarts: 0,
+      requests: calls,
+    },
     ...{ leftOut: false, lastError: null, errorCode: null },
   });
   const latency = (server: string, count: number) => ({

@@ -7,6 +7,7 @@ import type { AuditReport } from '../../../../src/control/report.ts';
 const RUNS = {
   pid: 7,
   state: 'ready',
+  protocolVersion: '2025-11-25',
   sessions: 1,
   restarts: 0,
   calls: 2,
@@ -56,8 +57,8 @@ test('the status says who runs, and with which config', () => {
     'mcp-bridge 1.2.3 at /tmp/b.sock, pid 1, up 1 min 1 s, clients: 3',
     'config: /c.json',
     '',
-    'SERVER  STATE  PID  SESSIONS  CALLS  RESTARTS',
-    'a       ready  7    1         2      0',
+    'SERVER  STATE  PID  SESSIONS  CALLS  RESTARTS  MCP',
+    'a       ready  7    1         2      0         2025-11-25',
   ]);
 });
 
