@@ -2,6 +2,8 @@
 // requests are given back, and the connection ends.
 
 import type { RemoteServer } from '../model/server-definition.ts';
+import { ERA_2026 } from '../protocol/era-2026.ts';
+import { eraOf } from '../protocol/eras.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
@@ -26,17 +28,21 @@ export class HttpConnection extends RemoteConnection {
   readonly link: RemoteLink;
   /** The end of a connection over HTTP is never a server's answer. */
   readonly wasOpen = false;
-  readonly isOfEarlierEra = true;
+  readonly isOfEarlierEra: boolean;
   readonly #context: HttpContext;
   readonly #fetch: RemoteFetch;
   readonly #session: RemoteSession;
+  readonly #transport: Promise<RemoteTransport>;
+  /** Those that were started. */
   readonly #transports: RemoteTransport[] = [];
 
   constructor(definition: RemoteServer, context: HttpContext) {
     super(definition, context);
     this.#context = context;
+    this.isOfEarlierEra = definition.transport === 'sse';
     this.#fetch = new RemoteFetch({ keeper: () => this.keeper, origin: new URL(this.definition.url).origin });
     const transport = this.#open();
+    this.#transport = transport;
     transport.catch((error: unknown) => {
       if (isOurs(error)) context.failed(error);
       this.fail(error);
@@ -59,6 +65,14 @@ export class HttpConnection extends RemoteConnection {
       door: context.exchanges.door(),
     });
     void this.ended.then(() => this.link.destroy());
+  }
+
+  settled(version: string): void {
+    if (eraOf(version) === ERA_2026) {
+      for (const one of this.#transports) one.negotiated(version);
+      void this.#transport.then((transport) => transport.negotiated(version));
+    }
+    this.link.settled();
   }
 
   async stop(): Promise<void> {

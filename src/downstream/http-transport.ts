@@ -1,8 +1,14 @@
 // Streamable HTTP: each message is a POST, whose response holds the answer and what belongs to it. One more stream brings what
 // belongs to no request. A stream that breaks is resumed if the server can do that, never sooner than the pauses below say.
 
+import { ERA_2026 } from '../protocol/era-2026.ts';
+import { eraOf } from '../protocol/eras.ts';
+import { isProbeId, VERSION_2026 } from '../protocol/server-discovery.ts';
 import type { Clock, Timer } from '../util/clock.ts';
-import { contentFailure, RemoteFailure } from './remote-failure.ts';
+import { expectSyntaxError } from '../util/expected-error.ts';
+import { membersOf } from '../util/json-value.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import { contentFailure, RemoteFailure, statusFailure } from './remote-failure.ts';
 import { isMediaType, mediaType, type RemoteFetch } from './remote-fetch.ts';
 import type { Exchange, RemoteMessage, RemoteTransport, TransportPorts } from './remote-link.ts';
 import { type EventSink, readEvents, readFrame, type ServerEvent } from './response-body.ts';
@@ -28,6 +34,8 @@ export class HttpTransport implements RemoteTransport {
   readonly #end = new AbortController();
   #sessionId: string | undefined;
   #protocolVersion: string | undefined;
+  /** True once the server speaks without a handshake: there is no session, and each request names its method in a header. */
+  #isOf2026 = false;
 
   constructor(options: HttpTransportOptions) {
     this.#options = options;
@@ -35,13 +43,14 @@ export class HttpTransport implements RemoteTransport {
 
   async send(message: RemoteMessage, exchange: Exchange): Promise<RemoteFailure | undefined> {
     const response = await this.#post(message, exchange.signal);
-    this.#sessionId = response.headers.get('mcp-session-id') ?? this.#sessionId;
+    if (!this.#isStateless(message)) this.#sessionId = response.headers.get('mcp-session-id') ?? this.#sessionId;
     if (message.requestId === undefined || response.status === 202) {
       await response.body?.cancel();
       exchange.taken();
       if (message.method === 'notifications/initialized') void this.#followNotices();
       return NO_ANSWER;
     }
+    if (!response.ok) return this.#readRefusal(response, message, exchange);
     const isStream = isMediaType(response, EVENT_STREAM);
     if (!isStream && !isMediaType(response, 'application/json')) {
       await response.body?.cancel();
@@ -51,10 +60,22 @@ export class HttpTransport implements RemoteTransport {
     return isStream ? this.#readStream(response, exchange) : this.#readAnswer(response);
   }
 
-  #post({ body, requestId }: RemoteMessage, signal: AbortSignal): Promise<Response> {
+  #post(message: RemoteMessage, signal: AbortSignal): Promise<Response> {
+    const { body, requestId, method } = message;
+    const isStateless = this.#isStateless(message);
     const own = { 'content-type': 'application/json', accept: `application/json, ${EVENT_STREAM}` };
-    const headers = { ...this.#headers(), ...own };
-    return this.#options.fetch(this.#options.url, { method: 'POST', headers, body, signal, requestId });
+    const headers = { ...(isStateless ? this.#headersOf2026(method) : this.#headers()), ...own };
+    const takesRefusals = isStateless || method === 'initialize';
+    return this.#options.fetch(this.#options.url, { method: 'POST', headers, body, signal, requestId, takesRefusals });
+  }
+
+  /** True for a message that belongs to no session: in the era of 2026 none does. */
+  #isStateless({ requestId }: RemoteMessage): boolean {
+    return this.#isOf2026 || isProbeId(requestId);
+  }
+
+  #headersOf2026(method: string): Record<string, string> {
+    return { 'mcp-protocol-version': VERSION_2026, 'mcp-method': method, ...this.#options.headers };
   }
 
   #headers(): Record<string, string> {
@@ -63,6 +84,20 @@ export class HttpTransport implements RemoteTransport {
       ...(this.#protocolVersion === undefined ? {} : { 'mcp-protocol-version': this.#protocolVersion }),
       ...this.#options.headers,
     };
+  }
+
+  /**
+   * Reads the body of a refusal, which may be the server's own answer. With a handshake its status says enough, unless the server has
+   * none: then the body says so.
+   */
+  async #readRefusal(response: Response, message: RemoteMessage, exchange: Exchange): Promise<RemoteFailure> {
+    const { maxFrameBytes: mostBytes, pacer, received } = this.#options;
+    const failure = statusFailure(response.status, false);
+    const frame = await readFrame(response, { mostBytes, pacer });
+    if (!this.#isStateless(message) && !isOfOtherEra(frame)) throw failure;
+    exchange.taken();
+    received(frame);
+    return failure;
   }
 
   async #readAnswer(response: Response): Promise<RemoteFailure> {
@@ -160,6 +195,8 @@ export class HttpTransport implements RemoteTransport {
 
   negotiated(protocolVersion: string): void {
     this.#protocolVersion = protocolVersion;
+    this.#isOf2026 = eraOf(protocolVersion) === ERA_2026;
+    if (this.#isOf2026) this.#sessionId = undefined;
   }
 
   async sayGoodbye(): Promise<void> {
@@ -175,6 +212,17 @@ export class HttpTransport implements RemoteTransport {
 
   close(): void {
     this.#end.abort();
+  }
+}
+
+/** True for the error by which a server refuses a version, as one without a handshake refuses `initialize`. */
+function isOfOtherEra({ b, start, end }: Frame): boolean {
+  try {
+    const { error } = membersOf(JSON.parse(b.toString('utf8', start, end)));
+    return membersOf(error).code === ERA_2026.errors.unsupportedVersion;
+  } catch (error) {
+    expectSyntaxError(error);
+    return false;
   }
 }
 

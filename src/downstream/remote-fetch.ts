@@ -2,6 +2,7 @@
 // the call may take, and throws every failure as a RemoteFailure. The token never goes to another origin.
 
 import type { TokenKeeper } from '../auth/token-keeper.ts';
+import { isProbeId } from '../protocol/server-discovery.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
@@ -27,6 +28,8 @@ export interface RemoteRequest {
   readonly signal: AbortSignal;
   /** The id of a request, in its bytes; undefined for a message without an answer. */
   readonly requestId?: string | undefined;
+  /** True if an answer with the status of an error may be that of the server itself, in JSON. */
+  readonly takesRefusals?: boolean;
 }
 
 /** An answer, and whether the request had no token though the bridge could have one. */
@@ -51,7 +54,7 @@ export class RemoteFetch {
     const failure = (await this.#isDoubtful(response, request))
       ? sessionDoubted(response.status)
       : this.#failureIn(answered, request);
-    if (failure === undefined) return response;
+    if (failure === undefined || isRefusal(response, request)) return response;
     if (!response.bodyUsed) await response.body?.cancel();
     throw failure;
   };
@@ -97,9 +100,12 @@ export class RemoteFetch {
     return status === 403 || (status === 401 && isAnonymous && this.#isOpen);
   }
 
-  #failureIn({ response, isAnonymous }: Answered, { method, headers }: RemoteRequest): RemoteFailure | undefined {
+  #failureIn(
+    { response, isAnonymous }: Answered,
+    { method, headers, requestId }: RemoteRequest,
+  ): RemoteFailure | undefined {
     const { status, ok } = response;
-    if (ok) return this.#contentFailureIn(response, method);
+    if (ok) return this.#contentFailureIn(response, method, requestId);
     // Servers may have no stream for notifications, and no end of a session.
     if (status === 405 && method !== 'POST') return undefined;
     // An answer to GET is about the stream and not about the session, unless the stream was there before.
@@ -109,9 +115,9 @@ export class RemoteFetch {
     return statusFailure(status, this.#isOpen && isOfSession && !isOfRequest);
   }
 
-  #contentFailureIn(response: Response, method: string): RemoteFailure | undefined {
+  #contentFailureIn(response: Response, method: string, requestId: string | undefined): RemoteFailure | undefined {
     if (isMediaType(response, 'text/html')) return contentFailure('text/html');
-    if (method === 'POST') this.#isOpen = true;
+    if (method === 'POST' && !isProbeId(requestId)) this.#isOpen = true;
     return undefined;
   }
 }
@@ -120,6 +126,13 @@ export class RemoteFetch {
 async function otherToken(keeper: TokenKeeper, token: string | undefined, response: Response) {
   if (response.status === 401) return keeper.renewed(token, response);
   return response.status === 403 ? keeper.replaced(token) : undefined;
+}
+
+/** True if the server itself may have refused the request, and not something before it. */
+function isRefusal(response: Response, { takesRefusals }: RemoteRequest): boolean {
+  const { status, bodyUsed } = response;
+  const isOfRequest = status >= 400 && status < 500 && status !== 401 && status !== 403;
+  return takesRefusals === true && isOfRequest && !bodyUsed && isMediaType(response, 'application/json');
 }
 
 async function ask(

@@ -4,7 +4,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { ERA_2025 } from '../protocol/era-2025.ts';
-import { rpcErrorOf } from '../protocol/rpc-error.ts';
+import { INTERNAL_ERROR, METHOD_NOT_FOUND, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
+import { isProbeId } from '../protocol/server-discovery.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { type Deferred, deferred } from '../util/deferred.ts';
@@ -20,7 +21,7 @@ import { copyOf } from '../wire/own-frame.ts';
 import type { ReadPacer } from '../wire/read-pacer.ts';
 import type { ExchangeDoor } from './exchange-gate.ts';
 import type { RemoteSession } from './http-connection.ts';
-import { isOurs, RemoteFailure, sessionEnded } from './remote-failure.ts';
+import { failureOf, isOurs, RemoteFailure, sessionEnded } from './remote-failure.ts';
 
 /** A message to the server. */
 export interface RemoteMessage {
@@ -428,11 +429,33 @@ export class RemoteLink implements Link, ByteSink {
     if (isOurs(error)) this.#handler?.failed?.(error);
     if (!this.#isAwaited(request)) return;
     if (request.method === 'initialize') return refused(error);
+    if (isProbeId(request.requestId)) return this.#probeFailed(request, error);
     session.noteFailure(error);
     const isUnheard = error instanceof RemoteFailure && error.isUnheard;
     if (isUnheard && this.#giveBack(request) && (await session.isForgotten())) return this.#settle(request);
     if (error instanceof RemoteFailure && error.isTooLong) this.#handler?.overflowed();
     this.#fail(request, errorOf(error));
+  }
+
+  /**
+   * An answer to the probe that is none of the era of 2026 is an answer: the server is asked in the older way. One that is about the
+   * server's state, or says nothing of methods, is passed on as such.
+   */
+  #probeFailed(request: Awaited, error: unknown): void {
+    const { status, isUncertain } = failureOf(error);
+    if (status === 401 || (status === undefined && !isUncertain)) return this.#options.refused(error);
+    const isClear = status !== undefined && status !== 403 && status < 500;
+    const code = isClear ? METHOD_NOT_FOUND : INTERNAL_ERROR;
+    this.#failAs(request, rpcError(code, failureOf(error).message));
+  }
+
+  /** Both sides have settled on an era: nobody waits for an answer by which it was to be found out. */
+  settled(): void {
+    for (const awaited of [...this.#awaited.values()])
+      if (awaited.method === 'initialize' || isProbeId(awaited.requestId)) {
+        this.#settle(awaited);
+        awaited.abort?.abort();
+      }
   }
 
   /** Gives back or fails a request that a retired link cannot send. */
@@ -447,8 +470,13 @@ export class RemoteLink implements Link, ByteSink {
   }
 
   #fail(request: Awaited, error: BridgeError): void {
+    this.#failAs(request, rpcErrorOf(error));
+  }
+
+  /** Answers a request with an error in JSON. */
+  #failAs(request: Awaited, error: string): void {
     if (!this.#isClosed) {
-      const frame = Buffer.from(`{"jsonrpc":"2.0","id":${request.requestId},"error":${rpcErrorOf(error)}}\n`);
+      const frame = Buffer.from(`{"jsonrpc":"2.0","id":${request.requestId},"error":${error}}\n`);
       this.#handler?.frame(frame, 0, frame.length - 1);
     }
     this.#settle(request);

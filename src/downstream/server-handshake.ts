@@ -15,6 +15,7 @@ import type { ClientCapabilities } from '../protocol/initialize.ts';
 import { requestEnvelopeOf } from '../protocol/request-envelope.ts';
 import { INTERNAL_ERROR } from '../protocol/rpc-codes.ts';
 import {
+  CONFIRMATION_ID,
   DISCOVER,
   type Discovery,
   PROBE_ID,
@@ -98,8 +99,6 @@ export function probeWaitMs(startTimeoutMs: number): number {
 
 /** Ids from 1 on belong to the clients' requests. */
 const HANDSHAKE_ID = '0';
-/** The id of the probe by which a server shows that it is still in the era of 2026. */
-const CONFIRMATION_ID = '"mcp-bridge-discover-2"';
 /** The probe is sent again once, where `initialize` shows that the first answer was no verdict. */
 const MOST_PROBES = 2;
 

@@ -1,6 +1,9 @@
 // The older transport, HTTP with SSE: one stream for everything that the server says, and a POST for each message to it, at the URL
 // that the stream names first. EitherTransport finds out which of the two transports a server speaks.
 
+import { ERA_2026 } from '../protocol/era-2026.ts';
+import { eraOf } from '../protocol/eras.ts';
+import { isProbeId } from '../protocol/server-discovery.ts';
 import { type Deferred, deferred } from '../util/deferred.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
 import { contentFailure, originOf, RemoteFailure, statusFailure } from './remote-failure.ts';
@@ -109,6 +112,8 @@ export class EitherTransport implements RemoteTransport {
   readonly #start: (kind: 'http' | 'sse') => Promise<RemoteTransport>;
   /** Set by the first message; settled when a server has taken that. */
   #chosen: Deferred<RemoteTransport> | undefined;
+  /** The transport of the probe, which only Streamable HTTP has. It chooses nothing by itself. */
+  #probed: RemoteTransport | undefined;
 
   constructor(start: (kind: 'http' | 'sse') => Promise<RemoteTransport>) {
     this.#start = start;
@@ -116,6 +121,7 @@ export class EitherTransport implements RemoteTransport {
 
   async send(message: RemoteMessage, exchange: Exchange): Sent {
     if (this.#chosen !== undefined) return (await this.#chosen.promise).send(message, exchange);
+    if (isProbeId(message.requestId)) return this.#sendProbe(message, exchange);
     const chosen = deferred<RemoteTransport>();
     chosen.promise.catch(() => undefined); // the first send() rejects with the same error
     this.#chosen = chosen;
@@ -125,6 +131,11 @@ export class EitherTransport implements RemoteTransport {
       chosen.reject(error);
       throw error;
     }
+  }
+
+  async #sendProbe(message: RemoteMessage, exchange: Exchange): Sent {
+    this.#probed ??= await this.#start('http');
+    return this.#probed.send(message, exchange);
   }
 
   async #sendFirst(message: RemoteMessage, exchange: Exchange, chosen: Deferred<RemoteTransport>): Sent {
@@ -150,6 +161,11 @@ export class EitherTransport implements RemoteTransport {
   }
 
   negotiated(protocolVersion: string): void {
+    // The answer to the probe has decided before any message has chosen.
+    if (this.#probed !== undefined && eraOf(protocolVersion) === ERA_2026) {
+      this.#chosen = deferred<RemoteTransport>();
+      this.#chosen.resolve(this.#probed);
+    }
     void this.#chosen?.promise.then((transport) => transport.negotiated(protocolVersion));
   }
 

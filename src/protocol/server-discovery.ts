@@ -13,6 +13,13 @@ export const VERSION_2026: string = ERA_2026.versions[0] ?? '';
 
 /** The bytes of the id of the probe. It holds no slash, which some servers spell in another way. */
 export const PROBE_ID = '"mcp-bridge-discover"';
+/** The id of the probe by which a server shows that it is still in the era of 2026. */
+export const CONFIRMATION_ID = '"mcp-bridge-discover-2"';
+
+/** True for the id of a request by which the bridge finds out the era of a server. */
+export function isProbeId(id: string | undefined): boolean {
+  return id === PROBE_ID || id === CONFIRMATION_ID;
+}
 
 /** A server's answer to `server/discover`. */
 export interface Discovery {

@@ -1,19 +1,28 @@
 // A server over Streamable HTTP, as small as can be, that says what it was asked and refuses as a test wants it.
 
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Asked {
   readonly id?: number | string;
   readonly method: string;
   readonly params?: { readonly name?: string };
+  readonly headers: IncomingHttpHeaders;
   /** Which of its sessions this was asked in, from 1 on; 0 for none. */
   readonly session: number;
 }
 
 /** What it answers instead; undefined to answer as always. */
-export type Refusal = (asked: Asked) => { readonly status: number; readonly body?: object | string } | undefined;
+export type Refusal = (
+  asked: Asked,
+) => { readonly status: number; readonly body?: object | string } | 'silence' | undefined;
 
 const HELLO = {
   protocolVersion: '2025-06-18',
@@ -74,10 +83,12 @@ export class SessionServer {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
     if (request.method !== 'POST') return response.writeHead(405).end();
-    const message = JSON.parse(Buffer.concat(await request.toArray()).toString()) as Omit<Asked, 'session'>;
-    const asked = { ...message, session: Number(request.headers['mcp-session-id'] ?? 0) };
+    const message = JSON.parse(Buffer.concat(await request.toArray()).toString()) as Omit<Asked, 'session' | 'headers'>;
+    const { headers } = request;
+    const asked = { ...message, headers, session: Number(request.headers['mcp-session-id'] ?? 0) };
     this.asked.push(asked);
     const refusal = this.refuses(asked);
+    if (refusal === 'silence') return this.#held.push(response);
     if (refusal !== undefined) return this.#refuse(response, refusal);
     if (asked.id === undefined) return response.writeHead(202).end();
     if (asked.params?.name === 'hold') return this.#held.push(response);
