@@ -72,7 +72,7 @@ export class HttpConnection extends RemoteConnection {
       for (const one of this.#transports) one.negotiated(version);
       void this.#transport.then((transport) => transport.negotiated(version));
     }
-    this.link.settled();
+    queueMicrotask(() => this.link.settled()); // the answer that has settled it is being taken at this moment
   }
 
   async stop(): Promise<void> {
