@@ -59,10 +59,12 @@ describe.each(['http', 'sse', 'auto'])('a server over %s', (type) => {
   ])('that answers with %i', async (status, sentence) => {
     const port = await listening(createServer(answering(status)));
     const { error, seen } = await refusalOf({ type, url: `http://127.0.0.1:${port}/mcp?key=s3cret` });
+    const whoever = status === 403 ? ', and whether whoever has signed in may do this there.' : '';
+    const hint = `Check its url, at http://127.0.0.1:${port}${whoever}`;
     expect(error).toEqual({
       code: -32603,
       message: `Server s ${sentence}`,
-      data: { code: 'SERVER_START_FAILED', server: 's', hint: `Check its url, at http://127.0.0.1:${port}` },
+      data: { code: 'SERVER_START_FAILED', server: 's', hint },
     });
     expect(seen).not.toContain('s3cret');
   });
@@ -142,7 +144,8 @@ describe('a server over ws', () => {
     const port = await listening(createServer(answering(status)));
     const { error, seen } = await refusalOf({ url: `ws://127.0.0.1:${port}/?key=s3cret` });
     expect(error?.message).toBe(`Server s ${sentence}`);
-    const hint = status === 401 ? 'Check its headers, or their helper.' : `Check its url, at ws://127.0.0.1:${port}`;
+    const isOfHeaders = status === 401 || status === 403;
+    const hint = isOfHeaders ? 'Check its headers, or their helper.' : `Check its url, at ws://127.0.0.1:${port}`;
     expect(error?.data).toMatchObject({ hint });
     expect(seen).not.toContain('s3cret');
   });
