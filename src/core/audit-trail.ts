@@ -11,6 +11,7 @@ import type { AimedTool, Events, NamedTool, ObservedCall, ObservedClient } from 
 export type CallOutcome =
   | 'ok'
   | 'tool-error'
+  | 'asked'
   | 'error'
   | 'refused'
   | 'timeout'
@@ -56,6 +57,12 @@ export function keepAuditTrail(events: Events, trail: AuditTrail): void {
 
   events.callRouted.on((call, server) => records.get(call)?.reached(server, call.nameText));
   events.callAnswered.on((call, b, envelope) => records.get(call)?.answered(b, envelope));
+  events.callSuspended.on((call) => records.get(call)?.settle('asked'));
+  events.callContinued.on((retry, call) => {
+    const record = records.get(retry);
+    records.delete(retry);
+    if (record !== undefined) records.set(call, record);
+  });
   events.callAnsweredHere.on((call) => records.get(call)?.settle('ok'));
   events.callFailed.on((call, error) => records.get(call)?.failed(error));
   events.callGivenUp.on((call, why) => records.get(call)?.settle(why));

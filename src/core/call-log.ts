@@ -26,6 +26,8 @@ export function logCalls(events: Events, logger: Logger): void {
     step('server answered', call, { server, with: hasResult ? 'result' : 'error' }),
   );
   events.serverSilent.on((call, server) => step('server will not answer', call, { server }));
+  events.callSuspended.on((call) => step('call answered with questions', call));
+  events.callContinued.on((retry) => step('call goes on', retry));
   events.callAnsweredHere.on((call) => step('call answered by the bridge', call));
   events.callFailed.on((call, error) =>
     step('call failed', call, { code: typeof error === 'string' ? codeIn(error) : error.code }),

@@ -23,6 +23,7 @@ import type { CallInRounds } from './question-rounds.ts';
 import { changeMeta, type RequestTarget } from './request-meta.ts';
 import type { KnownServer } from './server-knowledge.ts';
 import type { Session } from './session.ts';
+import { bindingOf, maySuspend } from './suspended-calls.ts';
 
 const splice = new Splice();
 /**
@@ -74,6 +75,8 @@ export class CallTable implements RequestTarget {
   isFenced = false;
   /** True if the server wants to know the client of each request. */
   namesSessions = false;
+  /** True if the server, of 2025, may ask its clients something. */
+  mayAskBack = false;
   /** The era of the server, which is known once it runs. */
   era: Era = ERA_2025;
   readonly levelOf: RequestTarget['levelOf'];
@@ -255,7 +258,7 @@ export class CallTable implements RequestTarget {
   remove(call: Call): void {
     this.#forget(call);
     endRequest(call, 'lost');
-    call.session.close(call);
+    call.close();
     this.#events.incident.tell('cancelled', call.session);
     this.#fence(call);
   }
@@ -297,9 +300,11 @@ export class CallTable implements RequestTarget {
   /** Answers a call with an error. The session closes it last, because it may leave with its last answer. */
   fail(call: Call, error: BridgeError): void {
     endRequest(call, 'lost');
+    const { suspension } = call;
+    if (suspension?.isAway === true) return suspension.instance.context.suspended.keepError(suspension, error);
     this.#events.callFailed.tell(call, error);
     call.output.fail(call.idText, errorTextOf(call, error));
-    call.session.close(call);
+    call.close();
   }
 
   /** The same, but a tool fails as tools do: models read the reason, and may do without. */
@@ -400,6 +405,8 @@ export class CallTable implements RequestTarget {
     if (call.nameText !== '') splice.replace(envelope.from(Field.name), envelope.to(Field.name), call.nameText);
     if (call.cut !== undefined) cutAround(call.cut, start);
     changeMeta(splice, frame, envelope, call.session, this);
+    if (this.mayAskBack && !call.session.era.asksByRequest && maySuspend(call))
+      call.binding = bindingOf(this.#server, call, frame, envelope);
     // Last: what it cuts may begin where `_meta` was added.
     if (call.inRounds !== undefined) continueRounds(splice, b, envelope, call.inRounds);
     splice.send(outbox, b, start, end);

@@ -10,6 +10,7 @@ import type { CallPlan } from './call-plan.ts';
 import type { ClientOutput } from './client-output.ts';
 import type { CallInRounds } from './question-rounds.ts';
 import type { Session } from './session.ts';
+import type { Suspension } from './suspended-calls.ts';
 
 /** A client's request on its way to a server. The frame's envelope says where its parts stand. */
 export interface ClientRequest {
@@ -65,6 +66,10 @@ export class Call {
   again: Frame | undefined;
   /** Set at a server of 2026, for a client of 2025. */
   inRounds: CallInRounds | undefined;
+  /** Set once the server, of 2025, has asked a client of 2026 something. */
+  suspension: Suspension | undefined;
+  /** A number for what it asks, if the server may ask back in its answer; see bindingOf. */
+  binding = 0;
   /** True if an instance that has gone was sent it before. */
   isSecondTry = false;
   /** Our own id towards the server, and the progress token; 0 until the call was sent. */
@@ -95,6 +100,24 @@ export class Call {
     this.idText = idText;
     this.tokenText = tokenText;
     this.output = session.output;
+  }
+
+  /** Goes on in place of another request, under its id. */
+  takeOver(retry: Call): void {
+    this.session = retry.session;
+    this.id = retry.id;
+    this.idText = retry.idText;
+    this.tokenText = retry.tokenText;
+    this.output = retry.output;
+    this.framePlace = retry.framePlace;
+    this.session.replace(retry, this);
+  }
+
+  /** The call was answered or given up. */
+  close(): void {
+    const { suspension } = this;
+    if (suspension?.isAway !== true) this.session.close(this);
+    if (suspension !== undefined) suspension.instance.context.suspended.over(suspension);
   }
 
   /** The one whom the server asks during the call: the client, or the call by itself where each request stands alone. */

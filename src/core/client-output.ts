@@ -2,6 +2,7 @@
 // of another era gets another output; nothing else in the daemon knows how a frame for a client is written.
 
 import type { CallRole, Era } from '../protocol/era.ts';
+import { invariant } from '../util/invariant.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Span } from '../wire/json-members.ts';
@@ -27,6 +28,12 @@ export interface Answered {
   readonly plan: { readonly role: CallRole };
   /** Set at a server of 2026, for a client of 2025. */
   readonly inRounds?: { readonly isSchemaWrapped: boolean } | undefined;
+}
+
+/** A question as a part of an answer. `params` is JSON; undefined for none. */
+export interface AnsweredQuestion {
+  readonly method: string;
+  readonly params: Buffer | undefined;
 }
 
 export class ClientOutput {
@@ -183,6 +190,11 @@ export class ClientOutput {
     splice.write(this.outbox, b, at.from, at.to);
     this.outbox.latin1('}');
     this.outbox.endFrame();
+  }
+
+  /** Answers with questions: the client asks again, with its answers and the state. */
+  requireInput(_idText: string, _questions: ReadonlyMap<string, AnsweredQuestion>, _state: string): void {
+    invariant(false, 'a client with a handshake is asked by requests');
   }
 
   /** Sends a request of the bridge without parameters. */

@@ -10,7 +10,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt, CLOSE_OBJECT, OPEN_OBJECT, skipSpace } from '../wire/json-grammar.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import { Splice } from '../wire/splice.ts';
-import { type Answered, ClientOutput, type WrittenClient } from './client-output.ts';
+import { type Answered, type AnsweredQuestion, ClientOutput, type WrittenClient } from './client-output.ts';
 import type { Events } from './events.ts';
 
 const splice = new Splice();
@@ -94,6 +94,23 @@ export class CompletedOutput extends ClientOutput {
       }
       outbox.latin1(page.nextCursor === undefined ? ']}' : `],"nextCursor":"${page.nextCursor}"}`);
     });
+  }
+
+  override requireInput(idText: string, questions: ReadonlyMap<string, AnsweredQuestion>, state: string): void {
+    const { outbox } = this;
+    outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":{"resultType":"input_required","inputRequests":{`);
+    let comma = '';
+    for (const [key, { method, params }] of questions) {
+      outbox.latin1(`${comma}"${key}":{"method":"${method}"`);
+      if (params !== undefined) {
+        outbox.latin1(',"params":');
+        outbox.bytes(params, 0, params.length);
+      }
+      outbox.latin1('}');
+      comma = ',';
+    }
+    outbox.latin1(`},"requestState":"${state}","_meta":{${this.#serverInfoMember}}}}`);
+    this.endAnswer();
   }
 
   override passAnswer(answered: Answered, frame: Frame, envelope: Envelope, era: Era): void {

@@ -40,6 +40,8 @@ export class Counters {
   questionsRefused = 0;
   questionsUncertain = 0;
   questionTimeouts = 0;
+  /** Questions of servers that no call was suspended for, and answers of suspended calls that were not kept. */
+  suspensionsRefused = 0;
   tasksForgotten = 0;
   /** Frames of clients that are no JSON or no JSON-RPC. */
   badFrames = 0;

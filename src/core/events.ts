@@ -55,6 +55,7 @@ export type Incident =
   | 'timeouts'
   | 'serverBusy'
   | 'subscriptionsRefused'
+  | 'suspensionsRefused'
   | 'tasksForgotten'
   | 'strayResponses'
   | 'strayCancels'
@@ -213,6 +214,10 @@ export class Events {
   readonly serverSilent: Signal<ObservedCall, string> = this.#signal();
   /** The server's answer is about to be passed on; the envelope says where its parts stand. */
   readonly callAnswered: Signal<ObservedCall, Buffer, Envelope> = this.#signal();
+  /** A request is answered with questions of its server; another request goes on with its call. */
+  readonly callSuspended: Signal<ObservedCall> = this.#signal();
+  /** A request goes on with a call, which is under way from here on in its place. */
+  readonly callContinued: Signal<ObservedCall, ObservedCall> = this.#signal();
   /** The bridge answers a call itself. */
   readonly callAnsweredHere: Signal<ObservedCall> = this.#signal();
   /** The bridge answers a call with an error, or with an error in JSON. */

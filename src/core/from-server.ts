@@ -25,6 +25,7 @@ import type { CallInRounds } from './question-rounds.ts';
 import { answerServer } from './questions.ts';
 import { pageFor2025, resultTypeOf } from './results-for-2025.ts';
 import type { Session } from './session.ts';
+import { asksForPages } from './wanted-pages.ts';
 
 const NOT_OFFERED: string = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
 
@@ -158,7 +159,7 @@ export class ServerMessages implements FrameSink {
     const hasResult = envelope.has(Field.result);
     if (this.#isForClientOf2025(call) && this.#isNoAnswer(call, { b, start, end })) return this.#instance.settle();
     endRequest(call, hasResult ? 'result' : 'error');
-    if (!hasResult) this.#noteElicitations(call, b);
+    if (!hasResult && call.session.era.asksByRequest) this.#noteElicitations(call, b);
     if (hasResult || otherServersFor(call).isEmpty) this.#answer(call, { b, start, end });
     else this.#calls.retryElsewhere(call);
     this.#instance.settle();
@@ -193,10 +194,19 @@ export class ServerMessages implements FrameSink {
   #answer(call: Call, answer: Frame): void {
     const shown = this.#shown(call, answer);
     if (shown !== answer) envelope.scan(shown.b, shown.start, shown.end, this.#context.limits.maxDepth);
+    const { suspension } = call;
+    if (suspension?.isAway === true) return this.#context.suspended.keepAnswer(suspension, shown, this.#instance.era);
+    if (envelope.has(Field.error) && !call.session.era.asksByRequest)
+      if (asksForPages(this.#instance, call, shown, envelope)) return;
+    this.deliver(call, shown, envelope);
+  }
+
+  /** Passes an answer of this server on. */
+  deliver(call: Call, shown: Frame, envelope: Envelope): void {
     const { session } = call;
     this.#context.events.callAnswered.tell(call, shown.b, envelope);
     call.output.passAnswer(call, shown, envelope, this.#instance.era);
-    session.close(call);
+    call.close();
     if (mayMakeTask(call)) this.#notices.taskBegun();
     this.#instance.slowClients.check(session);
   }

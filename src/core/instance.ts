@@ -14,7 +14,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
-import type { Frame, FrameSink } from '../wire/frame-splitter.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
 import type { Link } from '../wire/link.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { ownFrame } from '../wire/own-frame.ts';
@@ -36,7 +36,17 @@ import { wrappedTools } from './results-for-2025.ts';
 import { clientInfoText, type Introduction, type KnownServer, type ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 import { SharedSettings } from './shared-settings.ts';
+import {
+  bindingOf,
+  isRetry,
+  type RetryOutcome,
+  refusalOfForeign,
+  refusalOfRetry,
+  type SuspendedCalls,
+  type Suspension,
+} from './suspended-calls.ts';
 import { Tasks } from './tasks.ts';
+import { asksForPages } from './wanted-pages.ts';
 
 /** Shared by all instances, for frames that have waited or come back. Its keys are those of the client's era. */
 const readAgain = new Envelope(ERA_2025.keys);
@@ -90,7 +100,7 @@ export class Instance implements CallOwner {
   readonly sharedSettings: SharedSettings;
   readonly listening: Listening;
   /** Takes what the instance sends. */
-  readonly fromServer: FrameSink;
+  readonly fromServer: ServerMessages;
   readonly sessions = new Set<Session>();
   /** The number of clients whose results are completed. */
   #completed = 0;
@@ -261,10 +271,12 @@ export class Instance implements CallOwner {
     const isToolCall = call.plan.role === 'call';
     call.owner = this;
     extend(call); // from here on the server's time limit counts
+    const continued = isRetry(call, envelope) ? this.#continuedBy(call, frame, envelope) : undefined;
     if (isToolCall) {
       const refusal = this.#refusalOf(call, frame, envelope);
-      if (refusal !== undefined) return this.calls.fail(call, refusal);
+      if (refusal !== undefined) return this.#refuse(call, refusal, continued);
     }
+    if (continued !== undefined && this.#goesOn(call, continued, frame, envelope)) return;
     const isSafe = isToolCall && this.#trustsHints && this.#isSafe(nameOf(call, frame, envelope));
     if (isSafe) call.again = ownFrame(frame);
     // A call that may do harm twice is not made again.
@@ -273,6 +285,53 @@ export class Instance implements CallOwner {
     if (this.calls.maySend(call)) return this.calls.send(call, frame, envelope);
     this.calls.queue(call, frame);
     this.#startIfWaiting();
+  }
+
+  /** The rules may be others by now: then nobody may go on with the call. */
+  #refuse(call: Call, refusal: BridgeError, continued: Suspension | BridgeError | undefined): void {
+    if (continued !== undefined && 'state' in continued)
+      this.context.suspended.giveUp(continued, 'cancelled', 'The client may not call the tool any more');
+    this.calls.fail(call, refusal);
+  }
+
+  /** The call that a request goes on with, or why it does not. Undefined if that is the server's to say. */
+  #continuedBy(call: Call, frame: Frame, envelope: Envelope): Suspension | BridgeError | undefined {
+    const binding = bindingOf(this.server, call, frame, envelope);
+    const found = this.context.suspended.find(call, binding, frame.b, envelope);
+    if (typeof found === 'string') return refusalOfRetry(found);
+    return found === undefined && this.isOpen && this.era.asksByRequest ? refusalOfForeign(envelope) : found;
+  }
+
+  /** Deals with a retry; false if it is to be sent as a call of its own. */
+  #goesOn(retry: Call, continued: Suspension | BridgeError, { b }: Frame, envelope: Envelope): boolean {
+    const outcome: RetryOutcome =
+      'state' in continued
+        ? this.context.suspended.goOn(retry, continued, b, envelope)
+        : { is: 'error', error: continued };
+    switch (outcome.is) {
+      case 'again':
+        return false;
+      case 'error':
+        this.calls.fail(retry, outcome.error);
+        break;
+      case 'answer':
+      case 'declined':
+        readAgain.keys = outcome.era.keysWithOutcome;
+        readAgain.scan(outcome.frame.b, outcome.frame.start, outcome.frame.end, this.context.limits.maxDepth);
+        if (outcome.is === 'declined' || !asksForPages(this, retry, outcome.frame, readAgain))
+          this.fromServer.deliver(retry, outcome.frame, readAgain);
+        break;
+      case 'taken':
+    }
+    return true;
+  }
+
+  /** Ends a call whose client has not come back. */
+  giveUpSuspended(call: Call, reason: string): void {
+    this.#contain(() => {
+      this.calls.giveUp(call, reason);
+      this.#ended(call);
+    });
   }
 
   /** The error for a tool that the client may not call, whatever view the call comes from. */
@@ -298,6 +357,10 @@ export class Instance implements CallOwner {
         return false;
       }
       call.inRounds ??= this.#inRounds(call, frame, envelope);
+    }
+    if (isRetry(call, envelope) && this.era.asksByRequest && call.suspension === undefined) {
+      this.calls.fail(call, refusalOfForeign(envelope)); // only now it is known which era the server speaks
+      return false;
     }
     const setting = settingPlanOf(call);
     return setting === undefined || this.sharedSettings.take(call, setting, frame, envelope);
@@ -578,6 +641,7 @@ export class Instance implements CallOwner {
     this.#mayBatch = settlesOnBatches(running.initializeResult);
     this.#opening.opened(running);
     this.calls.lane.isOpen = this.mayAskBack && running.era.asksByRequest;
+    this.calls.mayAskBack = running.era.asksByRequest && (this.mayAskBack || this.key.capabilities.roots !== undefined);
     this.calls.namesSessions = this.known.declaredSharing === 'session-aware';
     this.#ports.declared();
     this.questions.opening();
@@ -764,6 +828,7 @@ export interface InstanceContext {
   readonly events: Events;
   readonly logger: Logger;
   readonly clock: Clock;
+  readonly suspended: SuspendedCalls;
   /** Undefined if no calls are recorded. */
   readonly audit?: { readonly refusal: BridgeError | undefined } | undefined;
   /** Runs a task for one client. A fault of the bridge in it ends this client and nobody else. */

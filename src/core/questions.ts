@@ -2,16 +2,19 @@
 // one answer. The bridge never guesses which client a question is for: an uncertain question is held until one client
 // remains.
 
-import { cancelNotice, type QuestionKind, relatedTask } from '../protocol/era.ts';
+import { cancelNotice, type QuestionKind, RELATED_TASK, relatedTask } from '../protocol/era.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from '../protocol/rpc-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
-import { type Envelope, Field } from '../wire/envelope.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
+import { DEEPEST } from '../wire/json-grammar.ts';
+import { findMembers, type Span } from '../wire/json-members.ts';
+import { areAll, cutMembers } from '../wire/member-cuts.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
-import { type Asker, clientOf, isLate } from './call.ts';
+import { type Asker, type Call, clientOf, isLate } from './call.ts';
 import { isBound } from './call-plan.ts';
 import type { CallTable } from './call-table.ts';
 import type { QuestionEnd } from './events.ts';
@@ -19,6 +22,7 @@ import type { Instance } from './instance.ts';
 import { NO_ROOTS_KEY, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './instance-key.ts';
 import { NO_ROOTS, RootsFence } from './roots.ts';
 import type { ClientQuestion, Session } from './session.ts';
+import { type InputRequest, maySuspend } from './suspended-calls.ts';
 
 const IN_DOUBT = 'The question may belong to a call that was given up';
 
@@ -65,8 +69,8 @@ export class Questions {
   }
 
   #askForRoots(question: ServerQuestion): void {
-    const session = this.#roots.ask(question.idText);
-    if (session !== undefined) this.#pending.ask(session, question);
+    const asker = this.#roots.ask(question.idText);
+    if (asker !== undefined) this.#pending.ask(asker, question);
   }
 
   /** It asks how a task is that a client works on for it. */
@@ -145,7 +149,7 @@ export class Questions {
   /** If every candidate client would refuse, the question is refused at once: attribution does not matter. */
   #refuseWhatAllRefuse(askers: ReadonlySet<Asker>): void {
     this.#held = this.#held.filter((question) => {
-      const refusals = new Set([...askers].map((asker) => refusalBy(clientOf(asker), question)));
+      const refusals = new Set([...askers].map((asker) => refusalBy(asker, question)));
       const [refusal] = refusals;
       if (refusals.size > 1 || refusal === undefined) return true;
       answerServer(this.#instance.outbox, question.idText, `"error":${refusal}`);
@@ -235,6 +239,8 @@ interface ServerQuestion extends Frame {
   readonly tokenFrom: number;
   readonly tokenTo: number;
   readonly params: Readonly<Record<string, unknown>>;
+  readonly paramsAt: Span | undefined;
+  readonly method: string;
   deadlineMs: number;
   /**
    * The askers that have given up a call since the question came, and had other calls: it may belong to the call given
@@ -251,16 +257,20 @@ function readQuestion(role: QuestionRole, { b, start, end }: Frame, envelope: En
     tokenFrom: envelope.from(Field.metaProgressToken),
     tokenTo: envelope.to(Field.metaProgressToken),
     params: membersOf(envelope.decode(b, Field.params)),
+    paramsAt: envelope.has(Field.params) ? envelope.span(Field.params) : undefined,
+    method: textOf(envelope.decode(b, Field.method)),
   };
 }
 
 /** The error that this client would answer with; undefined if it can be asked. */
-export function refusalBy(
-  session: Session,
-  { role, params }: Pick<ServerQuestion, 'role' | 'params'>,
-): string | undefined {
+export function refusalBy(asker: Asker, { role, params }: Pick<ServerQuestion, 'role' | 'params'>): string | undefined {
+  const session = clientOf(asker);
   const offered = membersOf(session.capabilities[role]);
-  if (session.hasEnded) return rpcError(INTERNAL_ERROR, 'The client has ended its side, so it cannot answer');
+  if ('session' in asker) {
+    if (!maySuspend(asker)) return rpcError(INTERNAL_ERROR, 'The request of the client has no answer with questions');
+  } else if (!session.era.asksByRequest)
+    return rpcError(INTERNAL_ERROR, 'The client can be asked only in the answer to a request');
+  else if (session.hasEnded) return rpcError(INTERNAL_ERROR, 'The client has ended its side, so it cannot answer');
   if (!session.canBeAsked(role)) return rpcError(METHOD_NOT_FOUND, `The client does not support ${role}`);
   if (role === 'elicitation' && params.mode === 'url' && offered.url === undefined)
     return rpcError(INVALID_PARAMS, 'The client does not support elicitation by URL');
@@ -361,7 +371,9 @@ class Attribution {
 const TOO_MANY: string = rpcError(INTERNAL_ERROR, 'Too many questions are unanswered');
 
 interface PendingQuestion extends ClientQuestion {
-  readonly session: Session;
+  readonly asker: Asker;
+  /** The question as a part of an answer, where the client gets no requests. */
+  inAnswer: InputRequest | undefined;
   readonly role: QuestionRole;
   /** The client may answer that the question has become a task of its own. */
   readonly makesTask: boolean;
@@ -374,6 +386,25 @@ interface PendingQuestion extends ClientQuestion {
 
 const NOBODY = 'nobody';
 const splice = new Splice();
+const answerEnvelope = new Envelope(ERA_2025.keys);
+const TAIL = Buffer.from('}\n');
+
+/** The members of a question's parameters that a client of 2026 does not know. */
+const ONLY_2025 = ['elicitationId', 'task'];
+
+/** The parameters of a question as the server wrote them, without what only clients of 2025 know. */
+function paramsFor2026(b: Buffer, { from, to }: Span): Buffer {
+  splice.clear();
+  const found = findMembers(b, from, [...ONLY_2025, '_meta']);
+  const meta = found?.spans.get('_meta');
+  const related = meta && findMembers(b, meta.from, [RELATED_TASK])?.spans.get(RELATED_TASK);
+  const isWhole = meta !== undefined && related !== undefined && areAll(b, [related]);
+  const cut = ONLY_2025.flatMap((name) => found?.spans.get(name) ?? []);
+  cutMembers(splice, b, isWhole ? [...cut, meta] : cut);
+  if (related !== undefined && !isWhole) cutMembers(splice, b, [related]);
+  return splice.bytes(b, from, to).subarray(0, -1);
+}
+
 let asked = 0;
 
 /** An id for a question to a client, which no other question has. */
@@ -402,27 +433,69 @@ class PendingQuestions {
   /** Asks the client, or gives the server the error that the client would give. */
   ask(asker: Asker, question: ServerQuestion): void {
     const session = clientOf(asker);
-    if (this.#isFlooded(session)) {
-      this.#noteNoRoots(question);
-      return this.refuseOneMore(question);
-    }
-    const refusal = refusalBy(session, question);
+    if (this.#isFlooded(session)) return this.#refuseFlood(question);
+    const refusal = refusalBy(asker, question);
     if (refusal !== undefined) {
       this.#noteNoRoots(question);
       return answerServer(this.#instance.outbox, question.idText, `"error":${refusal}`);
     }
+    const pending = this.#open(asker, question);
+    if ('session' in asker) return this.#askInAnswer(asker, pending, question);
     const { elicitationId } = question.params;
     if (typeof elicitationId === 'string') this.#elicitations.note(elicitationId, session);
-    const { id } = this.#open(session, question);
+    session.addQuestion(pending.id, pending);
     const { idFrom, idTo, tokenText, tokenFrom, tokenTo } = question;
     const tokenAt = tokenText === '' ? undefined : { from: tokenFrom, to: tokenTo };
-    this.#instance.context.events.questionAsked.tell(session, this.#instance.server, question.role);
-    session.output.passQuestion(id, question, { from: idFrom, to: idTo }, tokenAt);
+    this.#noteAsked(pending);
+    session.output.passQuestion(pending.id, question, { from: idFrom, to: idTo }, tokenAt);
   }
 
-  #open(session: Session, { role, idText, tokenText, params }: ServerQuestion): PendingQuestion {
+  #noteAsked({ asker, role }: PendingQuestion): void {
+    this.#instance.context.events.questionAsked.tell(clientOf(asker), this.#instance.server, role);
+  }
+
+  #refuseFlood(question: ServerQuestion): void {
+    this.#noteNoRoots(question);
+    this.refuseOneMore(question);
+  }
+
+  /** Asks a client that gets no requests: the answer to its call has the question. */
+  #askInAnswer(call: Call, pending: PendingQuestion, question: ServerQuestion): void {
+    const request: InputRequest = {
+      method: question.method,
+      params: question.paramsAt === undefined ? undefined : paramsFor2026(question.b, question.paramsAt),
+      isElicitation: pending.role === 'elicitation',
+      answer: (b, place) => this.#answeredAt(pending, b, place),
+      refuse: (end, reason) => this.#refuse(pending, end, reason),
+    };
+    if (this.#instance.context.suspended.ask(this.#instance, call, request)) {
+      pending.inAnswer = request;
+      return this.#noteAsked(pending);
+    }
+    this.#pending.delete(pending);
+    this.#refuseFlood(question);
+  }
+
+  /** The client's answer is the object at b[from, to). */
+  #answeredAt(pending: PendingQuestion, b: Buffer, { from, to }: Span): void {
+    const head = Buffer.from(`{"jsonrpc":"2.0","id":0,"result":`);
+    const bytes = Buffer.concat([head, b.subarray(from, to), TAIL]);
+    const answer = { b: bytes, start: 0, end: bytes.length - 1 };
+    answerEnvelope.scan(bytes, 0, answer.end, DEEPEST);
+    this.#answered(pending, answer, answerEnvelope);
+  }
+
+  #refuse(pending: PendingQuestion, end: QuestionEnd, reason: string): void {
+    if (!this.#pending.has(pending)) return; // the server has gone, or has taken it back
+    this.#forget(pending, end);
+    this.#noteNoRoots(pending);
+    refuseServer(this.#instance.outbox, pending.serverIdText, reason);
+  }
+
+  #open(asker: Asker, { role, idText, tokenText, params }: ServerQuestion): PendingQuestion {
     const pending: PendingQuestion = {
-      session,
+      asker,
+      inAnswer: undefined,
       role,
       makesTask: params.task !== undefined,
       id: newQuestionId(),
@@ -434,7 +507,6 @@ class PendingQuestions {
       abandon: () => this.#abandoned(pending),
     };
     this.#pending.add(pending);
-    session.addQuestion(pending.id, pending);
     return pending;
   }
 
@@ -453,18 +525,19 @@ class PendingQuestions {
 
   /** True while the asker has an unanswered question of this server. */
   isAsking(asker: Asker): boolean {
-    const session = clientOf(asker);
-    if (session.questions.size === 0) return false;
-    for (const pending of this.#pending) if (pending.session === session) return true;
+    // The time of a call does not run while its client is asked in its answer.
+    if ('session' in asker || asker.questions.size === 0) return false;
+    for (const pending of this.#pending) if (pending.asker === asker) return true;
     return false;
   }
 
   /** Passes the answer on under the server's id. */
   #answered(pending: PendingQuestion, answer: Frame, envelope: Envelope): void {
     this.#forget(pending, 'answered');
+    const session = clientOf(pending.asker);
     if (pending.makesTask && envelope.has(Field.result))
-      this.#noteTask(pending.session, envelope.decode(answer.b, Field.result));
-    if (pending.role === 'roots') this.#roots.answeredBy(pending.session, answer, envelope);
+      this.#noteTask(session, envelope.decode(answer.b, Field.result));
+    if (pending.role === 'roots') this.#roots.answeredBy(session, answer, envelope);
     const { backlog, outbox: server } = this.#instance;
     if (server === undefined) return;
     // A stalled server gets a short error instead: each request must have an answer once it reads again.
@@ -472,7 +545,7 @@ class PendingQuestions {
       return refuseServer(server, pending.serverIdText, 'The client answered while the server was not reading');
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), pending.serverIdText);
     splice.send(server, answer.b, answer.start, answer.end);
-    backlog.charge(pending.session);
+    backlog.charge(session);
   }
 
   #noteTask(session: Session, result: unknown): void {
@@ -497,12 +570,12 @@ class PendingQuestions {
     for (const [taskId, owner] of this.#tasks) if (owner === session) this.#tasks.delete(taskId);
   }
 
-  #passProgress({ session, serverTokenText }: PendingQuestion, { b, start, end }: Frame, envelope: Envelope): void {
+  #passProgress({ asker, serverTokenText }: PendingQuestion, { b, start, end }: Frame, envelope: Envelope): void {
     const { backlog, outbox: server } = this.#instance;
     if (server === undefined || serverTokenText === '' || backlog.isStalled) return;
     splice.clear().replace(envelope.from(Field.progressToken), envelope.to(Field.progressToken), serverTokenText);
     splice.send(server, b, start, end);
-    backlog.charge(session);
+    backlog.charge(clientOf(asker));
   }
 
   /** Refuses the question, so that the server goes on. */
@@ -521,7 +594,8 @@ class PendingQuestions {
     const pending = [...this.#pending].find(({ serverIdText }) => serverIdText === idText);
     if (pending === undefined) return false;
     this.#forget(pending, 'cancelled');
-    pending.session.output.passCancel(pending.id, notice, envelope);
+    if (pending.inAnswer === undefined) clientOf(pending.asker).output.passCancel(pending.id, notice, envelope);
+    else if ('session' in pending.asker) this.#instance.context.suspended.withdraw(pending.asker, pending.inAnswer);
     return true;
   }
 
@@ -535,8 +609,8 @@ class PendingQuestions {
     const { outbox } = this.#instance;
     const { limits, events } = this.#instance.context;
     for (const pending of [...this.#pending]) {
-      if (!isLate(pending, nowMs, limits.questionTimeoutMs)) continue;
-      events.incident.tell('questionTimeouts', pending.session);
+      if (pending.inAnswer !== undefined || !isLate(pending, nowMs, limits.questionTimeoutMs)) continue;
+      events.incident.tell('questionTimeouts', clientOf(pending.asker));
       this.#takeBack(pending, 'timeout', 'The client has not answered in time');
       refuseServer(outbox, pending.serverIdText, 'The client has not answered in time');
     }
@@ -545,13 +619,16 @@ class PendingQuestions {
   /** Cancels the question at the client. */
   #takeBack(pending: PendingQuestion, end: QuestionEnd, reason: string): void {
     this.#forget(pending, end);
-    if (pending.session.isOpen) pending.session.output.notify(cancelNotice(JSON.stringify(pending.id), reason));
+    const session = clientOf(pending.asker);
+    if (session.isOpen && pending.inAnswer === undefined)
+      session.output.notify(cancelNotice(JSON.stringify(pending.id), reason));
   }
 
   #forget(pending: PendingQuestion, end: QuestionEnd): void {
-    this.#instance.context.events.questionEnded.tell(pending.session, this.#instance.server, end);
+    const session = clientOf(pending.asker);
+    this.#instance.context.events.questionEnded.tell(session, this.#instance.server, end);
     this.#pending.delete(pending);
-    pending.session.forgetQuestion(pending.id);
+    session.forgetQuestion(pending.id);
   }
 }
 
@@ -627,7 +704,7 @@ class InstanceRoots {
   /**
    * Returns the one client that can answer for the whole connection. Without one, the bridge answers as soon as it can.
    */
-  ask(idText: string): Session | undefined {
+  ask(idText: string): Asker | undefined {
     const { known, outbox } = this.#instance;
     const { limits } = this.#instance.context;
     known.noteAsksForRoots();
@@ -638,14 +715,24 @@ class InstanceRoots {
     }
     const isUnused = this.#clients.size === 0; // a client with other roots may come later
     const only = this.#onlyClient();
-    if (only?.state === 'ready' && only.era.asksByRequest) {
+    const asker = only?.state === 'ready' && only.era.asksByRequest ? only : this.#callWithoutDirectory();
+    if (asker !== undefined) {
       this.#passedOn++;
-      return only;
+      return asker;
     }
     this.#waiting.push({ idText, deadlineMs: 0 });
     if (isUnused) this.#answer(ROOTS_DISAGREED, NO_ROOTS);
     else this.settle();
     return undefined;
+  }
+
+  /** The one call under way, if its client can be asked in its answer. One that has named its directory is not asked. */
+  #callWithoutDirectory(): Call | undefined {
+    const [asker, ...others] = this.#attribution.askers();
+    if (asker === undefined || others.length > 0 || !('session' in asker) || !maySuspend(asker)) return undefined;
+    const { session } = asker;
+    const isOnly = [...this.#clients].every((client) => client === session);
+    return isOnly && session.cwd === undefined && session.canBeAsked('roots') ? asker : undefined;
   }
 
   /** The clients that use the instance or have calls under way there. */

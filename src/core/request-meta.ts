@@ -27,6 +27,8 @@ const KEYS = {
   ownCut: new KeySet([...BRIDGE_KEYS, SESSION_KEY]),
 };
 const ALL_FIELDS = [...ENVELOPE_FIELDS, ...BRIDGE_FIELDS];
+/** By which a request goes on with a call; a server of 2025 gets them only if the call is made again. */
+const RETRY_FIELDS: readonly Field[] = [Field.requestState, Field.inputResponses];
 
 /** The text is made once for each client, because all of its requests to servers of 2026 have it. */
 const envelopes = new WeakMap<Session, string>();
@@ -70,19 +72,35 @@ export function changeMeta(
   }
   if (name !== '') {
     const keys = isClientOf2026 ? (isServerOf2026 ? KEYS.ownCut : KEYS.cut) : KEYS.named;
-    return writeMeta(splice, frame, envelope, keys, name);
+    writeMeta(splice, frame, envelope, keys, name);
+    if (isClientOf2026 && !isServerOf2026) cutRetry(splice, frame.b, envelope);
+    return;
   }
-  if (isClientOf2026) cutFields(splice, frame.b, envelope, isServerOf2026 ? BRIDGE_FIELDS : ALL_FIELDS);
+  if (isClientOf2026) cutFields(splice, frame.b, envelope, isServerOf2026);
 }
 
 /** The members to be cut from one frame. */
 const members = new MemberRuns();
 
-/** Cuts the fields of `_meta`, and `_meta` itself if nothing else is in it. */
-function cutFields(splice: Splice, b: Buffer, envelope: Envelope, fields: readonly Field[]): void {
+/** Cuts the fields of `_meta`, and `_meta` itself if nothing else is in it. A server of 2025 gets no members of retries either. */
+function cutFields(splice: Splice, b: Buffer, envelope: Envelope, isForServerOf2026: boolean): void {
   members.clear();
+  addFields(b, envelope, isForServerOf2026 ? BRIDGE_FIELDS : ALL_FIELDS);
+  const isAll = members.areAll(b);
+  if (!isAll) members.cut(splice, b);
+  members.clear();
+  if (isAll) members.add(b, envelope.from(Field.meta), envelope.to(Field.meta));
+  if (!isForServerOf2026) addFields(b, envelope, RETRY_FIELDS);
+  members.cut(splice, b);
+}
+
+function addFields(b: Buffer, envelope: Envelope, fields: readonly Field[]): void {
   for (const field of fields) if (envelope.has(field)) members.add(b, envelope.from(field), envelope.to(field));
-  if (members.areAll(b)) members.clear().add(b, envelope.from(Field.meta), envelope.to(Field.meta));
+}
+
+function cutRetry(splice: Splice, b: Buffer, envelope: Envelope): void {
+  members.clear();
+  addFields(b, envelope, RETRY_FIELDS);
   members.cut(splice, b);
 }
 

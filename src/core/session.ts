@@ -485,6 +485,13 @@ export class Session {
     return true;
   }
 
+  /** Takes a call that was sent in, in place of the request that goes on with it. */
+  replace(retry: Call, call: Call): void {
+    this.#calls.delete(retry.id);
+    this.#calls.add(call.id, call);
+    this.#sentCount++;
+  }
+
   /** Notes requests that may have been carried out already and are about to come again; returns how many there are. */
   announceRepeated(ids: Iterable<RequestId>): number {
     this.#repeated ??= new Set();

@@ -18,6 +18,7 @@ import { Counters } from '../core/counters.ts';
 import { Events } from '../core/events.ts';
 import { Faults } from '../core/faults.ts';
 import type { Session } from '../core/session.ts';
+import { SuspendedCalls } from '../core/suspended-calls.ts';
 import { ExchangeGate } from '../downstream/exchange-gate.ts';
 import { OrphanGuard } from '../downstream/process-groups.ts';
 import { StartGate } from '../downstream/start-gate.ts';
@@ -345,6 +346,12 @@ export class Daemon implements ControlledDaemon {
         clock,
         audit: this.#audit,
         contain: (session: Session, task: () => void) => this.#connections.contain(session, task),
+        suspended: new SuspendedCalls({
+          limits,
+          events,
+          clock,
+          contain: (session, task) => this.#connections.contain(session, task),
+        }),
         cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),
       },
       runnerContext: {

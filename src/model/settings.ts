@@ -284,6 +284,24 @@ export const LIMITS = {
       counters: ['questionTimeouts'],
     },
   ),
+  maxSuspendedCalls: count(
+    20_000,
+    { least: 2 },
+    {
+      text: 'calls of clients without a handshake that were answered with a question, and wait for the answer. They wait for `questionTimeoutMs`. One user may have half of them',
+      beyond: 'a question gets an error; the call goes on',
+      counters: ['suspensionsRefused', 'questionsRefused'],
+    },
+  ),
+  maxSuspendedBytes: count(
+    64 * MIB,
+    { least: 2 },
+    {
+      text: 'bytes that are kept for these calls: their questions, the answers of servers that came meanwhile, and 1024 for each call. One user may have half of them',
+      beyond: 'the same; a kept answer becomes an error',
+      counters: ['suspensionsRefused', 'questionsRefused'],
+    },
+  ),
   maxTasksPerServer: count(
     10_000,
     { least: 1 },

@@ -277,7 +277,7 @@ export function cancelNotice(idText: string, reason: string): string {
   return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${idText},"reason":${JSON.stringify(reason)}}}`;
 }
 
-const RELATED_TASK = 'io.modelcontextprotocol/related-task';
+export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
 /** The task that a message says it belongs to, in its `_meta`. */
 export function relatedTask(meta: unknown): string | undefined {

@@ -38,6 +38,7 @@ export type BridgeErrorCode =
   | 'REQUEST_REFUSED'
   | 'RESOURCE_NOT_FOUND'
   | 'RESUME_REFUSED'
+  | 'RETRY_REFUSED'
   | 'SERVER_ANSWER_REFUSED'
   | 'SERVER_AUTH_REQUIRED'
   | 'SERVER_BROKEN'
@@ -87,10 +88,17 @@ export interface ErrorFacts {
 }
 
 export type RefusalReason =
+  | 'answer-malformed'
+  | 'expired'
+  | 'forged'
   | 'mailboxes-need-restart'
   | 'mailboxes-need-setting'
   | 'method-not-accepted'
   | 'method-reserved'
+  | 'other-call'
+  | 'other-client'
+  | 'state-missing'
+  | 'used'
   | 'view-without-mailbox';
 
 /** Marks the errors of every copy of this class: the command, the daemon and the library are bundles of their own. */

@@ -12,6 +12,7 @@ import type { ControlHandler } from '../../src/core/router.ts';
 import { type Runner, Server } from '../../src/core/server.ts';
 import { KnownServer } from '../../src/core/server-knowledge.ts';
 import type { Session } from '../../src/core/session.ts';
+import { SuspendedCalls } from '../../src/core/suspended-calls.ts';
 import { ClientMessaging } from '../../src/messaging/client-messaging.ts';
 import { ArgumentCheck } from '../../src/meta-tools/argument-check.ts';
 import { DiscoverTools } from '../../src/meta-tools/discover-tools.ts';
@@ -41,7 +42,7 @@ export interface Message {
   readonly error?: {
     readonly code: number;
     readonly message: string;
-    readonly data?: { readonly code?: string; readonly server?: string };
+    readonly data?: { readonly code?: string; readonly server?: string; readonly reason?: string };
   };
 }
 
@@ -505,6 +506,7 @@ export class CoreInMemory {
   readonly meters = new CallMeters(this.clock, this.events);
   readonly counters = new Counters(this.events);
   readonly limits: Limits;
+  readonly suspended: SuspendedCalls;
   readonly manager: ConnectionManager;
   readonly messaging: ClientMessaging;
   #servers: ReadonlyMap<string, TestServer>;
@@ -519,6 +521,12 @@ export class CoreInMemory {
     if (options.audit !== undefined) keepAuditTrail(events, options.audit);
     const logger: Logger = { ...silent, warn: options.warn ?? silent.warn };
     this.#turn = new FlushTurn(later);
+    this.suspended = new SuspendedCalls({
+      limits,
+      events,
+      clock: this.clock,
+      contain: (session, task) => this.manager.contain(session, task),
+    });
     const context = {
       limits,
       events,
@@ -526,6 +534,7 @@ export class CoreInMemory {
       clock: this.clock,
       audit: options.audit,
       contain: (session: Session, task: () => void) => this.manager.contain(session, task),
+      suspended: this.suspended,
       cutOff: (session: Session, reason: string) => this.manager.cutOff(session, reason),
     };
     const names = options.servers ?? ['memory'];
@@ -594,10 +603,10 @@ export class CoreInMemory {
   }
 
   /** A client that has connected and said nothing yet. */
-  connect(options: { readonly clingsOn?: boolean } = {}): TestClient {
+  connect(options: { readonly clingsOn?: boolean; readonly uid?: number } = {}): TestClient {
     const client = new TestClient(this.#newLink());
     client.link.clingsOn = options.clingsOn ?? false;
-    this.manager.accept(client.link, { kind: 'local', uid: 1000, pid: undefined });
+    this.manager.accept(client.link, { kind: 'local', uid: options.uid ?? 1000, pid: undefined });
     return client;
   }
 

@@ -240,6 +240,8 @@ describe('a limit', () => {
     ['maxQueuedBytesPerServer', 65_536, Number.MAX_SAFE_INTEGER],
     ['maxSubscribedBytesPerClient', 0, Number.MAX_SAFE_INTEGER],
     ['maxQuestions', 1, Number.MAX_SAFE_INTEGER],
+    ['maxSuspendedCalls', 2, Number.MAX_SAFE_INTEGER],
+    ['maxSuspendedBytes', 2, Number.MAX_SAFE_INTEGER],
     ['maxTasksPerServer', 1, Number.MAX_SAFE_INTEGER],
     ['maxDeathsPerMinute', 1, Number.MAX_SAFE_INTEGER],
     ['brokenMs', 1, Number.MAX_SAFE_INTEGER],

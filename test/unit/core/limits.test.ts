@@ -32,6 +32,20 @@ const ASKABLE = { capabilities: { elicitation: {} } };
 const text = (bytes: number): string => 'x'.repeat(Math.max(0, bytes));
 const elicitation = (id: unknown): object => ({ jsonrpc: '2.0', id, method: 'elicitation/create', params: {} });
 
+/** A call of a client of 2026 that is answered with a question. */
+async function suspended(core: CoreInMemory, id: number, params: string): Promise<void> {
+  const client = core.connect();
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+  };
+  client.say({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'tool', _meta } });
+  await core.settle();
+  core.server().say(`{"jsonrpc":"2.0","id":${id},"method":"elicitation/create","params":${params}}`);
+  core.clock.advance(5);
+  await core.settle();
+}
+
 /** A whole call of so many bytes. */
 function callOf(id: number, bytes: number): string {
   const around = JSON.stringify({
@@ -245,6 +259,21 @@ const CORE: Tried = {
       await asked(core, 1);
       await core.pass(ms);
     },
+  },
+  // One user may have half of each.
+  maxSuspendedCalls: {
+    ...{ most: 6, counter: 'suspensionsRefused', amounts: [3, 4] },
+    take: async (core, count) => {
+      for (let n = 0; n < count; n++) {
+        await suspended(core, n, '{}');
+        core.server().answer(core.server().requests.at(-1)); // the next one has the lane
+        await core.settle();
+      }
+    },
+  },
+  maxSuspendedBytes: {
+    ...{ most: 8192, counter: 'suspensionsRefused', amounts: [4096, 4097] },
+    take: (core, bytes) => suspended(core, 1, `{"t":"${text(bytes - 1024 - '{"t":""}'.length)}"}`),
   },
   maxTasksPerServer: {
     ...{ most: 3, counter: 'tasksForgotten' },

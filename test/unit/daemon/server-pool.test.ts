@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { Catalog } from '../../../src/catalog/catalog.ts';
 import { SeenToolsStore } from '../../../src/catalog/seen-tools-store.ts';
 import { Events } from '../../../src/core/events.ts';
+import { SuspendedCalls } from '../../../src/core/suspended-calls.ts';
 import { ServerPool } from '../../../src/daemon/server-pool.ts';
 import type { ServerSource } from '../../../src/daemon/server-source.ts';
 import { ToolGates } from '../../../src/daemon/tool-gates.ts';
@@ -65,6 +66,7 @@ function poolOf(...sources: ServerSource[]): ServerPool {
   });
   const context = { limits: DEFAULT_LIMITS, events, logger, clock };
   const gate = new StartGate(4, { clock, events });
+  const contain = (_: unknown, task: () => void): void => task();
   return new ServerPool({
     sources,
     defaultView: () => undefined,
@@ -72,7 +74,12 @@ function poolOf(...sources: ServerSource[]): ServerPool {
     catalog: new Catalog({ dir: undefined, ttlMs: 0, date: Date.now, clock, logger }),
     seenTools: new SeenToolsStore({ dir: undefined, clock, date: Date.now, logger, changed: () => undefined }),
     gates: new ToolGates(),
-    instanceContext: { ...context, contain: (_, task) => task(), cutOff: () => undefined },
+    instanceContext: {
+      ...context,
+      contain,
+      suspended: new SuspendedCalls({ ...context, contain }),
+      cutOff: () => undefined,
+    },
     runnerContext: {
       ...{ ...context, version: '0', environment: {}, cwd: '/', guard, random: () => 0 },
       ...{ turn: new FlushTurn(), pacer: new ReadPacer(), maxFrameBytes: 1 << 20 },

@@ -6,6 +6,7 @@ import { Events } from '../../../src/core/events.ts';
 import type { Instance } from '../../../src/core/instance.ts';
 import { Server } from '../../../src/core/server.ts';
 import { KnownServer } from '../../../src/core/server-knowledge.ts';
+import { SuspendedCalls } from '../../../src/core/suspended-calls.ts';
 import { ExchangeGate } from '../../../src/downstream/exchange-gate.ts';
 import { InstanceRunner, OPENED_HERE } from '../../../src/downstream/instance-runner.ts';
 import { OrphanGuard } from '../../../src/downstream/process-groups.ts';
@@ -43,13 +44,15 @@ class World {
     };
     const gate = new StartGate(4, { clock, events });
     const context = { limits, events, logger, clock };
+    const contain = (_: unknown, task: () => void): void => task();
     const server = new Server({
       definition: whole,
       known: new KnownServer({ date: Date.now, ttlMs: 0, changed: () => undefined }),
       gate: OPEN_GATE,
       context: {
         ...context,
-        contain: (_, task) => task(),
+        contain,
+        suspended: new SuspendedCalls({ ...context, contain }),
         cutOff: () => undefined,
       },
       makeRunner: (instance) => {

@@ -1,0 +1,492 @@
+// Calls that were answered with questions. A client of 2026 gets no requests, so a question of its server ends its request: the
+// answer has the questions and a state, and the client asks again with its answers and this state. The call itself stays open at
+// its server, and outlives the connection. It is never sent a second time.
+//
+//   open ─ a question ─▶ gathering ─ some ms ─▶ away ─ a retry with all answers ─▶ open, under the id of the retry
+//                                                │ └─ a retry without some ─▶ away, with another state
+//                                                ├─ the server answers, or dies ─▶ ended: the outcome waits for the retry
+//                                                └─ time up ─▶ over: the server gets errors and a cancellation
+
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Limits } from '../model/limits.ts';
+import type { Principal } from '../model/principal.ts';
+import type { CallRole, Era } from '../protocol/era.ts';
+import { BridgeError, type RefusalReason } from '../util/bridge-error.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+import { invariant } from '../util/invariant.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
+import { findMembers, type Span } from '../wire/json-members.ts';
+import { copyOf } from '../wire/own-frame.ts';
+import { type Call, extend } from './call.ts';
+import type { AnsweredQuestion } from './client-output.ts';
+import type { Events, QuestionEnd } from './events.ts';
+import type { Instance } from './instance.ts';
+import type { Session } from './session.ts';
+
+/** Questions that come within this time go into one answer. */
+const GATHER_MS = 5;
+/** The period of the look at all suspended calls. */
+const TICK_MS = 1000;
+/** The bytes that each call is charged besides what is kept for it. */
+const CALL_BYTES = 1024;
+
+const MAY_SUSPEND: ReadonlySet<CallRole> = new Set<CallRole>(['call', 'get-prompt', 'read']);
+
+/** True for the requests of which the protocol has answers with questions. */
+export function maySuspend({ plan }: Pick<Call, 'plan'>): boolean {
+  return MAY_SUSPEND.has(plan.role);
+}
+
+/** A question as a part of an answer. */
+export interface InputRequest extends AnsweredQuestion {
+  readonly isElicitation: boolean;
+  /** Passes the client's answer on: the object at b[from, to). */
+  answer(b: Buffer, place: Span): void;
+  /** Nobody will answer. */
+  refuse(end: QuestionEnd, reason: string): void;
+}
+
+/** The end of a call that its client was not there for. */
+type Outcome =
+  | { readonly is: 'answer'; readonly frame: Frame; readonly era: Era }
+  /** The server wants pages to be visited before the call is made. `frame` is the error that says so. */
+  | { readonly is: 'pages'; readonly frame: Frame; readonly era: Era }
+  | { readonly is: 'error'; readonly error: BridgeError };
+
+/** The way on from a retry. */
+export type RetryOutcome =
+  /** The retry was dealt with: it has gone on with its call, or was answered with questions. */
+  | { readonly is: 'taken' }
+  /** It is a call like any other: what the server wanted first is done. */
+  | { readonly is: 'again' }
+  | Extract<Outcome, { readonly is: 'answer' | 'error' }>
+  /** The user does not visit the page: the call has ended with the error that wants it. */
+  | { readonly is: 'declined'; readonly frame: Frame; readonly era: Era };
+
+type SuspensionState = 'open' | 'gathering' | 'away' | 'ended' | 'over';
+
+/** The questions of one call. */
+export class Suspension {
+  state: SuspensionState = 'open';
+  instance: Instance;
+  /** Undefined once its outcome is kept. */
+  call: Call | undefined;
+  readonly owner: string;
+  /** Of the request: its method, its name or URI, and its arguments. */
+  binding = 0;
+  readonly unanswered = new Map<string, InputRequest>();
+  outcome: Outcome | undefined;
+  /** The number in the state that continues it; 0 while there is none. */
+  id = 0;
+  untilMs = 0;
+  keys = 0;
+  /** Bytes that are charged to its owner; 0 while none are. */
+  charged = 0;
+  timer: Timer | undefined;
+
+  constructor(instance: Instance, call: Call) {
+    this.instance = instance;
+    this.call = call;
+    this.owner = ownerOf(call.session.principal);
+  }
+
+  /** True while its client is not there, and the server may still ask or answer. */
+  get isAway(): boolean {
+    return this.state === 'away';
+  }
+}
+
+/** The user that may go on with a call, on whichever connection. */
+function ownerOf({ kind, uid }: Principal): string {
+  return `${kind} ${uid}`;
+}
+
+interface SuspendedCallsContext {
+  readonly limits: Limits;
+  readonly events: Events;
+  readonly clock: Clock;
+  readonly contain: (session: Session, task: () => void) => void;
+}
+
+export class SuspendedCalls {
+  readonly #context: SuspendedCallsContext;
+  readonly #states = new RequestStates();
+  /** Those that a retry may go on with, by the number in their state. */
+  readonly #byId = new Map<number, Suspension>();
+  readonly #room: SuspensionRoom;
+  #lastId = 0;
+  #tick: Timer | undefined;
+
+  constructor(context: SuspendedCallsContext) {
+    this.#context = context;
+    this.#room = new SuspensionRoom(context.limits);
+  }
+
+  /** The number of calls that wait for a retry. */
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  /** Has a call answered with a question, in a moment; false if there is no room for it. */
+  ask(instance: Instance, call: Call, question: InputRequest): boolean {
+    const suspension = this.#of(instance, call);
+    if (!this.#hasRoom(suspension, question.params?.length ?? 0)) return false;
+    suspension.unanswered.set(`q${++suspension.keys}`, question);
+    if (suspension.state !== 'open') return true;
+    suspension.state = 'gathering';
+    const { clock, contain } = this.#context;
+    suspension.timer = clock.after(GATHER_MS, () => contain(call.session, () => this.#suspend(suspension, call)));
+    return true;
+  }
+
+  #of(instance: Instance, call: Call): Suspension {
+    call.suspension ??= new Suspension(instance, call);
+    call.suspension.instance = instance;
+    return call.suspension;
+  }
+
+  #hasRoom(suspension: Suspension, bytes: number): boolean {
+    if (this.#room.charge(suspension, bytes)) return true;
+    this.#context.events.incident.tell('suspensionsRefused', suspension.call?.session);
+    return false;
+  }
+
+  #suspend(suspension: Suspension, call: Call): void {
+    if (suspension.state !== 'gathering') return;
+    this.#answerFirst(suspension, call);
+    suspension.state = 'away';
+    call.tokenText = '';
+    call.again = undefined; // its client may have seen a part of it: it is not made once more
+    suspension.instance.settle();
+  }
+
+  #answerFirst(suspension: Suspension, call: Call): void {
+    const { clock, limits } = this.#context;
+    suspension.timer?.cancel();
+    suspension.untilMs = clock.now() + limits.questionTimeoutMs;
+    suspension.binding = call.binding;
+    this.#answerWithQuestions(call, suspension);
+  }
+
+  /** Answers a request with the questions, and with a new state. */
+  #answerWithQuestions(request: Call, suspension: Suspension): void {
+    const { session, output, idText } = request;
+    this.#byId.delete(suspension.id);
+    suspension.id = ++this.#lastId;
+    this.#byId.set(suspension.id, suspension);
+    this.#tick ??= this.#context.clock.after(TICK_MS, () => this.#onTick());
+    this.#context.events.callSuspended.tell(request);
+    output.requireInput(idText, suspension.unanswered, this.#states.textOf(suspension));
+    session.close(request);
+  }
+
+  /** The server does not want to know any more. */
+  withdraw({ suspension }: Call, question: InputRequest): void {
+    if (suspension === undefined) return;
+    for (const [key, other] of suspension.unanswered) if (other === question) suspension.unanswered.delete(key);
+    if (suspension.state === 'gathering' && suspension.unanswered.size === 0) this.#settle(suspension, 'open');
+  }
+
+  #settle(suspension: Suspension, state: 'open' | 'over'): void {
+    suspension.timer?.cancel();
+    suspension.timer = undefined;
+    suspension.state = state;
+    suspension.outcome = undefined;
+    this.#byId.delete(suspension.id);
+    this.#room.release(suspension);
+  }
+
+  /** The call has ended: nobody answers what the server has asked during it. */
+  over(suspension: Suspension): void {
+    this.#settle(suspension, 'over');
+    refuseAll(suspension, 'cancelled', CALL_ENDED);
+  }
+
+  // --- the outcome of a call whose client is not there ---
+
+  keepAnswer(suspension: Suspension, frame: Frame, era: Era): void {
+    const { server } = suspension.instance;
+    const message = `Server ${server} has answered while its client was away, and there was no room to keep the answer`;
+    this.#keep(
+      suspension,
+      this.#hasRoom(suspension, frame.end - frame.start)
+        ? { is: 'answer', frame: copyOf(frame), era }
+        : { is: 'error', error: new BridgeError('SERVER_ANSWER_REFUSED', message, { server }) },
+    );
+  }
+
+  keepError(suspension: Suspension, error: BridgeError): void {
+    this.#keep(suspension, { is: 'error', error });
+  }
+
+  #keep(suspension: Suspension, outcome: Outcome): void {
+    suspension.state = 'ended';
+    suspension.outcome = outcome;
+    suspension.call = undefined;
+    refuseAll(suspension, 'cancelled', CALL_ENDED);
+  }
+
+  /**
+   * Answers a call, which its server has refused until pages are visited, with these pages. A retry makes the call again. False if
+   * there is no room for it. `frame` is the server's error.
+   */
+  askForPages(instance: Instance, call: Call, pages: readonly Buffer[], frame: Frame): boolean {
+    const suspension = this.#of(instance, call);
+    const bytes = pages.reduce((sum, { length }) => sum + length, frame.end - frame.start);
+    if (!this.#hasRoom(suspension, bytes)) return false;
+    refuseAll(suspension, 'cancelled', CALL_ENDED);
+    for (const params of pages) suspension.unanswered.set(`q${++suspension.keys}`, pageOf(params));
+    this.#answerFirst(suspension, call);
+    suspension.state = 'ended';
+    suspension.outcome = { is: 'pages', frame: copyOf(frame), era: instance.era };
+    suspension.call = undefined;
+    return true;
+  }
+
+  // --- retries ---
+
+  /**
+   * The call that a request goes on with, if it says so with a state of ours; else the reason why it does not. Undefined for a
+   * state of somebody else, and for none.
+   */
+  find(retry: Call, binding: number, b: Buffer, envelope: Envelope): Suspension | RefusalReason | undefined {
+    const state = envelope.has(Field.requestState) ? this.#states.read(envelope.raw(b, Field.requestState)) : undefined;
+    if (state === undefined) return undefined;
+    if (this.#context.clock.now() >= state.untilMs) return 'expired';
+    const suspension = this.#byId.get(state.id);
+    if (suspension === undefined) return 'used';
+    if (suspension.owner !== ownerOf(retry.session.principal)) return 'other-client';
+    return suspension.binding === binding ? suspension : 'other-call';
+  }
+
+  /** Goes on with a call that was found. */
+  goOn(retry: Call, suspension: Suspension, b: Buffer, envelope: Envelope): RetryOutcome {
+    const { outcome, unanswered } = suspension;
+    if (outcome !== undefined && outcome.is !== 'pages') {
+      this.#settle(suspension, 'over');
+      return outcome;
+    }
+    const answers = answersIn(b, envelope, unanswered);
+    // Nothing is changed: the retry may come again, with the same state.
+    if (answers === undefined) return { is: 'error', error: refusalOfRetry('answer-malformed') };
+    for (const { key } of answers) unanswered.delete(key);
+    if (outcome !== undefined && answers.some(({ place }) => actionIn(b, place) !== 'accept')) {
+      this.#settle(suspension, 'over');
+      return { ...outcome, is: 'declined' };
+    }
+    const isComplete = unanswered.size === 0;
+    if (isComplete && outcome !== undefined) return this.#startOver(retry, suspension);
+    if (suspension.call !== undefined) suspension.call.session = retry.session; // the one before may be gone
+    if (isComplete) this.#reopen(retry, suspension);
+    for (const { question, place } of answers) question.answer(b, place);
+    if (!isComplete) this.#answerWithQuestions(retry, suspension);
+    return { is: 'taken' };
+  }
+
+  #startOver(retry: Call, suspension: Suspension): RetryOutcome {
+    this.#settle(suspension, 'open');
+    suspension.call = retry;
+    retry.suspension = suspension;
+    return { is: 'again' };
+  }
+
+  /** The call is its client's again, under the id of the retry. */
+  #reopen(retry: Call, suspension: Suspension): void {
+    const { call } = suspension;
+    invariant(call !== undefined, 'a call without an outcome is still there');
+    this.#settle(suspension, 'open');
+    call.takeOver(retry);
+    extend(call);
+    this.#context.events.callContinued.tell(retry, call);
+  }
+
+  /** Ends a call that nobody may go on with. */
+  giveUp(suspension: Suspension, end: QuestionEnd, reason: string): void {
+    const { call, instance } = suspension;
+    refuseAll(suspension, end, reason);
+    if (call === undefined) return this.over(suspension);
+    this.#context.contain(call.session, () => instance.giveUpSuspended(call, reason));
+  }
+
+  #onTick(): void {
+    const { clock, events } = this.#context;
+    this.#tick = undefined;
+    for (const suspension of [...this.#byId.values()]) {
+      if (clock.now() < suspension.untilMs) continue;
+      if (suspension.unanswered.size > 0) events.incident.tell('questionTimeouts', suspension.call?.session);
+      this.giveUp(suspension, 'timeout', 'The client has not answered in time');
+    }
+    if (this.#byId.size > 0) this.#tick ??= clock.after(TICK_MS, () => this.#onTick());
+  }
+}
+
+const CALL_ENDED = 'The call has ended';
+
+function refuseAll({ unanswered }: Suspension, end: QuestionEnd, reason: string): void {
+  for (const question of [...unanswered.values()]) question.refuse(end, reason);
+  unanswered.clear();
+}
+
+function pageOf(params: Buffer): InputRequest {
+  const nothing = (): void => undefined;
+  return { method: 'elicitation/create', params, isElicitation: true, answer: nothing, refuse: nothing };
+}
+
+/** A part of each limit that one user may have. */
+const OWN_PART = 0.5;
+
+/** Bounds what is kept for suspended calls. */
+class SuspensionRoom {
+  readonly #limits: Limits;
+  readonly #taken = new Map<string, { calls: number; bytes: number }>();
+  #calls = 0;
+  #bytes = 0;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Charges bytes for a call; false if there is no room for them. */
+  charge(suspension: Suspension, bytes: number): boolean {
+    const { maxSuspendedCalls, maxSuspendedBytes } = this.#limits;
+    const isNew = suspension.charged === 0;
+    const [moreCalls, moreBytes] = isNew ? [1, bytes + CALL_BYTES] : [0, bytes];
+    const own = this.#taken.get(suspension.owner) ?? { calls: 0, bytes: 0 };
+    if (this.#calls + moreCalls > maxSuspendedCalls || this.#bytes + moreBytes > maxSuspendedBytes) return false;
+    if (own.calls + moreCalls > Math.ceil(maxSuspendedCalls * OWN_PART)) return false;
+    if (own.bytes + moreBytes > maxSuspendedBytes * OWN_PART) return false;
+    this.#take(suspension, own, { calls: moreCalls, bytes: moreBytes });
+    return true;
+  }
+
+  release(suspension: Suspension): void {
+    const own = this.#taken.get(suspension.owner);
+    if (own === undefined || suspension.charged === 0) return;
+    this.#take(suspension, own, { calls: -1, bytes: -suspension.charged });
+    if (own.calls === 0) this.#taken.delete(suspension.owner);
+  }
+
+  #take(
+    suspension: Suspension,
+    own: { calls: number; bytes: number },
+    more: { readonly calls: number; readonly bytes: number },
+  ): void {
+    own.calls += more.calls;
+    own.bytes += more.bytes;
+    this.#calls += more.calls;
+    this.#bytes += more.bytes;
+    suspension.charged += more.bytes;
+    this.#taken.set(suspension.owner, own);
+  }
+}
+
+/** Cannot be in a JSON text in another spelling: no encoder escapes one of these characters. */
+const PREFIX = 'mcp-bridge.';
+const [ID_BYTES, TIME_BYTES, MAC_BYTES] = [6, 6, 16];
+const LONGEST_STATE = 100;
+
+/** The texts by which clients go on with their calls. Only this daemon, in this run, can write them. */
+export class RequestStates {
+  readonly #key = randomBytes(32);
+
+  textOf({ id, untilMs }: { readonly id: number; readonly untilMs: number }): string {
+    const bytes = Buffer.alloc(ID_BYTES + TIME_BYTES);
+    bytes.writeUIntBE(id, 0, ID_BYTES);
+    bytes.writeUIntBE(Math.ceil(untilMs), ID_BYTES, TIME_BYTES);
+    const mac = createHmac('sha256', this.#key).update(bytes).digest().subarray(0, MAC_BYTES);
+    return PREFIX + Buffer.concat([bytes, mac]).toString('base64url');
+  }
+
+  /** `raw` is JSON. Undefined if it was not written here. */
+  read(raw: string): { readonly id: number; readonly untilMs: number } | undefined {
+    if (raw.length > LONGEST_STATE || !raw.startsWith(`"${PREFIX}`)) return undefined;
+    const text = raw.slice(1, -1);
+    const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
+    if (bytes.length !== ID_BYTES + TIME_BYTES + MAC_BYTES) return undefined;
+    const state = { id: bytes.readUIntBE(0, ID_BYTES), untilMs: bytes.readUIntBE(ID_BYTES, TIME_BYTES) };
+    const [said, ours] = [Buffer.from(text), Buffer.from(this.textOf(state))];
+    return said.length === ours.length && timingSafeEqual(said, ours) ? state : undefined;
+  }
+}
+
+/** A number for what a request asks, as its server gets it; a retry asks the same. */
+export function bindingOf(
+  server: string,
+  { plan, nameText, cut }: Pick<Call, 'plan' | 'nameText' | 'cut'>,
+  { b, start }: Frame,
+  envelope: Envelope,
+): number {
+  const bytesOf = (field: Field): Buffer =>
+    envelope.has(field) ? b.subarray(envelope.from(field), envelope.to(field)) : NOTHING;
+  // The servers that may have a resource are asked in turn, so it is not certain that the same one is the first again.
+  if (plan.role === 'read') return crc32(bytesOf(Field.uri));
+  const name = nameText === '' ? bytesOf(Field.name) : Buffer.from(nameText, 'latin1');
+  const args = cut === undefined ? bytesOf(Field.arguments) : b.subarray(start + cut.innerFrom, start + cut.innerTo);
+  return crc32(args, crc32(name, crc32(`${plan.role} ${server} `)));
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** True for a request that says that it goes on with a call. */
+export function isRetry(call: Call, envelope: Envelope): boolean {
+  const saysSo = envelope.has(Field.requestState) || envelope.has(Field.inputResponses);
+  return saysSo && maySuspend(call) && !call.session.era.asksByRequest;
+}
+
+/** The refusal of a retry whose state is not ours, at a server that gives none. */
+export function refusalOfForeign(envelope: Envelope): BridgeError {
+  return refusalOfRetry(envelope.has(Field.requestState) ? 'forged' : 'state-missing');
+}
+
+const REASONS = {
+  forged: 'requestState was not written by this bridge, or before it was started again',
+  expired: 'requestState has expired: the call was given up',
+  used: 'requestState was used before; each answer has another one',
+  'other-call': 'requestState is of another call: method, name or URI, and arguments have to be the same',
+  'other-client': 'requestState is of a call of somebody else',
+  'state-missing': 'inputResponses come with the requestState of the answer that asked for them',
+  'answer-malformed':
+    'inputResponses is an object with an object for each key, and the action of an elicitation is one of three',
+} as const;
+
+export function refusalOfRetry(reason: RefusalReason): BridgeError {
+  const message = reason in REASONS ? REASONS[reason as keyof typeof REASONS] : reason;
+  return new BridgeError('RETRY_REFUSED', message, { facts: { reason } });
+}
+
+interface GivenAnswer {
+  readonly key: string;
+  readonly question: InputRequest;
+  readonly place: Span;
+}
+
+/** The answers to these questions; undefined if one of them is none. Others are passed over. */
+function answersIn(
+  b: Buffer,
+  envelope: Envelope,
+  questions: ReadonlyMap<string, InputRequest>,
+): GivenAnswer[] | undefined {
+  if (!envelope.has(Field.inputResponses)) return [];
+  const members = findMembers(b, envelope.from(Field.inputResponses), [...questions.keys()]);
+  if (members === undefined || members.isRepeated) return undefined;
+  const answers = [...members.spans].flatMap(([key, place]) => {
+    const question = questions.get(key);
+    return question === undefined ? [] : [{ key, question, place }];
+  });
+  return answers.every(({ question, place }) => isAnswer(b, place, question)) ? answers : undefined;
+}
+
+const ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline', 'cancel']);
+
+function isAnswer(b: Buffer, place: Span, { isElicitation }: InputRequest): boolean {
+  return byteAt(b, place.from) === OPEN_OBJECT && (!isElicitation || ACTIONS.has(actionIn(b, place)));
+}
+
+function actionIn(b: Buffer, { from }: Span): unknown {
+  const found = findMembers(b, from, ['action']);
+  const action = found?.isRepeated === false ? found.spans.get('action') : undefined;
+  return action === undefined ? undefined : JSON.parse(b.toString('utf8', action.from, action.to));
+}
