@@ -17,6 +17,8 @@ export interface ClientRequest {
   readonly id: RequestId;
   readonly role: CallRole;
   readonly frame: Frame;
+  /** Takes the answer in place of the client, where the bridge asks for it. */
+  readonly output?: ClientOutput;
 }
 
 /** The holder that has to answer a call: an instance, or a view that does not know yet which instance. */

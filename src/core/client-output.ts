@@ -1,7 +1,7 @@
 // The only writer to a client: answers, errors, notifications, questions and progress all go out through here. A client
 // of another era gets another output; nothing else in the daemon knows how a frame for a client is written.
 
-import type { CallRole, Era } from '../protocol/era.ts';
+import { type CallRole, type Era, LISTS, type ListKind } from '../protocol/era.ts';
 import { invariant } from '../util/invariant.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -146,6 +146,26 @@ export class ClientOutput {
   passNotice({ b, start, end }: Frame): void {
     splice.clear().send(this.outbox, b, start, end);
     this.#client.noticed(end - start);
+  }
+
+  /** Passes on that lists of a server have changed. */
+  passListsChanged(_kinds: readonly ListKind[], notice: Frame): void {
+    this.passNotice(notice);
+  }
+
+  /** Passes on that a resource has changed, under the URI that the client knows it by. */
+  passUpdated(_uri: string, notice: Frame): void {
+    this.passNotice(notice);
+  }
+
+  /** A list of the view has changed; `wasRead` is true if the client has read it since it last heard of a change. */
+  listChanged(kind: ListKind, wasRead: boolean): void {
+    if (wasRead) this.notify(LISTS[kind].changedNotice);
+  }
+
+  /** A resource may have changed while its server did not run. The era with a handshake has no word for it. */
+  resourceChanged(_uri: string): void {
+    // Its clients hear of what servers tell.
   }
 
   /** Passes a question on, under an id of the bridge, which is its progress token too: two servers may use the same one. */

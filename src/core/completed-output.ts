@@ -1,14 +1,15 @@
 // The writer to a client of the era without a handshake. Each of its results says its type, who answers, and how long it may be kept;
 // a server of the era before says none of that, so it is added here. The content of a result is passed on as it came.
 
-import type { Era } from '../protocol/era.ts';
-import { ERA_2026, SERVER_INFO } from '../protocol/era-2026.ts';
+import { type Era, LISTS, type ListKind } from '../protocol/era.ts';
+import { ERA_2026, SERVER_INFO, SUBSCRIPTION_ID } from '../protocol/era-2026.ts';
 import { INTERNAL_ERROR, rpcError } from '../protocol/rpc-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt, CLOSE_OBJECT, OPEN_OBJECT, skipSpace } from '../wire/json-grammar.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
+import { KeySet, setMembers } from '../wire/member-cuts.ts';
 import { Splice } from '../wire/splice.ts';
 import { type Answered, type AnsweredQuestion, ClientOutput, type WrittenClient } from './client-output.ts';
 import type { Events } from './events.ts';
@@ -32,16 +33,28 @@ interface ResultPlaces {
   readonly serverInfo: Span | undefined;
 }
 
+/** The requests that hear of changes, by their ids as JSON with one byte for each character. */
+export interface Hearing {
+  hearingOfLists(kinds: readonly ListKind[]): readonly string[];
+  hearingOf(uri: string): readonly string[];
+}
+
 export class CompletedOutput extends ClientOutput {
   readonly #serverInfo: () => string;
+  readonly #listeners: Hearing;
   /** What is added to nearly all results, and for whom it was made. */
   #headFor = '';
   #head = '';
 
   /** `serverInfo` tells who answers, as JSON of which each character is one byte. */
-  constructor(client: WrittenClient, events: Events, serverInfo: () => string) {
+  constructor(
+    client: WrittenClient,
+    events: Events,
+    { serverInfo, listeners }: { readonly serverInfo: () => string; readonly listeners: Hearing },
+  ) {
     super(client, events);
     this.#serverInfo = serverInfo;
+    this.#listeners = listeners;
   }
 
   get #serverInfoMember(): string {
@@ -188,9 +201,68 @@ export class CompletedOutput extends ClientOutput {
     // Nothing listens to it.
   }
 
+  override passListsChanged(kinds: readonly ListKind[], notice: Frame): void {
+    for (const id of this.#listeners.hearingOfLists(kinds)) this.#passTagged(notice, id);
+  }
+
+  override passUpdated(uri: string, notice: Frame): void {
+    for (const id of this.#listeners.hearingOf(uri)) this.#passTagged(notice, id);
+  }
+
+  /** Passes a notice on under the id of the request that hears of it. */
+  #passTagged({ b, start, end }: Frame, id: string): void {
+    const tag = tagOf(id);
+    const at = skipSpace(b, start);
+    const params = findMembers(b, at, ['params'])?.spans.get('params');
+    splice.clear();
+    if (params === undefined) addFirst(b, at, `"params":{"_meta":{${tag}}}`);
+    else if (byteAt(b, params.from) !== OPEN_OBJECT) splice.replace(params.from, params.to, `{"_meta":{${tag}}}`);
+    else tagMeta(b, params.from, tag);
+    splice.send(this.outbox, b, start, end);
+  }
+
+  override listChanged(kind: ListKind): void {
+    for (const id of this.#listeners.hearingOfLists([kind])) this.#write(listNotice(kind, id));
+  }
+
+  override resourceChanged(uri: string): void {
+    for (const id of this.#listeners.hearingOf(uri)) this.#write(resourceNotice(uri, id));
+  }
+
+  /** Writes a message of which each character is one byte. */
+  #write(message: string): void {
+    this.outbox.latin1(message);
+    this.outbox.endFrame();
+  }
+
   override notify(_notice: string): void {
     // Nothing listens to it.
   }
+}
+
+/** The notice that a list has changed, for the request of this id, which like the notice has one byte for each character. */
+export function listNotice(kind: ListKind, id: string): string {
+  return `${LISTS[kind].changedNotice.slice(0, -1)},"params":{"_meta":{${tagOf(id)}}}}`;
+}
+
+/** The same for a resource. */
+export function resourceNotice(uri: string, id: string): string {
+  const uriText = Buffer.from(JSON.stringify(uri)).toString('latin1');
+  return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":{${tagOf(id)}},"uri":${uriText}}}`;
+}
+
+function tagOf(id: string): string {
+  return `"${SUBSCRIPTION_ID}":${id}`;
+}
+
+const TAG: KeySet = new KeySet([SUBSCRIPTION_ID]);
+
+/** Writes the tag into the `_meta` of the params at `at`, in place of one that the server has written for the bridge. */
+function tagMeta(b: Buffer, at: number, tag: string): void {
+  const meta = findMembers(b, at, ['_meta'])?.spans.get('_meta');
+  if (meta === undefined) addFirst(b, at, `"_meta":{${tag}}`);
+  else if (byteAt(b, meta.from) === OPEN_OBJECT) setMembers(splice, b, meta.from, TAG, tag);
+  else splice.replace(meta.from, meta.to, `{${tag}}`);
 }
 
 /** Adds members before the others of the object at `at`. */

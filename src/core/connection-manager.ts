@@ -255,6 +255,7 @@ export class ConnectionManager {
   #onEnded(session: Session): void {
     session.noteClientEnded();
     session.abandonQuestions(); // the client would have answered before it ended its side
+    for (const part of session.requesters?.sessions() ?? []) part.listeners?.endAll(); // it would wait for ever
     if (session.state === 'connecting' && session.requesters === undefined)
       this.#leave(session, this.#limits.stallTimeoutMs);
     else session.endWhenAnswered();
@@ -340,6 +341,7 @@ export class ConnectionManager {
     this.#isDraining = true;
     this.#stopListening();
     this.#options.messaging.endWaits();
+    this.#endListening();
     const deadline = this.#options.clock.now() + this.#limits.drainTimeoutMs;
     while (this.#openCalls() > 0 && this.#options.clock.now() < deadline) {
       await new Promise<void>((resolve) => this.#options.clock.after(20, resolve));
@@ -350,6 +352,11 @@ export class ConnectionManager {
   /** Called repeatedly: one client gets a question, another becomes resumable only now. */
   #stopListening(): void {
     for (const session of this.#sessions) this.contain(session, () => this.#resumption.stopListening(session));
+  }
+
+  /** Ends the requests that last as long as their clients want. */
+  #endListening(): void {
+    for (const session of this.#sessions) this.contain(session, () => session.listeners?.endAll());
   }
 
   #openCalls(): number {
@@ -382,6 +389,7 @@ export class ConnectionManager {
 
   /** Ends all sessions; resolves when the last one has gone. */
   async close(reason: LeavingReason = 'stop'): Promise<void> {
+    this.#endListening();
     // Withdraws the calls of all first: the end of one session may cause other calls to be sent that are about to fail.
     const unsent = new Map([...this.#sessions].map((session) => [session, this.#withdraw(session)]));
     for (const session of [...this.#sessions]) {

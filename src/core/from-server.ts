@@ -384,8 +384,8 @@ class ServerNotices {
   #onListsChanged(kinds: readonly ListKind[], frame: Frame): void {
     const sessions = this.#transparentSessions();
     for (const session of sessions) session.view?.listsToldChanged(session, kinds);
-    this.#broadcast(sessions, frame, true);
-    this.#instance.lists.read(kinds);
+    this.#tellAll(sessions, true, ({ output }) => output.passListsChanged(kinds, frame));
+    this.#instance.lists.readAnnounced(kinds);
   }
 
   /** Clients of joined views are notified later, when the list was read. */
@@ -438,7 +438,7 @@ class ServerNotices {
   #tellUpdated(session: Session, uri: string, frame: Frame, at: Span): void {
     const outward = session.view?.outwardUri(session, this.#instance, uri) ?? '';
     const named = outward === '' ? frame : changedFrame(frame, at, JSON.stringify(outward));
-    this.#broadcast([session], named, false);
+    this.#tellAll([session], false, ({ output }) => output.passUpdated(outward || uri, named));
   }
 
   #onLog(frame: Frame, envelope: Envelope): void {
@@ -463,9 +463,18 @@ class ServerNotices {
   }
 
   #broadcast(sessions: Iterable<Session>, frame: Frame, mayDrop: boolean): void {
+    this.#tellAll(sessions, mayDrop, ({ output }) => output.passNotice(frame));
+  }
+
+  /** A client that asks for each notice hears of it later. */
+  #drops(session: Session): boolean {
+    return session.listeners === undefined && this.#instance.slowClients.drops(session);
+  }
+
+  #tellAll(sessions: Iterable<Session>, mayDrop: boolean, tell: (session: Session) => void): void {
     for (const session of sessions) {
-      if (session.state !== 'ready' || (mayDrop && this.#instance.slowClients.drops(session))) continue;
-      session.output.passNotice(frame);
+      if (session.state !== 'ready' || (mayDrop && this.#drops(session))) continue;
+      tell(session);
       this.#instance.slowClients.check(session);
     }
   }

@@ -27,7 +27,7 @@ import { ServerMessages } from './from-server.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
 import { Listening } from './listening.ts';
-import { InstanceLists } from './lists.ts';
+import { InstanceLists, type ListChange } from './lists.ts';
 import type { OwnAnswer, OwnRequests } from './own-requests.ts';
 import { ServerBacklog, SlowClients } from './pressure.ts';
 import { CallInRounds, QuestionRounds } from './question-rounds.ts';
@@ -66,7 +66,7 @@ export interface InstancePorts {
   /** Finds an instance for a client that would wait for another client's conversation. */
   readonly contended: (session: Session) => MoveResult;
   /** A list of the server has been read, and differs from before. */
-  readonly listLearnt: (kind: ListKind) => void;
+  readonly listLearnt: (kind: ListKind, change: ListChange) => void;
 }
 
 export interface InstanceOptions {
@@ -645,10 +645,17 @@ export class Instance implements CallOwner {
     this.calls.namesSessions = this.known.declaredSharing === 'session-aware';
     this.#ports.declared();
     this.questions.opening();
+    const renewed = this.sharedSettings.subscriptions.held();
     this.calls.opened(running.link.outbox, this.sharedSettings.opened(), this.#ownMeta(running));
     this.questions.opened();
     this.lists.opened(this.#profile);
     this.listening.opened(this.#profile);
+    for (const [uri, sessions] of renewed) for (const session of sessions) this.#mayHaveChanged(session, uri);
+  }
+
+  /** Nobody has told of changes while the server did not run. */
+  #mayHaveChanged(session: Session, uri: string): void {
+    if (session.state === 'ready') session.output.resourceChanged(session.view?.outwardUri(session, this, uri) || uri);
   }
 
   /** The members of `_meta` in requests of the bridge itself: a server of 2026 is told in each one who asks. */

@@ -264,6 +264,10 @@ export class JoinedView implements View, ListWatcher {
     return joined === undefined ? '' : new JoinedResources(lists, this.pending).outwardUri(joined, uri);
   }
 
+  endSubscription(session: Session, uri: string): void {
+    this.#resourcesFor(session).endSubscription(uri);
+  }
+
   #setLevel(session: Session, request: ClientRequest, envelope: Envelope): void {
     const { level } = paramsOf(request.frame, envelope);
     if (typeof level !== 'string' || !isLevel(level))
@@ -554,6 +558,16 @@ class JoinedResources {
     return isOwn && instance?.sharedSettings.subscriptions.isNamed(session, uri) !== true
       ? ''
       : this.#lists.outward(joined, uri);
+  }
+
+  /** Ends a subscription at the server that has taken it, which is not always the one that lists the resource by now. */
+  endSubscription(uri: string): void {
+    const named = this.#lists.inward(uri);
+    const places = named === undefined ? this.#lists.servers.map((joined) => ({ joined, uri })) : [named];
+    for (const { joined, uri: own } of places) {
+      const subscriptions = joined.instance?.sharedSettings.subscriptions;
+      if (subscriptions?.isNamed(joined.session, own) === (named !== undefined)) subscriptions.end(joined.session, own);
+    }
   }
 
   /** The likeliest server of the resource. */

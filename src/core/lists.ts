@@ -18,6 +18,14 @@ import type { OwnAnswer } from './own-requests.ts';
 import { pageFor2025, resultTypeOf } from './results-for-2025.ts';
 import { type KnownServer, type ListPage, type ServerProfile, samePages } from './server-knowledge.ts';
 
+/** A list that is not the same as before. */
+export interface ListChange {
+  /** True if the server has said so. */
+  readonly wasAnnounced: boolean;
+  /** True if no client can have seen the server with another one. */
+  readonly isFirst: boolean;
+}
+
 interface InstanceListsPorts {
   readonly server: string;
   readonly known: KnownServer;
@@ -29,13 +37,17 @@ interface InstanceListsPorts {
   /** The era in which the server speaks. */
   readonly era: () => Era;
   /** Called when a list was read and is not the same as before. */
-  readonly learnt: (kind: ListKind) => void;
+  readonly learnt: (kind: ListKind, change: ListChange) => void;
 }
 
 export class InstanceLists {
   readonly #ports: InstanceListsPorts;
   readonly #reader: ListReader;
   readonly #pages = new Map<ListKind, readonly ListPage[]>();
+  /** The lists that are read because the server has said that they have changed. */
+  readonly #announced = new Set<ListKind>();
+  /** The lists that were ever read. */
+  readonly #wasRead = new Set<ListKind>();
   /** The server's profile while the instance runs. */
   #profile: ServerProfile | undefined;
 
@@ -53,6 +65,12 @@ export class InstanceLists {
     return this.#pages.get(kind);
   }
 
+  /** Reads lists again of which the server has said that they have changed. */
+  readAnnounced(kinds: readonly ListKind[]): void {
+    for (const kind of kinds) this.#announced.add(kind);
+    this.read(kinds);
+  }
+
   read(kinds: readonly ListKind[]): void {
     if (this.#profile !== undefined) for (const kind of kinds) this.#read(kind, this.#profile);
   }
@@ -64,9 +82,12 @@ export class InstanceLists {
       logger.debug('list read', { server, kind });
       const before = this.#pages.get(kind);
       this.#pages.set(kind, pages);
+      const isFirst = !this.#wasRead.has(kind) && known.pagesFor(profile, kind, key) === undefined;
+      this.#wasRead.add(kind);
       const isNew = known.learnList(profile, kind, pages, key);
       if (isNew || before === undefined) this.#noteLongKeys(kind, pages);
-      if (isNew || (before !== undefined && !samePages(before, pages))) learnt(kind);
+      const wasAnnounced = this.#announced.delete(kind);
+      if (isNew || (before !== undefined && !samePages(before, pages))) learnt(kind, { wasAnnounced, isFirst });
     });
   }
 
@@ -113,6 +134,7 @@ export class InstanceLists {
   closed(): void {
     this.#profile = undefined;
     this.#pages.clear();
+    this.#announced.clear();
   }
 }
 

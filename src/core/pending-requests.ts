@@ -11,6 +11,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import { Call, type CallOwner, type ClientRequest, overdueMs, shorterMs } from './call.ts';
 import { type CallPlan, errorTextOf, planOf } from './call-plan.ts';
+import type { ClientOutput } from './client-output.ts';
 import type { Instance } from './instance.ts';
 import type { Session } from './session.ts';
 
@@ -130,10 +131,15 @@ export class PendingRequests implements CallOwner {
   }
 }
 
+/** Takes the answer to a request. */
+export function outputFor(session: Session, { output = session.output }: ClientRequest): ClientOutput {
+  return output;
+}
+
 /** Takes a request in under its id; undefined if that is still in use, which is answered. */
 export function openCall(
   session: Session,
-  { id, role, frame }: ClientRequest,
+  { id, role, frame, output = session.output }: ClientRequest,
   envelope: Envelope,
   owner: CallOwner,
   plan: CallPlan = planOf(role, envelope),
@@ -141,12 +147,13 @@ export function openCall(
   const idText = envelope.rawId(frame.b, Field.id, id);
   const tokenText = envelope.has(Field.metaProgressToken) ? envelope.raw(frame.b, Field.metaProgressToken) : '';
   const call = new Call({ session, plan, owner, id, idText, tokenText });
+  call.output = output;
   call.mayBeDone = session.takeRepeated(id);
   if (session.open(call)) {
     session.events.callBegun.tell(call);
     return call;
   }
   const refusal = new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`);
-  session.output.fail(idText, rpcErrorOf(refusal));
+  output.fail(idText, rpcErrorOf(refusal));
   return undefined;
 }

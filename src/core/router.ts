@@ -303,6 +303,11 @@ export class Router {
       const { id, b, start, end } = request;
       return session.host.requesters.discover(session, { id, role: 'other', frame: { b, start, end } }, envelope);
     }
+    if (method.role === 'listen' && session.listeners !== undefined) {
+      if (this.#connections.isDraining) return session.output.fail(request.idText, SHUTTING_DOWN);
+      const { id, b, start, end } = request;
+      return session.listeners.open({ id, role: 'other', frame: { b, start, end } }, envelope);
+    }
     if (method.role === 'discover') {
       // Clients of the next era probe with this; the answer lets them fall back without a timeout.
       return session.output.fail(request.idText, rpcError(METHOD_NOT_FOUND, 'Method not found: server/discover'));

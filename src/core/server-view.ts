@@ -14,7 +14,7 @@ import type { ClientRequest } from './call.ts';
 import { type CallPlan, type ListReader, planOf } from './call-plan.ts';
 import type { Instance } from './instance.ts';
 import { pageIn } from './lists.ts';
-import { openCall, type PendingRequests } from './pending-requests.ts';
+import { openCall, outputFor, type PendingRequests } from './pending-requests.ts';
 import { followServers, type ListWatcher, notOffered, type Server } from './server.ts';
 import type { Session } from './session.ts';
 import { listTasks } from './task-list.ts';
@@ -71,7 +71,7 @@ export class ServerView implements View, ListWatcher {
     const { role } = request;
     const isOfTask = role === 'task' || role === 'task-result';
     if (this.#refusal !== undefined && !isOfTask)
-      return session.output.fail(envelope.raw(request.frame.b, Field.id), rpcErrorOf(this.#refusal));
+      return outputFor(session, request).fail(envelope.raw(request.frame.b, Field.id), rpcErrorOf(this.#refusal));
     if (role === 'list' && this.#answersFromKnown(session, request, envelope)) return;
     // A page of the server's list may have no task of this client, only a cursor of the next page.
     if (role === 'list-tasks' && (this.#hasTasksElsewhere(session) || this.#hasDeclaredTasks(session)))
@@ -177,7 +177,10 @@ export class ServerView implements View, ListWatcher {
     now?.views.add(this);
     this.#server = now ?? before;
     for (const session of this.#clients.all())
-      each(session, () => followServers(session, [before], now === undefined ? [] : [now]));
+      each(session, () => {
+        if (now === undefined) session.listeners?.endAll();
+        followServers(session, [before], now === undefined ? [] : [now]);
+      });
     if (now !== undefined) for (const kind of LIST_KINDS) this.listChanged(kind, () => true);
   }
 
@@ -187,6 +190,10 @@ export class ServerView implements View, ListWatcher {
 
   outwardUri(): string {
     return '';
+  }
+
+  endSubscription(session: Session, uri: string): void {
+    this.#server.instanceOf(session)?.sharedSettings.subscriptions.end(session, uri);
   }
 
   tick(): void {

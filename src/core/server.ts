@@ -12,6 +12,7 @@ import type { MoveResult } from './call-table.ts';
 import { Faults } from './faults.ts';
 import { Instance, type InstanceContext, type InstancePorts } from './instance.ts';
 import { type InstanceKey, NO_ROOTS_KEY, ROOTS_IN_DOUBT } from './instance-key.ts';
+import type { ListChange } from './lists.ts';
 import type { KnownServer, ListPage, ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 
@@ -227,7 +228,7 @@ export class Server {
         divide: (staying) => this.#divide(instance, staying),
         broken: (error) => this.#onBroken(instance, error),
         contended: (session) => this.#contended(instance, session),
-        listLearnt: (kind) => this.#listLearnt(instance, kind),
+        listLearnt: (kind, change) => this.#listLearnt(instance, kind, change),
       },
     });
     runner = makeRunner(instance);
@@ -369,11 +370,13 @@ export class Server {
   }
 
   /** Notifies the clients of this instance, and those that see the known list while theirs does not run. */
-  #listLearnt(instance: Instance, kind: ListKind): void {
+  #listLearnt(instance: Instance, kind: ListKind, { wasAnnounced, isFirst }: ListChange): void {
     this.isLeftOut = false;
     this.listChanged(kind, (session) => {
       const used = this.instanceOf(session);
-      return used === instance || used?.isOpen !== true;
+      const seesItAsItIs = session.view?.isTransparent === true;
+      if (isFirst && seesItAsItIs) return false; // a joined list was shorter without it
+      return used === instance ? !wasAnnounced || !seesItAsItIs : used?.isOpen !== true;
     });
   }
 

@@ -23,6 +23,7 @@ import { ClientOutput } from './client-output.ts';
 import { CompletedOutput } from './completed-output.ts';
 import type { Events } from './events.ts';
 import type { Instance } from './instance.ts';
+import { Listeners } from './listeners.ts';
 import { ClientLiveness } from './liveness.ts';
 import { ClientBacklog, Pause, Pauses } from './pressure.ts';
 import type { Requesters } from './requesters.ts';
@@ -81,6 +82,8 @@ export class Session {
   readonly host: Session;
   /** Those who ask on the connection, once a request has said for itself who that is. */
   requesters: Requesters | undefined;
+  /** The client's requests to hear of changes; undefined for a client that hears of all without asking. */
+  readonly listeners: Listeners | undefined;
   /** The only writer to the client. */
   readonly output: ClientOutput;
   /** Why nothing is read from it; then nothing can be heard of it either. */
@@ -133,10 +136,12 @@ export class Session {
     this.#leave = leave;
     this.host = part?.host ?? this;
     this.#era = part === undefined ? eraOf(LATEST_PROTOCOL_VERSION) : ERA_2026;
-    this.output =
-      part === undefined
-        ? new ClientOutput(this, events)
-        : new CompletedOutput(this, events, () => part.serverInfo(this));
+    if (part === undefined) this.output = new ClientOutput(this, events);
+    else {
+      const listeners = new Listeners(this, limits);
+      this.listeners = listeners;
+      this.output = new CompletedOutput(this, events, { serverInfo: () => part.serverInfo(this), listeners });
+    }
     this.pauses = part?.host.pauses ?? new Pauses(this, events);
     this.backlog = new ClientBacklog(this, limits.maxQueuedBytesPerClient);
     this.liveness = new ClientLiveness(this, now.ms);
@@ -180,6 +185,7 @@ export class Session {
   drained(): void {
     if (!this.backlog.isOver) this.pauses.remove(Pause.unread);
     this.backlog.drained();
+    this.listeners?.drained();
   }
 
   // --- the client ---

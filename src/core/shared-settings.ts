@@ -59,9 +59,13 @@ export class SharedSettings {
   #subscribe(call: Call, plan: SubscriptionPlan, uri: string): boolean {
     const { calls, listening } = this.#instance;
     if (uri === '') return !listening.isUsed || this.#failWith(call, NO_URI); // else the server's to refuse
-    const told = this.subscriptions.subscribe(call.session, uri, plan.isNamed);
+    const { session } = call;
+    // The outcome alone counts for a client that listens: it never sees the server's answer.
+    if (session.listeners !== undefined && this.subscriptions.join(session, uri, plan.isNamed))
+      return this.#answerDone(call);
+    const told = this.subscriptions.subscribe(session, uri, plan.isNamed);
     if (told === undefined) {
-      calls.fail(call, this.#tooMuch(call.session));
+      calls.fail(call, this.#tooMuch(session));
       return false;
     }
     plan.told = told;
@@ -343,6 +347,19 @@ export class Subscriptions {
     };
   }
 
+  /** Subscribes the client where the server has taken the subscription of another one; false if it must be asked. */
+  join(session: Session, uri: string, isNamed: boolean): boolean {
+    const topic = this.#topics.get(uri);
+    const isTaken =
+      topic !== undefined && topic.sessions.size > 0 && !topic.told.hasOpen && topic.told.isGoingToBe(true);
+    const subscriber = this.#subscribers.get(session) ?? newSubscriber(session, this);
+    const before = subscriber.byUri.get(uri);
+    if (!isTaken || (before === undefined && subscriber.bytes + weightOf(uri) > this.#ports.mostBytes)) return false;
+    this.#subscribers.set(session, subscriber);
+    grant(before ?? this.#add(subscriber, uri, isNamed), isNamed);
+    return true;
+  }
+
   #add(subscriber: Subscriber, uri: string, isNamed: boolean): Subscription {
     const subscription = { uri, isNamed, isGranted: false, asking: 0 };
     subscriber.byUri.set(uri, subscription);
@@ -379,6 +396,14 @@ export class Subscriptions {
     return !isWanted;
   }
 
+  /** Ends the client's subscription without a request of its own. The server is told if no other client has one. */
+  end(session: Session, uri: string): void {
+    const subscriber = this.#subscribers.get(session);
+    if (subscriber === undefined) return;
+    this.#drop(subscriber, uri);
+    this.#settleAt(uri);
+  }
+
   /** Notes that `resources/unsubscribe` is being sent; returns the function that takes its outcome. */
   sendUnsubscribe(uri: string): OnEnd | undefined {
     const topic = this.#topics.get(uri);
@@ -403,6 +428,11 @@ export class Subscriptions {
       this.#ports.ask({ method: `resources/${isWanted ? 'subscribe' : 'unsubscribe'}`, params: { uri } });
     }
     if (!isWanted && !told.hasOpen) this.#topics.delete(uri);
+  }
+
+  /** The resources that clients are subscribed to, each with its clients. */
+  held(): readonly (readonly [uri: string, sessions: readonly Session[]])[] {
+    return [...this.#topics.values()].map(({ uri, sessions }) => [uri, [...sessions]]);
   }
 
   /** The requests for a server that was started again. */
@@ -455,11 +485,13 @@ function grant(subscription: Subscription, isNamed: boolean): void {
   subscription.isNamed = isNamed;
 }
 
-function weightOf(uri: string): number {
+/** The bytes that a subscription counts. */
+export function weightOf(uri: string): number {
   return Buffer.byteLength(uri) + SUBSCRIPTION_BYTES;
 }
 
-function isSameOrPart(whole: string, uri: string): boolean {
+/** True if `uri` is the resource, or names a part of it. */
+export function isSameOrPart(whole: string, uri: string): boolean {
   if (!uri.startsWith(whole)) return false;
   return uri.length === whole.length || /[/:?#]$/.test(whole) || /[/?#]/.test(uri.charAt(whole.length));
 }

@@ -2,7 +2,7 @@
 // view-choice.ts.
 
 import type { ClientSettings } from '../model/client-settings.ts';
-import { LISTS, type ListKind } from '../protocol/era.ts';
+import type { ListKind } from '../protocol/era.ts';
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ClientRequest } from './call.ts';
@@ -50,6 +50,8 @@ export interface View {
   levelFor(session: Session): string | undefined;
   /** The URI by which the client knows a server's resource; '' for the server's own. */
   outwardUri(session: Session, instance: Instance, uri: string): string;
+  /** The client listens to the resource no more, under the URI that it has subscribed to. */
+  endSubscription(session: Session, uri: string): void;
   /** Called once a second. */
   tick(session: Session, nowMs: number): void;
   /** Forgets a client, whose bindings are the caller's. */
@@ -98,10 +100,10 @@ export class ViewClients {
     return marks;
   }
 
-  /** Notifies clients that a list they have read is out of date. */
+  /** Notifies clients that a list which they have read, or listen to, is out of date. */
   listChanged(kind: ListKind, concerns: (session: Session) => boolean): void {
     for (const [session, marks] of this.#marks)
-      if (marks !== undefined && session.state === 'ready' && concerns(session) && marks.read.delete(kind))
-        session.output.notify(LISTS[kind].changedNotice);
+      if (session.state === 'ready' && concerns(session))
+        session.output.listChanged(kind, marks?.read.delete(kind) === true);
   }
 }

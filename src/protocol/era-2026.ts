@@ -22,10 +22,11 @@ const REQUEST_MEMBERS = [
   { field: Field.logLevel, key: `${PREFIX}logLevel`, isRequired: false },
 ];
 export const SERVER_INFO = `${PREFIX}serverInfo`;
+export const SUBSCRIPTION_ID = `${PREFIX}subscriptionId`;
 
 const META = new KeyTable([
   ...REQUEST_MEMBERS.map(({ key, field }) => ({ text: key, field })),
-  { text: `${PREFIX}subscriptionId`, field: Field.subscriptionId },
+  { text: SUBSCRIPTION_ID, field: Field.subscriptionId },
   { text: 'progressToken', field: Field.metaProgressToken },
   { text: 'traceparent', field: Field.traceparent },
   { text: 'tracestate', field: Field.tracestate },
@@ -59,7 +60,7 @@ const RESULT = new KeyTable([
     field: Field.resultMeta,
     inside: new KeyTable([
       { text: SERVER_INFO, field: Field.serverInfo },
-      { text: `${PREFIX}subscriptionId`, field: Field.resultSubscriptionId },
+      { text: SUBSCRIPTION_ID, field: Field.resultSubscriptionId },
     ]),
   },
 ]);

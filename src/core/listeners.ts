@@ -1,0 +1,323 @@
+// What a client of the era without a handshake listens to: its open requests `subscriptions/listen`. Each is acknowledged with what is
+// honoured of it, gets its notices under its own id, and ends with a result, a cancellation, or its connection. Never asks a server
+// itself: resources are subscribed to through the client's view, and counted where all clients' subscriptions are.
+
+import type { Limits } from '../model/limits.ts';
+import type { ListKind } from '../protocol/era.ts';
+import { ERA_2026, SUBSCRIPTION_ID } from '../protocol/era-2026.ts';
+import { capabilitiesOf } from '../protocol/initialize.ts';
+import { type ListenFilter, listenFilterIn } from '../protocol/listen-filter.ts';
+import { failureOf, rpcErrorOf } from '../protocol/rpc-error.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { membersOf } from '../util/json-value.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import type { Call, CallOwner, ClientRequest } from './call.ts';
+import { type Answered, ClientOutput } from './client-output.ts';
+import { listNotice, resourceNotice } from './completed-output.ts';
+import { openCall } from './pending-requests.ts';
+import type { Session } from './session.ts';
+import { isSameOrPart, weightOf } from './shared-settings.ts';
+import type { InitializeAnswer } from './view.ts';
+
+/** The most of one client at a time. Each notice is written once for each of them. */
+const MOST_LISTENERS = 64;
+
+/** Every change of these lists is one notice. */
+const KINDS_OF = {
+  tools: ['tools'],
+  prompts: ['prompts'],
+  resources: ['resources', 'templates'],
+} as const satisfies Readonly<Record<string, readonly ListKind[]>>;
+type ListedCapability = keyof typeof KINDS_OF;
+const LISTED = Object.keys(KINDS_OF) as readonly ListedCapability[];
+
+/** One open request of the client. */
+interface Listener {
+  readonly call: Call;
+  readonly filter: ListenFilter;
+  readonly bytes: number;
+  /** The lists and resources that it hears of, from the moment in which that is certain. */
+  readonly lists: Set<ListKind>;
+  readonly uris: Set<string>;
+  /** True once the client was told what it hears of. */
+  isAcknowledged: boolean;
+  /** Changes that it is still to hear of: the acknowledgement comes first, and a client that reads slowly hears of each once. */
+  readonly dueLists: Set<ListKind>;
+  readonly dueUris: Set<string>;
+}
+
+/** A resource that listeners of the client share. */
+interface Topic {
+  readonly uri: string;
+  /** The id of the client's request to subscribe, which the bridge makes for it. */
+  readonly id: string;
+  readonly listeners: Set<Listener>;
+  /** True if a server has taken the subscription. */
+  readonly isTaken: Promise<boolean>;
+  isSettled: boolean;
+}
+
+const ownEnvelope = new Envelope(ERA_2026.keys);
+
+export class Listeners implements CallOwner {
+  readonly #session: Session;
+  readonly #limits: Limits;
+  readonly #all = new Map<Call, Listener>();
+  readonly #topics = new Map<string, Topic>();
+  #bytes = 0;
+  #asked = 0;
+
+  constructor(session: Session, limits: Limits) {
+    this.#session = session;
+    this.#limits = limits;
+  }
+
+  /** The number of open requests. */
+  get size(): number {
+    return this.#all.size;
+  }
+
+  // --- the client's side ---
+
+  /** Takes a request `subscriptions/listen` in. */
+  open(request: ClientRequest, envelope: Envelope): void {
+    const call = openCall(this.#session, request, envelope, this);
+    if (call === undefined) return;
+    const filter = listenFilterIn(envelope.decode(request.frame.b, Field.params));
+    if (typeof filter === 'string') return this.#refuse(call, filter);
+    const bytes = filter.uris.reduce((sum, uri) => sum + weightOf(uri), 0);
+    if (this.#all.size >= MOST_LISTENERS || this.#bytes + bytes > this.#limits.maxSubscribedBytesPerClient)
+      return this.#refuseTooMany(call);
+    const listener = {
+      ...{ call, filter, bytes, isAcknowledged: false },
+      ...{ lists: new Set<ListKind>(), uris: new Set<string>() },
+      ...{ dueLists: new Set<ListKind>(), dueUris: new Set<string>() },
+    };
+    this.#all.set(call, listener);
+    this.#bytes += bytes;
+    this.#begin(listener).catch((error: unknown) => {
+      if (this.#isOpen(listener)) this.#end(listener, () => this.#refuse(call, failureOf(error)));
+    });
+  }
+
+  #refuse(call: Call, error: string): void {
+    this.#session.events.callFailed.tell(call, error);
+    call.output.fail(call.idText, error);
+    this.#session.close(call);
+  }
+
+  #refuseTooMany(call: Call): void {
+    this.#session.events.incident.tell('subscriptionsRefused', this.#session);
+    const { maxSubscribedBytesPerClient } = this.#limits;
+    const message = `A client may listen with at most ${MOST_LISTENERS} requests, and to ${maxSubscribedBytesPerClient} bytes of URIs`;
+    const hint = 'End one of them, or raise limits.maxSubscribedBytesPerClient.';
+    this.#refuse(call, rpcErrorOf(new BridgeError('REQUEST_REFUSED', message, { hint })));
+  }
+
+  async #begin(listener: Listener): Promise<void> {
+    const { view } = this.#session;
+    if (view === undefined) throw new BridgeError('REQUEST_REFUSED', 'The client has gone');
+    const capabilities = declaredIn(await view.initializeAnswer(this.#session));
+    if (!this.#isOpen(listener)) return;
+    for (const name of listener.filter.lists)
+      if (membersOf(capabilities[name]).listChanged === true)
+        for (const kind of KINDS_OF[name]) listener.lists.add(kind);
+    if (membersOf(capabilities.resources).subscribe === true)
+      await Promise.all(listener.filter.uris.map((uri) => this.#listenTo(uri, listener)));
+    if (this.#isOpen(listener)) this.#acknowledge(listener);
+  }
+
+  #isOpen(listener: Listener): boolean {
+    return this.#all.get(listener.call) === listener;
+  }
+
+  #acknowledge(listener: Listener): void {
+    const { call, filter, lists, uris, dueUris } = listener;
+    const honoured = LISTED.filter((name) => KINDS_OF[name].some((kind) => lists.has(kind)));
+    const notifications = {
+      ...Object.fromEntries(honoured.map((name) => [`${name}ListChanged`, true])),
+      ...(uris.size > 0 && { resourceSubscriptions: filter.uris.filter((uri) => uris.has(uri)) }),
+    };
+    const params = { _meta: { [SUBSCRIPTION_ID]: call.id }, notifications };
+    const method = 'notifications/subscriptions/acknowledged';
+    call.output.noticeWith((outbox) => {
+      outbox.utf8(JSON.stringify({ jsonrpc: '2.0', method, params }));
+      outbox.endFrame();
+    });
+    listener.isAcknowledged = true;
+    for (const uri of dueUris) if (!uris.has(uri)) dueUris.delete(uri);
+    this.#catchUp(listener);
+  }
+
+  /** Tells what is still to be heard. */
+  #catchUp({ call, dueLists, dueUris }: Listener): void {
+    const notices = new Set([...dueLists].map((kind) => listNotice(kind, call.idText)));
+    for (const uri of dueUris) notices.add(resourceNotice(uri, call.idText));
+    dueLists.clear();
+    dueUris.clear();
+    for (const notice of notices)
+      call.output.noticeWith((outbox) => {
+        outbox.latin1(notice);
+        outbox.endFrame();
+      });
+  }
+
+  /** The client has read something of what is queued for it. */
+  drained(): void {
+    if (this.#mustWait) return;
+    for (const listener of this.#all.values()) if (listener.isAcknowledged) this.#catchUp(listener);
+  }
+
+  /** True while so much is queued for the client that further notices wait. */
+  get #mustWait(): boolean {
+    return this.#session.backlog.isCrowded;
+  }
+
+  // --- the servers' side ---
+
+  /** The ids of the requests that hear of a change of one of these lists, as JSON with one byte for each character. */
+  hearingOfLists(kinds: readonly ListKind[]): readonly string[] {
+    const mustWait = this.#mustWait;
+    const found: string[] = [];
+    for (const { call, lists, isAcknowledged, dueLists } of this.#all.values()) {
+      const heard = kinds.find((kind) => lists.has(kind));
+      if (heard === undefined) continue;
+      if (isAcknowledged && !mustWait) found.push(call.idText);
+      else dueLists.add(heard);
+    }
+    return found;
+  }
+
+  /** The ids of the requests that hear of a change of this resource, in the same form. */
+  hearingOf(uri: string): readonly string[] {
+    const mustWait = this.#mustWait;
+    const found: string[] = [];
+    for (const { call, filter, uris, isAcknowledged, dueUris } of this.#all.values()) {
+      const heard = filter.uris.find((whole) => isSameOrPart(whole, uri) && (!isAcknowledged || uris.has(whole)));
+      if (heard === undefined) continue;
+      if (isAcknowledged && !mustWait) found.push(call.idText);
+      else dueUris.add(heard);
+    }
+    return found;
+  }
+
+  /** Hears of a resource from when a server has taken the subscription. */
+  async #listenTo(uri: string, listener: Listener): Promise<void> {
+    const topic = this.#topics.get(uri) ?? this.#subscribe(uri);
+    topic.listeners.add(listener);
+    if (await topic.isTaken) listener.uris.add(uri);
+    else topic.listeners.delete(listener);
+  }
+
+  /** Subscribes as a client of the era before would, so that this is counted and moved like the others' subscriptions. */
+  #subscribe(uri: string): Topic {
+    const id = `mcp-bridge/listens-${++this.#asked}`;
+    const isTaken = new Promise<boolean>((resolve) => this.#ask(id, uri, resolve));
+    const topic: Topic = { uri, id, listeners: new Set(), isTaken, isSettled: false };
+    this.#topics.set(uri, topic);
+    void isTaken.then((hasTaken) => {
+      topic.isSettled = true;
+      if (!hasTaken && this.#topics.get(uri) === topic) this.#topics.delete(uri);
+    });
+    return topic;
+  }
+
+  #ask(id: string, uri: string, taken: (hasTaken: boolean) => void): void {
+    const { view } = this.#session;
+    const text = JSON.stringify({ jsonrpc: '2.0', id, method: 'resources/subscribe', params: { uri } });
+    const b = Buffer.from(`${text}\n`);
+    const output = new SubscriptionOutput(this.#session, taken);
+    ownEnvelope.scan(b, 0, b.length - 1, this.#limits.maxDepth);
+    try {
+      const request = { id, role: 'subscribe', frame: { b, start: 0, end: b.length - 1 }, output } as const;
+      if (view === undefined) taken(false);
+      else view.submit(this.#session, request, ownEnvelope);
+    } catch (error) {
+      if (!(error instanceof BridgeError)) throw error;
+      taken(false); // the server is not offered any more
+    }
+  }
+
+  // --- its end ---
+
+  /** Ends all requests with their result. */
+  endAll(): void {
+    for (const listener of [...this.#all.values()]) this.#end(listener, () => this.#answerEnd(listener.call));
+  }
+
+  #answerEnd(call: Call): void {
+    this.#session.events.callAnsweredHere.tell(call);
+    call.output.answer(call.idText, JSON.stringify({ _meta: { [SUBSCRIPTION_ID]: call.id } }));
+    this.#session.close(call);
+  }
+
+  #end(listener: Listener, answer: () => void): void {
+    this.#all.delete(listener.call);
+    this.#bytes -= listener.bytes;
+    for (const uri of listener.filter.uris) this.#leave(uri, listener);
+    answer();
+  }
+
+  #leave(uri: string, listener: Listener): void {
+    const topic = this.#topics.get(uri);
+    if (topic === undefined || !topic.listeners.delete(listener) || topic.listeners.size > 0) return;
+    this.#topics.delete(uri);
+    const session = this.#session;
+    if (!session.isOpen) return; // all that it has is taken back
+    if (topic.isSettled) return session.view?.endSubscription(session, uri);
+    const call = session.calls.get(topic.id);
+    call?.owner.withdraw(call);
+    call?.owner.abandon(call);
+  }
+
+  cancel(call: Call): void {
+    this.#drop(call);
+  }
+
+  abandon(call: Call): void {
+    this.#drop(call);
+  }
+
+  #drop(call: Call): void {
+    const listener = this.#all.get(call);
+    if (listener !== undefined) this.#end(listener, () => this.#session.close(call));
+  }
+
+  wasSent(): boolean {
+    return false;
+  }
+
+  withdraw(): void {
+    // Nothing of it is sent.
+  }
+
+  tickCall(): void {
+    // It lasts as long as the client wants.
+  }
+}
+
+function declaredIn(answer: InitializeAnswer): Readonly<Record<string, unknown>> {
+  return answer.of === 'bridge' ? membersOf(answer.capabilities) : capabilitiesOf(answer.initializeResult);
+}
+
+/** Takes the outcome of a subscription, of which its client hears in the acknowledgement. */
+class SubscriptionOutput extends ClientOutput {
+  readonly #taken: (hasTaken: boolean) => void;
+
+  constructor(session: Session, taken: (hasTaken: boolean) => void) {
+    super(session, session.events);
+    this.#taken = taken;
+  }
+
+  override answer(): void {
+    this.#taken(true);
+  }
+
+  override fail(): void {
+    this.#taken(false);
+  }
+
+  override passAnswer(_answered: Answered, _frame: unknown, envelope: Envelope): void {
+    this.#taken(envelope.has(Field.result));
+  }
+}

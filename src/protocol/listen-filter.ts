@@ -1,0 +1,29 @@
+// The notices that a request `subscriptions/listen` asks for.
+
+import { isRecord, membersOf } from '../util/json-value.ts';
+import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
+
+export interface ListenFilter {
+  /** The lists, by the capabilities of servers that have them. */
+  readonly lists: readonly ('tools' | 'prompts' | 'resources')[];
+  /** Each of them once. */
+  readonly uris: readonly string[];
+}
+
+const LISTS = ['tools', 'prompts', 'resources'] as const;
+
+/** Reads the filter; a text is the error, in JSON. */
+export function listenFilterIn(params: unknown): ListenFilter | string {
+  const { notifications } = membersOf(params);
+  if (!isRecord(notifications)) return rpcError(INVALID_PARAMS, 'params.notifications is an object');
+  const wrong = LISTS.find((name) => !isFlag(notifications[`${name}ListChanged`]));
+  if (wrong !== undefined) return rpcError(INVALID_PARAMS, `params.notifications.${wrong}ListChanged is true or false`);
+  const { resourceSubscriptions: uris = [] } = notifications;
+  if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string'))
+    return rpcError(INVALID_PARAMS, 'params.notifications.resourceSubscriptions is a list of URIs');
+  return { lists: LISTS.filter((name) => notifications[`${name}ListChanged`] === true), uris: [...new Set(uris)] };
+}
+
+function isFlag(value: unknown): boolean {
+  return value === undefined || typeof value === 'boolean';
+}
