@@ -267,7 +267,7 @@ describe('a listen that ends', () => {
     ],
   ];
 
-  test.each(ends)('%s is opened again after a pause, and what may have changed is looked at', async (_, end) => {
+  test.each(ends)('%s is opened again after a pause, and what may have changed is looked at (D10)', async (_, end) => {
     const core = await coreOf2026();
     const client = await core.ready();
     await acknowledge(core);

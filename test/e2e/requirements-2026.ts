@@ -1,0 +1,37 @@
+// What a client of 2025 at a server of 2026 may expect, as data. A test that shows a line has its id in brackets in its title.
+
+import type { Requirement } from './requirements.ts';
+
+const SPECIFICATION = 'https://modelcontextprotocol.io/specification';
+
+/** `page` is a page of the specification of a revision. */
+const requirement = (id: string, page: string, says: string): Requirement => ({
+  id,
+  says,
+  clause: `${SPECIFICATION}/${page}`,
+});
+
+export const REQUIREMENTS_OF_SERVERS_OF_2026: readonly Requirement[] = [
+  requirement(
+    'D1',
+    '2025-11-25/basic/lifecycle#initialization',
+    '`initialize` is answered from what is known of the server, in the version of the client.',
+  ),
+  requirement('D2', '2026-07-28/basic#meta', 'Each request says who asks: the client, and what it can do.'),
+  requirement('D3', '2026-07-28/basic#result-responses', 'Members that only results of 2026 have are cut; all others stay.'),
+  requirement(
+    'D4',
+    '2025-11-25/server/tools#output-schema',
+    'A schema that is not of an object becomes that of one, and so does the content.',
+  ),
+  requirement('D5', '2026-07-28/basic/patterns/mrtr', 'Questions in an answer become requests; the call goes on with the answers.'),
+  requirement('D6', '2026-07-28/basic/patterns/mrtr', 'A state without questions is sent back; rounds and waits have an end.'),
+  requirement('D7', '2026-07-28/basic/patterns/mrtr', 'A client that cannot or will not answer ends its call, with the reason.'),
+  requirement('D8', '2026-07-28/basic/patterns/cancellation', 'A cancel reaches the server, or takes the question back.'),
+  requirement('D9', '2026-07-28/basic/patterns/subscriptions', 'A subscription becomes part of one listen, without a gap.'),
+  requirement('D10', '2026-07-28/basic/patterns/subscriptions', 'A listen that ends is opened again.'),
+  requirement('D11', '2026-07-28/changelog', 'Methods that only one of the eras has end at the bridge.'),
+  requirement('D12', '2026-07-28/basic/patterns/progress', 'Progress keeps its token in all rounds, and rises.'),
+  requirement('D13', '2026-07-28/server/resources#error-handling', 'An unknown resource is an error.'),
+  requirement('D15', '2026-07-28/basic/transports/streamable-http', 'A broken response leaves the outcome of its call unknown.'),
+];
