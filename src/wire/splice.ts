@@ -6,6 +6,7 @@
 // Decoding and encoding again would cost more than all the rest of the way, and would lose what a router must not
 // touch: the order of keys, the spelling of numbers, members it does not know.
 
+import { invariant } from '../util/invariant.ts';
 import type { Outbox } from './outbox.ts';
 
 const NEWLINE = Buffer.from('\n');
@@ -28,12 +29,12 @@ export class Splice {
 
   /**
    * b[from, to) becomes `text`, of which each character is one byte. Cuts may come in any order, but not overlap. Many cost
-   * least in the order of the frame.
+   * least in the order of the frame. A text that is added at a place stands before a cut that begins there.
    */
   replace(from: number, to: number, text: string): this {
     if (this.#count === this.#text.length) this.#resize(this.#count * 2);
     let i = this.#count++;
-    for (; i > 0 && (this.#from[i - 1] as number) > from; i--) {
+    for (; i > 0 && this.#isBehind(i - 1, from, to); i--) {
       this.#from[i] = this.#from[i - 1] as number;
       this.#to[i] = this.#to[i - 1] as number;
       this.#text[i] = this.#text[i - 1] as string;
@@ -42,6 +43,12 @@ export class Splice {
     this.#to[i] = to;
     this.#text[i] = text;
     return this;
+  }
+
+  /** True if the cut at `i` comes behind one of b[from, to). */
+  #isBehind(i: number, from: number, to: number): boolean {
+    const other = this.#from[i] as number;
+    return other > from || (other === from && to === from && (this.#to[i] as number) > other);
   }
 
   #resize(room: number): void {
@@ -79,6 +86,7 @@ export class Splice {
   write(outbox: Outbox, b: Buffer, start: number, end: number): void {
     let at = start;
     for (let i = 0; i < this.#count; i++) {
+      invariant((this.#from[i] as number) >= at, 'cuts do not overlap');
       outbox.bytes(b, at, this.#from[i] as number);
       outbox.latin1(this.#text[i] as string);
       at = this.#to[i] as number;

@@ -7,7 +7,9 @@ import { REQUIREMENTS_OF_SERVERS_OF_2026 } from './requirements-2026.ts';
 /** The ids that titles of tests cite, such as `(D5, D6)`. */
 function cited(): Set<string> {
   const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' });
-  const texts = files.filter((file) => file.endsWith('.test.ts')).map((file) => readFileSync(join(ROOT, 'test', file), 'utf8'));
+  const texts = files
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => readFileSync(join(ROOT, 'test', file), 'utf8'));
   const titles = texts.flatMap((text) => [...text.matchAll(/\((D\d+(?:, D\d+)*)\)['`]/g)]);
   return new Set(titles.flatMap(([, ids = '']) => ids.split(', ')));
 }
@@ -27,7 +29,9 @@ describe('the requirements of clients of 2025 at servers of 2026', () => {
     expect(new Set(known).size).toBe(known.length);
     for (const { says, clause } of REQUIREMENTS_OF_SERVERS_OF_2026) {
       expect(says).toMatch(/\.$/);
-      expect(clause).toMatch(/^https:\/\/modelcontextprotocol\.io\/specification\/20\d\d-\d\d-\d\d\/[a-z/-]+(?:#[a-z-]+)?$/);
+      expect(clause).toMatch(
+        /^https:\/\/modelcontextprotocol\.io\/specification\/20\d\d-\d\d-\d\d\/[a-z/-]+(?:#[a-z-]+)?$/,
+      );
     }
   });
 });

@@ -146,6 +146,20 @@ describe('structured content', () => {
     );
   });
 
+  test('is put into an object also where a cut begins right behind it', async () => {
+    const { core, client } = await listed();
+    client.call(1);
+    await core.settle();
+    const { id } = core.server().requests.at(-1) as Message;
+    core
+      .server()
+      .say(`{"result":{"content":[],"structuredContent":[0],"resultType":"complete"},"jsonrpc":"2.0","id":${id}}`);
+    await core.settle();
+    expect(client.link.lines.at(-1)).toBe(
+      '{"result":{"content":[],"structuredContent":{"result":[0]}},"jsonrpc":"2.0","id":1}',
+    );
+  });
+
   test('is shown to a client of 2026 as it is', async () => {
     const { core } = await listed();
     const client = core.connect();

@@ -119,6 +119,22 @@ describe('a splice', () => {
     expect(sent((cuts) => cuts, b, start, end).toString()).toBe('{"a" : 1.0 }\n');
   });
 
+  test('adds a text before a cut that begins at the same place, in whatever order they come', () => {
+    const { b, start, end } = frameAt('abcdef');
+    for (const fill of [
+      (cuts: Splice) => cuts.replace(2, 4, '').replace(2, 2, '+'),
+      (cuts: Splice) => cuts.replace(2, 2, '+').replace(2, 4, ''),
+    ]) {
+      expect(sent(fill, b, start, end).toString()).toBe('ab+ef\n');
+      expect(fill(splice.clear()).bytes(b, start, end).toString()).toBe('ab+ef\n');
+    }
+  });
+
+  test('is a fault if its cuts overlap, and writes nothing endless', () => {
+    const { b, start, end } = frameAt('abcdef');
+    expect(() => sent((cuts) => cuts.replace(1, 5, '').replace(2, 3, 'x'), b, start, end)).toThrow('overlap');
+  });
+
   test('keeps nothing of the one before', () => {
     const { b, start, end } = frameAt('abcdef');
     expect(sent((cuts) => cuts.replace(0, 2, 'X').replace(4, 6, 'Y'), b, start, end).toString()).toBe('XcdY\n');
