@@ -8,27 +8,35 @@
 import type { ListKind } from '../protocol/era.ts';
 import { CONTENT_CLOSES, CONTENT_OPENS, isWrapped, wrappedSchema } from '../protocol/output-schema.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
+import { isAt } from '../wire/byte-table.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
 import { findItems } from '../wire/json-items.ts';
 import { findMembers } from '../wire/json-members.ts';
-import { areAll, cutMembers } from '../wire/member-cuts.ts';
+import { MemberRuns } from '../wire/member-cuts.ts';
 import { Splice } from '../wire/splice.ts';
 import type { CachingTerms, ListPage } from './server-knowledge.ts';
 
 const splice = new Splice();
+/** The members to be cut from one result. */
+const members = new MemberRuns();
 
 /** The type of a result: one that ends the call, one that asks, or one that only an extension knows. */
 export type ResultType = 'complete' | 'input_required' | 'other';
 
 const LONGEST_TYPE = 64;
+const TYPE: readonly Field[] = [Field.resultType];
+/** As nearly all results spell it. */
+const COMPLETE = Buffer.from('"complete"');
 
 /** A result that does not say its type is complete. */
 export function resultTypeOf(b: Buffer, envelope: Envelope): ResultType {
-  if (envelope.doubts([Field.resultType])) return 'other';
+  if (envelope.doubts(TYPE)) return 'other';
   if (!envelope.has(Field.resultType)) return 'complete';
-  const { from, to } = envelope.span(Field.resultType);
+  const from = envelope.from(Field.resultType);
+  const to = envelope.to(Field.resultType);
+  if (to - from === COMPLETE.length && isAt(b, from, COMPLETE)) return 'complete';
   const type: unknown = to - from > LONGEST_TYPE ? undefined : envelope.decode(b, Field.resultType);
   return type === 'complete' || type === 'input_required' ? type : 'other';
 }
@@ -48,13 +56,16 @@ interface AnsweredIn2025 {
 
 /** Cuts the members out of a result that only the era of 2026 has; `_meta` too if nothing else is in it. */
 function cutTermsOf2026(cuts: Splice, b: Buffer, envelope: Envelope): void {
-  const found = TERMS.filter((field) => envelope.has(field)).map((field) => envelope.span(field));
+  let isMetaCut = false;
   if (envelope.has(Field.serverInfo)) {
-    const serverInfo = [envelope.span(Field.serverInfo)];
-    if (areAll(b, serverInfo)) found.push(envelope.span(Field.resultMeta));
-    else cutMembers(cuts, b, serverInfo);
+    members.clear().add(b, envelope.from(Field.serverInfo), envelope.to(Field.serverInfo));
+    isMetaCut = members.areAll(b);
+    if (!isMetaCut) members.cut(cuts, b);
   }
-  cutMembers(cuts, b, found);
+  members.clear();
+  for (const field of TERMS) if (envelope.has(field)) members.add(b, envelope.from(field), envelope.to(field));
+  if (isMetaCut) members.add(b, envelope.from(Field.resultMeta), envelope.to(Field.resultMeta));
+  members.cut(cuts, b);
 }
 
 /**

@@ -58,7 +58,7 @@ export class MemberRuns {
   }
 
   /** Adds a member by the place of its value. Members may come in any order; at most as many as an envelope has fields. */
-  add(b: Buffer, valueFrom: number, to: number): void {
+  add(b: Buffer, valueFrom: number, to: number): this {
     const from = keyBefore(b, valueFrom);
     const before = lastBefore(b, from);
     const follows = byteAt(b, before) === COMMA ? lastBefore(b, before) + 1 : -1;
@@ -67,6 +67,7 @@ export class MemberRuns {
     if (i > 0 && this.#to[i - 1] === follows) this.#to[--i] = to;
     else this.#insert(i, from, to);
     this.#joinNext(b, i);
+    return this;
   }
 
   #insert(at: number, from: number, to: number): void {
