@@ -370,7 +370,8 @@ export class Instance implements CallOwner {
   #inRounds(call: Call, frame: Frame, envelope: Envelope): CallInRounds {
     const { session, plan } = call;
     const pages = this.lists.pagesOf('tools') ?? this.#profile?.lists.get('tools');
-    const isSchemaWrapped = plan.role === 'call' && wrappedTools(pages).has(nameOf(call, frame, envelope));
+    const wrapped = wrappedTools(pages);
+    const isSchemaWrapped = wrapped.size > 0 && plan.role === 'call' && wrapped.has(nameOf(call, frame, envelope));
     const mayAsk = isNamedCall(call) ? envelope.has(Field.name) : plan.role === 'read' && envelope.has(Field.uri);
     const isKept = mayAsk && session.keep(frame.end - frame.start, this.context.limits.maxMessageBytes);
     return new CallInRounds(isKept ? ownFrame(frame) : undefined, isSchemaWrapped);

@@ -118,7 +118,7 @@ const wrapped = new WeakMap<readonly ListPage[], ReadonlySet<string>>();
 
 /** The tools whose output schemas were changed, by their names in JSON with one byte for each character. */
 export function wrappedTools(pages: readonly ListPage[] | undefined): ReadonlySet<string> {
-  if (pages === undefined || pages.every(({ original }) => original === undefined)) return NO_TOOLS;
+  if (pages === undefined) return NO_TOOLS;
   const known = wrapped.get(pages) ?? new Set(pages.flatMap(({ original }) => wrappedIn(original)));
   wrapped.set(pages, known);
   return known;
