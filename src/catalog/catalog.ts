@@ -53,6 +53,7 @@ export class Catalog {
 
   #load(path: string, known: KnownServer): void {
     try {
+      this.#writes.flush(); // a server that has just gone and comes back may have left something there
       const content = readPrivate(path);
       if (content === undefined) return;
       noteUse(path, this.#options.date());

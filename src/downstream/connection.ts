@@ -15,6 +15,8 @@ export interface ServerConnection {
   readonly ended: Promise<string>;
   /** True once messages can have reached the server. */
   readonly wasOpen: boolean;
+  /** True once a server that has connected by itself has ended the connection. */
+  readonly hasHungUp?: boolean;
   /** True if the server is reached in a way that the era of 2026 does not have. */
   readonly isOfEarlierEra?: boolean | undefined;
   /** The reason why it could not be opened, where that says more than how it ended. */

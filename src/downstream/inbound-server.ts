@@ -37,6 +37,8 @@ export class InboundServer implements ServerConnection {
   #handler: LinkHandler | undefined;
   #hasSpoken = false;
   #isOpened = false;
+  #isStopped = false;
+  hasHungUp = false;
 
   constructor(link: Link, { clock, pacer }: { readonly clock: Clock; readonly pacer: ReadPacer }) {
     this.#link = link;
@@ -57,10 +59,12 @@ export class InboundServer implements ServerConnection {
       overflowed: () => this.#handler?.overflowed(),
       badFrame: (reason, ends) => this.#handler?.badFrame(reason, ends),
       ended: () => {
+        this.hasHungUp = !this.#isStopped;
         if (this.#handler === undefined) this.#link.end();
         else this.#handler.ended();
       },
       closed: () => {
+        this.hasHungUp ||= !this.#isStopped;
         this.#handler?.closed();
         this.#ended.resolve('has hung up');
       },
@@ -118,6 +122,7 @@ export class InboundServer implements ServerConnection {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
     this.#link.end();
     const timer = this.#clock.after(GOODBYE_MS, () => this.#link.destroy());
     await this.ended;

@@ -329,20 +329,15 @@ export class InstanceRunner {
   }
 
   /** Remembers the era for the next start. A server that has become another one since it was asked is asked again then. */
-  #noteEra({ program, isSecond }: Attempt, settled: SettledHandshake): void {
+  #noteEra(
+    { program, isSecond }: Attempt,
+    settled: Pick<SettledHandshake, 'initializeResult' | 'version' | 'finding'>,
+  ): void {
     const { known } = this.instance;
     const { name, version } = serverInfoOf(settled.initializeResult);
     const serverInfo = JSON.stringify([name, version]);
-    const finding = settled.finding ?? (isSecond ? { ...settled, probe: 'fatal' as const } : undefined);
-    if (finding !== undefined)
-      known.noteEra({
-        era: finding.era,
-        version: finding.version,
-        versions: finding.versions,
-        probe: finding.probe,
-        program,
-        serverInfo,
-      });
+    const finding = settled.finding ?? (isSecond ? fatalFor(settled.version) : undefined);
+    if (finding !== undefined) known.noteEra({ ...finding, program, serverInfo });
     else if (known.era !== undefined && known.era.serverInfo !== serverInfo) known.forgetEra();
   }
 
@@ -366,11 +361,15 @@ export class InstanceRunner {
     this.instance.failed(error);
   }
 
-  #onEnded({ child, handshake, program, isSecond }: Attempt, how: string): void {
+  #onEnded(attempt: Attempt, how: string): void {
+    const { child, handshake, program, isSecond } = attempt;
+    // It may be offered no more by now, and comes back as another instance.
+    if (child.hasHungUp && handshake.hasHeardNothing) this.#noteEra(attempt, OF_OLDER_WAY);
     if (child !== this.#child) return;
     const before = this.state;
     if (before === 'starting') {
-      if (!isSecond && child.wasOpen && handshake.hasHeardNothing) return this.#onDeathAtProbe(child, program, how);
+      if (!isSecond && child.wasOpen && handshake.hasHeardNothing && child.hasHungUp !== true)
+        return this.#tryInOlderWay(program, how);
       return this.#failStart(child, this.#startError(child, how));
     }
     this.#child = undefined;
@@ -388,17 +387,12 @@ export class InstanceRunner {
     this.instance.closed(crash(this.definition, how));
   }
 
-  /** The probe may have ended the server, as some do with what they do not expect: it gets `initialize` alone then. */
-  #onDeathAtProbe(child: ServerConnection, program: string, how: string): void {
-    const { logger, source } = this.#context;
-    logger.info('server ended before it answered; it is asked in the older way', { server: this.definition.name, how });
-    if (!source.comeByThemselves) {
-      this.#child = undefined;
-      return this.#startWith({ plan: 'initialize', program, isSecond: true });
-    }
-    const found = { era: ERA_2025, version: LATEST_PROTOCOL_VERSION, versions: [LATEST_PROTOCOL_VERSION] };
-    this.instance.known.noteEra({ ...found, probe: 'fatal', program, serverInfo: '' }); // it comes back by itself
-    this.#failStart(child, this.#startError(child, how));
+  /** The probe may have ended the server, as some end over what they do not expect: it gets `initialize` alone then. */
+  #tryInOlderWay(program: string, how: string): void {
+    const { name: server } = this.definition;
+    this.#context.logger.info('server ended before it answered; it is asked in the older way', { server, how });
+    this.#child = undefined;
+    this.#startWith({ plan: 'initialize', program, isSecond: true });
   }
 
   #recordCrash(how: string): void {
@@ -413,3 +407,15 @@ export class InstanceRunner {
     return startFailure(this.definition, child, { how, cwd: this.#context.cwd });
   }
 }
+
+/** The finding for a server that ended at the probe. */
+function fatalFor(version: string): NonNullable<SettledHandshake['finding']> {
+  return { era: ERA_2025, version, versions: [version], probe: 'fatal' };
+}
+
+/** What is known of a server that has hung up at the probe. */
+const OF_OLDER_WAY = {
+  initializeResult: Buffer.from('{}\n'),
+  version: LATEST_PROTOCOL_VERSION,
+  finding: fatalFor(LATEST_PROTOCOL_VERSION),
+};

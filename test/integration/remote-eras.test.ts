@@ -71,7 +71,7 @@ describe('a server of the era of 2026 at a URL', () => {
     ['both', 'auto'],
     ['only-2026', 'http'],
     ['only-2026', 'auto'],
-  ])('is found by its DiscoverResult (%s, %s)', async (eras, kind) => {
+  ])('is found by its DiscoverResult: %s, %s (B8)', async (eras, kind) => {
     const port = await startFixture('two-eras.mjs', eras, 'http');
     const url = `http://127.0.0.1:${port}/mcp`;
     const daemon = await TestDaemon.start({ mcpServers: { s: kind === 'auto' ? { url } : { type: kind, url } } });
@@ -79,7 +79,7 @@ describe('a server of the era of 2026 at a URL', () => {
     await daemon.stop();
   });
 
-  test('is asked with the headers of that era, and in no session', async () => {
+  test('is asked with the headers of that era, and in no session (B8)', async () => {
     const server = await SessionServer.start();
     server.refuses = only2026;
     const daemon = await daemonFor(server.url, { headers: { 'x-own': 'a' } });
@@ -98,7 +98,7 @@ describe('a server of the era of 2026 at a URL', () => {
     await daemon.stop();
   });
 
-  test('that was of the era before is found by its refusal of `initialize`', async () => {
+  test('that was of the era before is found by its refusal of `initialize` (B6, B8)', async () => {
     for (const type of ['http', 'auto']) {
       const server = await SessionServer.start();
       const daemon = await daemonFor(server.url, type === 'auto' ? { type: undefined } : {});
@@ -111,7 +111,7 @@ describe('a server of the era of 2026 at a URL', () => {
     }
   });
 
-  test('with which nothing is in common is refused, and both lists are named', async () => {
+  test('with which nothing is in common is refused, and both lists are named (B8, B9)', async () => {
     const server = await SessionServer.start();
     server.refuses = (asked) => ({ status: 400, body: error(asked, -32022, '2031-01-01') });
     const daemon = await daemonFor(server.url);
@@ -125,7 +125,7 @@ describe('a server of the era of 2026 at a URL', () => {
 });
 
 describe('a server with a handshake at a URL', () => {
-  test.each(['http', 'auto', 'sse'] as const)('is found, and works (%s)', async (kind) => {
+  test.each(['http', 'auto', 'sse'] as const)('is found, and works: %s (B8)', async (kind) => {
     const url = await httpServer(kind === 'auto' ? 'sse' : kind);
     const daemon = await TestDaemon.start({ mcpServers: { s: kind === 'auto' ? { url } : { type: kind, url } } });
     expect(await started(daemon)).toMatchObject({ state: 'ready', protocolVersion: '2025-11-25' });
@@ -134,7 +134,7 @@ describe('a server with a handshake at a URL', () => {
     await daemon.stop();
   });
 
-  test.each([400, 404, 405, 406, 415, 422, 429])('may answer the probe with %d', async (status) => {
+  test.each([400, 404, 405, 406, 415, 422, 429])('may answer the probe with %d (B8)', async (status) => {
     const server = await SessionServer.start();
     server.refuses = answering(status);
     const daemon = await daemonFor(server.url);
@@ -149,7 +149,7 @@ describe('a server with a handshake at a URL', () => {
     ['an error without an id', { jsonrpc: '2.0', id: null, error: { code: -32000, message: 'No session' } }],
     ['no JSON', '<!doctype html>'],
     ['no message', {}],
-  ])('may answer the probe with 400 and %s', async (_, body) => {
+  ])('may answer the probe with 400 and %s (B8)', async (_, body) => {
     const server = await SessionServer.start();
     server.refuses = answering(400, body);
     const daemon = await daemonFor(server.url);
@@ -157,7 +157,7 @@ describe('a server with a handshake at a URL', () => {
     await daemon.stop();
   });
 
-  test.each([403, 500, 502])('is used, but not taken for one, if it answers the probe with %d', async (status) => {
+  test.each([403, 500, 502])('is used, but not taken for one, if it answers the probe with %d (B8)', async (status) => {
     const server = await SessionServer.start();
     server.refuses = answering(status);
     const daemon = await daemonFor(server.url);
@@ -166,7 +166,7 @@ describe('a server with a handshake at a URL', () => {
     await daemon.stop();
   });
 
-  test('that never answers the probe gets `initialize` too', async () => {
+  test('that never answers the probe gets `initialize` too (B8)', async () => {
     const server = await SessionServer.start();
     server.refuses = ({ method }) => (method === 'server/discover' ? 'silence' : undefined);
     const daemon = await daemonFor(server.url);
@@ -179,7 +179,7 @@ describe('a server with a handshake at a URL', () => {
 });
 
 describe('a server that does not let the bridge in', () => {
-  test('is not asked in the older way, and is probed again once it does', async () => {
+  test('is not asked in the older way, and is probed again once it does (B8)', async () => {
     const server = await SessionServer.start();
     server.refuses = () => ({ status: 401 });
     const daemon = await daemonFor(server.url);
@@ -191,7 +191,7 @@ describe('a server that does not let the bridge in', () => {
     await daemon.stop();
   });
 
-  test('because it is not there has failed, and nothing is kept', async () => {
+  test('because it is not there has failed, and nothing is kept (B8)', async () => {
     const daemon = await daemonFor('http://127.0.0.1:1/mcp');
     const { error: refusal } = await (await daemon.connect()).initialize();
     expect(refusal?.message).toMatch(/could not be reached/);
