@@ -7,6 +7,7 @@ import { eraOf } from '../protocol/eras.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
+import type { Logger } from '../util/logger.ts';
 import type { ExchangeGate } from './exchange-gate.ts';
 import { HttpTransport } from './http-transport.ts';
 import { RemoteConnection } from './remote-connection.ts';
@@ -20,9 +21,12 @@ import { EitherTransport, SseTransport } from './sse-transport.ts';
 export interface HttpContext extends LaunchContext {
   /** The gate at which requests to all servers at URLs wait for a connection. */
   readonly exchanges: ExchangeGate;
+  readonly logger: Logger;
 }
 
 const GOODBYE_MS = 1000;
+/** The longest name of a tool in the log. */
+const LONGEST_TOOL = 256;
 
 export class HttpConnection extends RemoteConnection {
   readonly link: RemoteLink;
@@ -112,7 +116,7 @@ export class HttpConnection extends RemoteConnection {
       failed: (error: unknown) => this.#onFailure(error),
       gaveUp: (error: unknown) => this.#session.noteFailure(error),
     };
-    if (kind === 'http') return this.#use(new HttpTransport(options));
+    if (kind === 'http') return this.#use(new HttpTransport({ ...options, leftOut: this.#leftOut }));
     const ended = (error: unknown): void => {
       this.#noteFault(error);
       this.over(failureOf(error).message);
@@ -121,6 +125,11 @@ export class HttpConnection extends RemoteConnection {
     await transport.start();
     return transport;
   }
+
+  readonly #leftOut = (tool: string, reason: string): void => {
+    const fields = { server: this.definition.name, tool: this.safe(tool).slice(0, LONGEST_TOOL), reason };
+    this.#context.logger.warn('a tool is left out: it could not be called over HTTP', fields);
+  };
 
   #use<Kind extends RemoteTransport>(transport: Kind): Kind {
     this.#transports.push(transport);

@@ -8,6 +8,8 @@ import type { Clock, Timer } from '../util/clock.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
+import { copyOf } from '../wire/own-frame.ts';
+import { listRequestFor, MirroredHeaders, nextCursorIn } from './mirrored-headers.ts';
 import { contentFailure, RemoteFailure, statusFailure } from './remote-failure.ts';
 import { isMediaType, mediaType, type RemoteFetch } from './remote-fetch.ts';
 import type { Exchange, RemoteMessage, RemoteTransport, TransportPorts } from './remote-link.ts';
@@ -20,7 +22,12 @@ export interface HttpTransportOptions extends TransportPorts {
   readonly clock: Clock;
   /** Called with the reason when a stream could not be resumed. */
   readonly gaveUp: (failure: unknown) => void;
+  /** Called when a tool is taken out of a list, because nobody could call it over HTTP. */
+  readonly leftOut: (tool: string, why: string) => void;
 }
+
+/** Takes a message of the server. */
+type Take = TransportPorts['received'];
 
 /** Time for a stream to end by itself after the answer. */
 const LAST_WORDS_MS = 1_000;
@@ -29,6 +36,13 @@ const EVENT_STREAM = 'text/event-stream';
 const ENDED = new RemoteFailure('ended the stream before its answer', { isUncertain: true });
 const NO_ANSWER = new RemoteFailure('gave no answer', { isUncertain: true });
 
+const CALL = 'tools/call';
+const LIST = 'tools/list';
+/** The id of the bridge's own request for the list of tools. */
+const LIST_ID = '"mcp-bridge-tools"';
+/** A server could name a next page for ever. */
+const MOST_PAGES = 64;
+
 export class HttpTransport implements RemoteTransport {
   readonly #options: HttpTransportOptions;
   readonly #end = new AbortController();
@@ -36,12 +50,22 @@ export class HttpTransport implements RemoteTransport {
   #protocolVersion: string | undefined;
   /** True once the server speaks without a handshake: there is no session, and each request names its method in a header. */
   #isOf2026 = false;
+  readonly #mirrored: MirroredHeaders;
+  #listing: Promise<void> | undefined;
 
   constructor(options: HttpTransportOptions) {
     this.#options = options;
+    this.#mirrored = new MirroredHeaders(options.leftOut);
   }
 
   async send(message: RemoteMessage, exchange: Exchange): Promise<RemoteFailure | undefined> {
+    const isCall = this.#isOf2026 && message.method === CALL;
+    if (isCall && !this.#mirrored.isListed) await this.#learnMarks(message.body);
+    return this.#sendNow(message, exchange, isCall);
+  }
+
+  /** `mayRepeat`: the message is sent once more if the server misses headers, for which it must name its tools again. */
+  async #sendNow(message: RemoteMessage, exchange: Exchange, mayRepeat: boolean): Promise<RemoteFailure | undefined> {
     const response = await this.#post(message, exchange.signal);
     if (!this.#isStateless(message)) this.#sessionId = response.headers.get('mcp-session-id') ?? this.#sessionId;
     if (message.requestId === undefined || response.status === 202) {
@@ -50,21 +74,63 @@ export class HttpTransport implements RemoteTransport {
       if (message.method === 'notifications/initialized') void this.#followNotices();
       return NO_ANSWER;
     }
-    if (!response.ok) return this.#readRefusal(response, message, exchange);
+    if (!response.ok) return this.#readRefusal(response, message, exchange, mayRepeat);
+    const take = this.#takeFor(message);
     const isStream = isMediaType(response, EVENT_STREAM);
     if (!isStream && !isMediaType(response, 'application/json')) {
       await response.body?.cancel();
       throw contentFailure(mediaType(response));
     }
     exchange.taken();
-    return isStream ? this.#readStream(response, exchange) : this.#readAnswer(response);
+    return isStream ? this.#readStream(response, exchange, take) : this.#readAnswer(response, take);
+  }
+
+  #takeFor({ method }: RemoteMessage): Take {
+    const { received } = this.#options;
+    if (!this.#isOf2026 || method !== LIST) return received;
+    return (frame) => received(this.#mirrored.sift(frame));
+  }
+
+  /** Reads the list of tools, once for all who need it now. A call goes without these headers if that fails. */
+  #learnMarks(call: RemoteMessage['body']): Promise<void> {
+    this.#listing ??= this.#listTools(call)
+      .catch((error: unknown) => this.#options.failed(error))
+      .finally(() => {
+        this.#listing = undefined;
+      });
+    return this.#listing;
+  }
+
+  async #listTools(call: RemoteMessage['body']): Promise<void> {
+    let cursor: string | undefined;
+    for (let page = 0; page < MOST_PAGES; page++) {
+      const frame = await this.#ownAnswer(new Uint8Array(listRequestFor(call, LIST_ID, cursor)));
+      if (frame === undefined) return;
+      this.#mirrored.sift(frame);
+      cursor = nextCursorIn(frame);
+      if (cursor === undefined) return;
+    }
+  }
+
+  /** The answer to the bridge's own request; undefined if there is none, or the server refuses it. */
+  async #ownAnswer(body: RemoteMessage['body']): Promise<Frame | undefined> {
+    const { maxFrameBytes: mostBytes, pacer } = this.#options;
+    const response = await this.#post({ body, method: LIST, requestId: LIST_ID }, this.#end.signal);
+    if (response.ok && isMediaType(response, 'application/json')) return readFrame(response, { mostBytes, pacer });
+    if (!response.ok || !isMediaType(response, EVENT_STREAM)) return void (await response.body?.cancel());
+    let last: Frame | undefined;
+    const event = ({ data }: ServerEvent): void => {
+      if (data !== undefined) last = copyOf(data);
+    };
+    await readEvents(response, { event, retry: () => undefined, mostBytes, pacer });
+    return last;
   }
 
   #post(message: RemoteMessage, signal: AbortSignal): Promise<Response> {
     const { body, requestId, method } = message;
     const isStateless = this.#isStateless(message);
     const own = { 'content-type': 'application/json', accept: `application/json, ${EVENT_STREAM}` };
-    const headers = { ...(isStateless ? this.#headersOf2026(method) : this.#headers()), ...own };
+    const headers = { ...(isStateless ? this.#headersOf2026(body) : this.#headers()), ...own };
     const takesRefusals = isStateless || method === 'initialize';
     return this.#options.fetch(this.#options.url, { method: 'POST', headers, body, signal, requestId, takesRefusals });
   }
@@ -74,8 +140,9 @@ export class HttpTransport implements RemoteTransport {
     return this.#isOf2026 || isProbeId(requestId);
   }
 
-  #headersOf2026(method: string): Record<string, string> {
-    return { 'mcp-protocol-version': VERSION_2026, 'mcp-method': method, ...this.#options.headers };
+  #headersOf2026(body: RemoteMessage['body']): Record<string, string> {
+    const mirrored = this.#mirrored.headersOf(body);
+    return { 'mcp-protocol-version': VERSION_2026, ...mirrored, ...this.#options.headers };
   }
 
   #headers(): Record<string, string> {
@@ -90,26 +157,36 @@ export class HttpTransport implements RemoteTransport {
    * Reads the body of a refusal, which may be the server's own answer. With a handshake its status says enough, unless the server has
    * none: then the body says so.
    */
-  async #readRefusal(response: Response, message: RemoteMessage, exchange: Exchange): Promise<RemoteFailure> {
+  async #readRefusal(
+    response: Response,
+    message: RemoteMessage,
+    exchange: Exchange,
+    mayRepeat: boolean,
+  ): Promise<RemoteFailure | undefined> {
     const { maxFrameBytes: mostBytes, pacer, received } = this.#options;
     const failure = statusFailure(response.status, false);
     const frame = await readFrame(response, { mostBytes, pacer });
-    if (!this.#isStateless(message) && !isOfOtherEra(frame)) throw failure;
+    const code = errorCodeIn(frame);
+    if (!this.#isStateless(message) && code !== ERA_2026.errors.unsupportedVersion) throw failure;
+    if (mayRepeat && code === ERA_2026.errors.headerMismatch) {
+      await this.#learnMarks(message.body);
+      return this.#sendNow(message, exchange, false);
+    }
     exchange.taken();
     received(frame);
     return failure;
   }
 
-  async #readAnswer(response: Response): Promise<RemoteFailure> {
-    const { maxFrameBytes: mostBytes, pacer, received } = this.#options;
-    return received(await readFrame(response, { mostBytes, pacer })) ?? NO_ANSWER;
+  async #readAnswer(response: Response, take: Take): Promise<RemoteFailure> {
+    const { maxFrameBytes: mostBytes, pacer } = this.#options;
+    return take(await readFrame(response, { mostBytes, pacer })) ?? NO_ANSWER;
   }
 
-  async #readStream(response: Response, exchange: Exchange): Promise<RemoteFailure> {
+  async #readStream(response: Response, exchange: Exchange, take: Take): Promise<RemoteFailure> {
     const stream = StreamResumption.ofCall();
     let next: Response | undefined = response;
     while (next !== undefined) {
-      const refused = await this.#read(next, stream, exchange);
+      const refused = await this.#read(next, stream, { take, exchange });
       if (refused !== undefined) return refused;
       if (!exchange.isAwaited() || stream.lastId === undefined) break;
       next = await this.#resume(stream, exchange.signal);
@@ -121,12 +198,16 @@ export class HttpTransport implements RemoteTransport {
    * Reads a stream until it ends or breaks. Resolves with a reason if a message in it could not be taken. Rejects if it was aborted,
    * or a message was too long.
    */
-  async #read(response: Response, stream: StreamResumption, exchange?: Exchange): Promise<RemoteFailure | undefined> {
-    const { clock, received, mayRead, pacer, maxFrameBytes: mostBytes } = this.#options;
+  async #read(
+    response: Response,
+    stream: StreamResumption,
+    { take, exchange }: { readonly take: Take; readonly exchange?: Exchange },
+  ): Promise<RemoteFailure | undefined> {
+    const { clock, mayRead, pacer, maxFrameBytes: mostBytes } = this.#options;
     let lastWords: Timer | undefined;
     let refused: RemoteFailure | undefined;
     const event = stream.sink(({ type, data }) => {
-      if (data !== undefined && type === 'message') refused = received(data) ?? refused;
+      if (data !== undefined && type === 'message') refused = take(data) ?? refused;
       // The connection can be used again if the server ends the stream itself.
       if (exchange?.isAwaited() === false) lastWords ??= clock.after(LAST_WORDS_MS, () => exchange.abort());
     });
@@ -166,7 +247,9 @@ export class HttpTransport implements RemoteTransport {
     try {
       let response: Response | undefined = await this.#get(signal, undefined);
       while (response !== undefined) {
-        await this.#read(response, stream).catch((error: unknown) => this.#startOver(stream, error));
+        await this.#read(response, stream, { take: this.#options.received }).catch((error: unknown) =>
+          this.#startOver(stream, error),
+        );
         response = await this.#resume(stream, signal);
       }
     } catch (error) {
@@ -215,14 +298,13 @@ export class HttpTransport implements RemoteTransport {
   }
 }
 
-/** True for the error by which a server refuses a version, as one without a handshake refuses `initialize`. */
-function isOfOtherEra({ b, start, end }: Frame): boolean {
+/** The code of the error in an answer, such as that by which a server without a handshake refuses `initialize`. */
+function errorCodeIn({ b, start, end }: Frame): unknown {
   try {
-    const { error } = membersOf(JSON.parse(b.toString('utf8', start, end)));
-    return membersOf(error).code === ERA_2026.errors.unsupportedVersion;
+    return membersOf(membersOf(JSON.parse(b.toString('utf8', start, end))).error).code;
   } catch (error) {
     expectSyntaxError(error);
-    return false;
+    return undefined;
   }
 }
 

@@ -12,7 +12,6 @@ import { LATEST_PROTOCOL_VERSION } from '../protocol/versions.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { containedClock, type Timer } from '../util/clock.ts';
 import { invariant } from '../util/invariant.ts';
-import type { Logger } from '../util/logger.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ServerConnection } from './connection.ts';
 import { HttpConnection, type HttpContext } from './http-connection.ts';
@@ -27,7 +26,6 @@ import type { StartGate } from './start-gate.ts';
 import { WebSocketConnection } from './web-socket-connection.ts';
 
 export interface RunnerContext extends Omit<HttpContext, 'failed'> {
-  readonly logger: Logger;
   /** A number from 0 up to 1, which keeps the pauses of several instances apart. */
   readonly random: () => number;
   /** The version of the bridge. */

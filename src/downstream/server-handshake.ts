@@ -99,7 +99,7 @@ export function probeWaitMs(startTimeoutMs: number): number {
 
 /** Ids from 1 on belong to the clients' requests. */
 const HANDSHAKE_ID = '0';
-/** The probe is sent again once, where `initialize` shows that the first answer was no verdict. */
+/** The probe is sent again once, where the first answer to it contradicts itself, or is no verdict as `initialize` shows. */
 const MOST_PROBES = 2;
 
 const UNSUPPORTED_VERSION = ERA_2026.errors.unsupportedVersion;
@@ -225,9 +225,12 @@ export class ServerHandshake {
   #onProbeRefused(refusal: ServerRefusal): undefined {
     this.#probe = 'refused';
     this.#isClear = !UNCLEAR.has(refusal.code);
-    // The only version that it was asked for is that of 2026, so another one of that era cannot be agreed on.
-    if (refusal.code === UNSUPPORTED_VERSION && eraOf(this.#commonOf(refusal.supported ?? [])) === ERA_2026)
-      throw this.#refused(DISCOVER, refusal);
+    if (refusal.code === UNSUPPORTED_VERSION && eraOf(this.#commonOf(refusal.supported ?? [])) === ERA_2026) {
+      // It was asked for the version that it names here, so it is asked in the same way again.
+      if (this.#probes === MOST_PROBES) throw this.#refused(DISCOVER, refusal);
+      this.#sendProbe(PROBE_ID);
+      return;
+    }
     if (this.#initialize === 'refused') throw this.#refused('initialize', this.#refusal ?? refusal);
     this.#sendInitialize();
   }

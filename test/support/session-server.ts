@@ -13,7 +13,7 @@ import type { AddressInfo } from 'node:net';
 export interface Asked {
   readonly id?: number | string;
   readonly method: string;
-  readonly params?: { readonly name?: string };
+  readonly params?: { readonly name?: string; readonly cursor?: string };
   readonly headers: IncomingHttpHeaders;
   /** Which of its sessions this was asked in, from 1 on; 0 for none. */
   readonly session: number;

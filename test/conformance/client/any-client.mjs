@@ -28,7 +28,7 @@ export class AnyClient {
   async tryAll(calls) {
     const { capabilities } = await this.#surely(() => this.#initialize());
     const { tools } = await this.#ask('tools/list');
-    const all = calls ?? tools.map(({ name, inputSchema }) => ({ name, arguments: valueFor(inputSchema) }));
+    const all = calls ?? tools.map((tool) => ({ name: tool.name, arguments: argumentsFor(tool, tools) }));
     for (const call of all) await this.#ask('tools/call', call).catch(expectNoCalls);
     if (capabilities.resources !== undefined) await this.#readResources();
     if (capabilities.prompts !== undefined) await this.#getPrompts();
@@ -110,6 +110,12 @@ const answers = {
     content: { type: 'text', text: 'An answer.' },
   }),
 };
+
+/** A tool that wants to see a schema gets the first that was listed, as it came. */
+function argumentsFor({ inputSchema }, [{ inputSchema: schema }]) {
+  const values = valueFor(inputSchema);
+  return Object.hasOwn(values, 'schema') ? { ...values, schema } : values;
+}
 
 const simple = { string: 'text', integer: 1, number: 1, boolean: true, array: [], null: null };
 

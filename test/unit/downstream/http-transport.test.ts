@@ -49,6 +49,7 @@ async function connected(answers: {
     mayRead: () => undefined,
     failed: (failure) => failures.push(failure),
     gaveUp: (failure) => gaveUp.push(failure),
+    leftOut: (tool) => failures.push(tool),
   });
   return { transport, clock, asked, arrived, failures, gaveUp };
 }

@@ -181,11 +181,17 @@ describe('a server that answers the probe', () => {
     }
   });
 
-  test('with -32022 that names the very version it was asked for is refused', () => {
+  test('with -32022 that names the very version it was asked for is asked once more, and then refused', () => {
+    const refusal = { error: unsupported('2026-07-28') };
     const world = new World();
-    expect(() => world.answers('server/discover', { error: unsupported('2026-07-28') })).toThrow(
-      'Server s refused server/discover: No',
-    );
+    world.answers('server/discover', refusal);
+    expect(world.methods).toEqual(['server/discover', 'server/discover']);
+    expect(() => world.answers('server/discover', refusal)).toThrow('Server s refused server/discover: No');
+
+    const again = new World();
+    again.answers('server/discover', refusal);
+    again.answers('server/discover', { result: DISCOVERED });
+    expect(again.settled).toMatchObject({ era: ERA_2026, version: '2026-07-28' });
   });
 });
 

@@ -1,0 +1,204 @@
+// The headers by which a request of the era without a handshake says what is in its body, for servers and for what stands before
+// them: its method, the name that it is about, and the parameters that the tool's schema marks with `x-mcp-header`. A tool
+// with marks that are not allowed is left out of the list: it could not be called.
+
+import { ERA_2026 } from '../protocol/era-2026.ts';
+import { ENVELOPE_FIELDS, ENVELOPE_KEYS } from '../protocol/request-envelope.ts';
+import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import { changedFrame } from '../wire/changed-frame.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import { DEEPEST } from '../wire/json-grammar.ts';
+import { findItems } from '../wire/json-items.ts';
+import { findMembers, type Span } from '../wire/json-members.ts';
+
+const MARK = 'x-mcp-header';
+
+/** A parameter that goes into a header. */
+interface Mark {
+  /** The names on the way to the value, from the arguments on. */
+  readonly path: readonly string[];
+  readonly header: string;
+}
+
+/** The marks of a tool, or the reason why they are not allowed. */
+type Marks = readonly Mark[] | string;
+
+/** Shared: each frame is done with before the next one is scanned. */
+const envelope = new Envelope(ERA_2026.keys);
+
+export class MirroredHeaders {
+  readonly #marks = new Map<string, readonly Mark[]>();
+  /** Tools with marks that are not allowed. */
+  readonly #bad = new Set<string>();
+  readonly #leftOut: (tool: string, why: string) => void;
+  /** True once the end of the list of tools has come. */
+  isListed = false;
+
+  /** `leftOut` is called once for each tool that is taken out of lists. */
+  constructor(leftOut: (tool: string, why: string) => void) {
+    this.#leftOut = leftOut;
+  }
+
+  /** Reads an answer with a page of the list of tools. Returns it without the tools that could not be called. */
+  sift(frame: Frame): Frame {
+    const { b } = frame;
+    const page = pageIn(frame);
+    const list = page?.get('tools');
+    const tools = list && findItems(b, list.from);
+    if (page === undefined || list === undefined || tools === undefined) return frame;
+    if (!page.has('nextCursor')) this.isListed = true;
+    const kept = tools.filter((tool) => this.#note(b, tool));
+    if (kept.length === tools.length) return frame;
+    return changedFrame(frame, list, `[${kept.map(({ from, to }) => b.toString('utf8', from, to)).join()}]`);
+  }
+
+  /** Notes the marks of a tool; false if they are not allowed. */
+  #note(b: Buffer, { from, to }: Span): boolean {
+    const isMarked = b.subarray(from, to).includes(MARK);
+    if (!isMarked && this.#marks.size === 0) return true;
+    const tool = membersOf(JSON.parse(b.toString('utf8', from, to)));
+    const name = textOf(tool.name);
+    const marks = isMarked ? marksIn(tool.inputSchema) : [];
+    this.#marks.delete(name);
+    if (typeof marks === 'string') return this.#leaveOut(name, marks);
+    if (marks.length > 0) this.#marks.set(name, marks);
+    return true;
+  }
+
+  #leaveOut(name: string, why: string): false {
+    if (!this.#bad.has(name)) this.#leftOut(name, why);
+    this.#bad.add(name);
+    return false;
+  }
+
+  /** The headers for a message, which is a frame without its newline. */
+  headersOf(body: Uint8Array<ArrayBuffer>): Readonly<Record<string, string>> {
+    const b = bufferOf(body);
+    if (!envelope.scan(b, 0, b.length, DEEPEST) || !envelope.has(Field.method)) return {};
+    const { role, name: field } = ERA_2026.methods.of(b, envelope);
+    const method = { 'mcp-method': encoded(textOf(envelope.decode(b, Field.method))) };
+    const name = field !== undefined && envelope.has(field) ? envelope.decode(b, field) : undefined;
+    if (typeof name !== 'string') return method;
+    const marks = role === 'call' && envelope.has(Field.arguments) ? this.#marks.get(name) : undefined;
+    return { ...method, 'mcp-name': encoded(name), ...parametersOf(b, marks ?? []) };
+  }
+}
+
+/** A request for a page of the list of tools, on behalf of the one who makes a call: lists may differ by who asks. */
+export function listRequestFor(call: Uint8Array<ArrayBuffer>, id: string, cursor: string | undefined): Buffer {
+  const b = bufferOf(call);
+  const isSound = envelope.scan(b, 0, b.length, DEEPEST);
+  const members = ENVELOPE_KEYS.flatMap((key, index) => {
+    const field = ENVELOPE_FIELDS[index];
+    if (!isSound || field === undefined || !envelope.has(field)) return [];
+    const { from, to } = envelope.span(field);
+    return [`${JSON.stringify(key)}:${b.toString('utf8', from, to)}`];
+  });
+  const position = cursor === undefined ? '' : `,"cursor":${cursor}`;
+  const params = `{"_meta":{${members.join()}}${position}}`;
+  return Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":"tools/list","params":${params}}`);
+}
+
+/** The cursor of the next page in an answer, as JSON; undefined if there is none. */
+export function nextCursorIn(frame: Frame): string | undefined {
+  const cursor = pageIn(frame)?.get('nextCursor');
+  return cursor && frame.b.toString('utf8', cursor.from, cursor.to);
+}
+
+function pageIn({ b, start, end }: Frame): ReadonlyMap<string, Span> | undefined {
+  if (!envelope.scan(b, start, end, DEEPEST) || !envelope.has(Field.result)) return undefined;
+  return findMembers(b, envelope.from(Field.result), ['tools', 'nextCursor'])?.spans;
+}
+
+function bufferOf(body: Uint8Array<ArrayBuffer>): Buffer {
+  return Buffer.from(body.buffer, body.byteOffset, body.length);
+}
+
+function parametersOf(b: Buffer, marks: readonly Mark[]): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  for (const { path, header } of marks) {
+    const text = primitiveText(valueAt(b, envelope.from(Field.arguments), path));
+    if (text !== undefined) headers[`mcp-param-${header}`] = encoded(text);
+  }
+  return headers;
+}
+
+/** The value at the end of the path, of which nothing else is decoded; undefined if it is not there. */
+function valueAt(b: Buffer, from: number, path: readonly string[]): unknown {
+  let to = from;
+  for (const name of path) {
+    const span = findMembers(b, from, [name])?.spans.get(name);
+    if (span === undefined) return undefined;
+    ({ from, to } = span);
+  }
+  return JSON.parse(b.toString('utf8', from, to));
+}
+
+/** Undefined for a value that has no header: null, objects, and numbers that JavaScript cannot keep. */
+function primitiveText(value: unknown): string | undefined {
+  if (typeof value === 'number')
+    return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : `${value}`;
+  return typeof value === 'string' || typeof value === 'boolean' ? `${value}` : undefined;
+}
+
+/** Texts that arrive as they were sent: no spaces around them, no characters beyond ASCII, nothing that looks encoded. */
+const PLAIN = /^(?!=\?base64\?.*\?=$)[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+function encoded(text: string): string {
+  return PLAIN.test(text) ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
+}
+
+// --- marks in a schema ---
+
+/** The parts of a schema that are schemas, but not on the way from the arguments to a value. */
+const ASIDE: readonly string[] = [
+  ...['items', 'prefixItems', 'contains', 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems'],
+  ...['propertyNames', 'oneOf', 'anyOf', 'allOf', 'not', 'if', 'then', 'else'],
+];
+/** Parts whose members are such schemas. */
+const ASIDE_BY_NAME: readonly string[] = ['patternProperties', 'dependentSchemas', '$defs', 'definitions'];
+
+const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean']);
+/** The name of a header: a token by RFC 9110, section 5.6.2. */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+function marksIn(inputSchema: unknown): Marks {
+  const marks: Mark[] = [];
+  const problem = collect(inputSchema, [], marks);
+  if (problem !== undefined) return problem;
+  const names = new Set(marks.map(({ header }) => header.toLowerCase()));
+  return names.size === marks.length ? marks : 'the same header is named twice';
+}
+
+/** Collects the marks of a schema, and of those of its properties. Returns the reason if one is not allowed. */
+function collect(schema: unknown, path: readonly string[], marks: Mark[]): string | undefined {
+  if (!isRecord(schema)) return undefined;
+  if (Object.hasOwn(schema, MARK)) {
+    const header = schema[MARK];
+    if (path.length === 0) return NOT_A_PROPERTY;
+    if (typeof header !== 'string' || !TOKEN.test(header)) return 'the name of a header is not allowed';
+    if (!TYPES.has(schema.type)) return 'a header is for a string, an integer or a boolean';
+    marks.push({ path, header });
+  }
+  for (const part of asideOf(schema)) if (isMarkedWithin(part)) return NOT_A_PROPERTY;
+  for (const [name, property] of Object.entries(membersOf(schema.properties))) {
+    const problem = collect(property, [...path, name], marks);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+const NOT_A_PROPERTY = 'a header is for a property that every call may have';
+
+function asideOf(schema: Readonly<Record<string, unknown>>): readonly unknown[] {
+  const parts = ASIDE.flatMap((name) => schema[name] ?? []);
+  return [...parts, ...ASIDE_BY_NAME.flatMap((name) => Object.values(membersOf(schema[name])))];
+}
+
+/** True if there is a mark in the schema, or in one that it has. */
+function isMarkedWithin(schema: unknown): boolean {
+  if (!isRecord(schema)) return false;
+  if (Object.hasOwn(schema, MARK)) return true;
+  return [...asideOf(schema), ...Object.values(membersOf(schema.properties))].some(isMarkedWithin);
+}
