@@ -61,6 +61,7 @@ export class CallTable implements RequestTarget {
   #outbox: Outbox | undefined;
   #nextId = 1;
   readonly #sent = new ShortLivedMap<number, Call>();
+  readonly #withLogs = new Set<Call>();
   readonly #waiting: WaitingRequests;
   readonly #contain: (session: Session, task: () => void) => void;
   readonly #contended: (session: Session) => MoveResult;
@@ -215,11 +216,17 @@ export class CallTable implements RequestTarget {
     const call = this.#sent.get(serverRequestId);
     if (call === undefined) return undefined;
     this.#sent.delete(serverRequestId);
+    this.#withLogs.delete(call);
     this.#events.serverAnswered.tell(call, this.#server, hasResult);
     if (hasResult || call.wasAskedBack) this.lane.learn(call); // an error says nothing of what it asks otherwise
     this.lane.leave(call);
     this.#concurrent.end(serverRequestId);
     return call;
+  }
+
+  /** The sent calls that are not answered yet, and whose clients want the logs of the server meanwhile. */
+  get withLogs(): ReadonlySet<Call> {
+    return this.#withLogs;
   }
 
   /** The sent calls that are not answered yet. */
@@ -275,6 +282,7 @@ export class CallTable implements RequestTarget {
   #forget(call: Call): void {
     if (call.serverRequestId !== 0) {
       this.#sent.delete(call.serverRequestId);
+      this.#withLogs.delete(call);
       this.#events.serverSilent.tell(call, this.#server);
     } else this.#waiting.remove(call);
     this.#concurrent.giveUp(call.serverRequestId);
@@ -324,6 +332,7 @@ export class CallTable implements RequestTarget {
     this.lingering.clear();
     this.#concurrent.clear();
     // One by one: whoever gets its last answer here may go, and takes what else it had here along.
+    this.#withLogs.clear();
     for (const call of [...this.#sent.values()])
       if (this.#sent.delete(call.serverRequestId)) this.#contain(call.session, () => this.#lose(call, error));
   }
@@ -393,6 +402,7 @@ export class CallTable implements RequestTarget {
     call.serverRequestId = serverRequestId;
     this.#events.callSent.tell(call, this.#server);
     this.#sent.add(serverRequestId, call);
+    if (call.logLevel !== '') this.#withLogs.add(call);
     this.#concurrent.sent(call);
     call.session.countSent();
     this.sentInAll++;

@@ -83,6 +83,8 @@ export class Call {
   /** The name by which the lane knows the call; see lane.ts. */
   laneName = '';
   hasLane = false;
+  /** The level of the logs that the client wants of the server while it works on the call; '' for none. */
+  logLevel = '';
   /** A time limit besides that of its server; 0 for none. */
   timeoutMs = 0;
   /** The end of its wait for the lane, and the turn of the lane for which that was set. */
@@ -111,6 +113,7 @@ export class Call {
     this.idText = retry.idText;
     this.tokenText = retry.tokenText;
     this.output = retry.output;
+    this.logLevel = retry.logLevel;
     this.framePlace = retry.framePlace;
     this.session.replace(retry, this);
   }

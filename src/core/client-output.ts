@@ -148,6 +148,11 @@ export class ClientOutput {
     this.#client.noticed(end - start);
   }
 
+  /** Passes a log message on that the client has asked for. */
+  passLog(message: Frame): void {
+    this.passNotice(message);
+  }
+
   /** Passes on that lists of a server have changed. */
   passListsChanged(_kinds: readonly ListKind[], notice: Frame): void {
     this.passNotice(notice);

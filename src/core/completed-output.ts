@@ -201,6 +201,10 @@ export class CompletedOutput extends ClientOutput {
     // Nothing listens to it.
   }
 
+  override passLog(message: Frame): void {
+    super.passNotice(message);
+  }
+
   override passListsChanged(kinds: readonly ListKind[], notice: Frame): void {
     for (const id of this.#listeners.hearingOfLists(kinds)) this.#passTagged(notice, id);
   }

@@ -25,6 +25,7 @@ import type { CallInRounds } from './question-rounds.ts';
 import { answerServer } from './questions.ts';
 import { pageFor2025, resultTypeOf } from './results-for-2025.ts';
 import type { Session } from './session.ts';
+import { admitsLevel } from './shared-settings.ts';
 import { asksForPages } from './wanted-pages.ts';
 
 const NOT_OFFERED: string = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
@@ -384,7 +385,10 @@ class ServerNotices {
   #onListsChanged(kinds: readonly ListKind[], frame: Frame): void {
     const sessions = this.#transparentSessions();
     for (const session of sessions) session.view?.listsToldChanged(session, kinds);
-    this.#tellAll(sessions, true, ({ output }) => output.passListsChanged(kinds, frame));
+    for (const session of sessions) {
+      const mayDrop = session.listeners === undefined; // those who listen hear of it later
+      this.#tellAll([session], mayDrop, ({ output }) => output.passListsChanged(kinds, frame));
+    }
     this.#instance.lists.readAnnounced(kinds);
   }
 
@@ -444,18 +448,27 @@ class ServerNotices {
   #onLog(frame: Frame, envelope: Envelope): void {
     const { sessions } = this.#instance;
     const { levels } = this.#instance.sharedSettings;
-    if (!this.#instance.era.asksByRequest) return this.#logOf2026(frame, envelope);
-    if (!levels.areSet || !envelope.has(Field.params)) return this.#broadcast(sessions, frame, true);
-    const params = envelope.decode(frame.b, Field.params);
-    const level = textOf(membersOf(params).level);
+    const { withLogs } = this.#instance.calls;
+    const { asksByRequest } = this.#instance.era;
+    if (asksByRequest && !levels.areSet && withLogs.size === 0) return this.#broadcast(sessions, frame, true);
+    const level = textOf(membersOf(envelope.decode(frame.b, Field.params)).level);
+    if (withLogs.size > 0) this.#logToCalls(withLogs, level, frame);
+    if (!asksByRequest) return this.#logOf2026(frame, level);
     const readers = [...sessions].filter((session) => levels.admits(session, level));
     this.#broadcast(readers, frame, true);
   }
 
+  /** Passes a log message on to those who have asked for its level in a call under way, once on each connection. */
+  #logToCalls(calls: Iterable<Call>, level: string, frame: Frame): void {
+    const byLink = new Map<unknown, Session>();
+    for (const { session, logLevel, suspension } of calls)
+      if (suspension?.isAway !== true && admitsLevel(logLevel, level)) byLink.set(session.link, session);
+    this.#tellAll(byLink.values(), true, ({ output }) => output.passLog(frame));
+  }
+
   /** Passes a log message on to the clients that have asked for logs of its level and have a request under way. */
-  #logOf2026(frame: Frame, envelope: Envelope): void {
+  #logOf2026(frame: Frame, level: string): void {
     const { levels } = this.#instance.sharedSettings;
-    const level = textOf(membersOf(envelope.decode(frame.b, Field.params)).level);
     const askers = new Set<Session>();
     for (const { session } of this.#instance.calls.sent())
       if (levels.levelOf(session) !== undefined && levels.admits(session, level)) askers.add(session);
@@ -466,14 +479,9 @@ class ServerNotices {
     this.#tellAll(sessions, mayDrop, ({ output }) => output.passNotice(frame));
   }
 
-  /** A client that asks for each notice hears of it later. */
-  #drops(session: Session): boolean {
-    return session.listeners === undefined && this.#instance.slowClients.drops(session);
-  }
-
   #tellAll(sessions: Iterable<Session>, mayDrop: boolean, tell: (session: Session) => void): void {
     for (const session of sessions) {
-      if (session.state !== 'ready' || (mayDrop && this.#drops(session))) continue;
+      if (session.state !== 'ready' || (mayDrop && this.#instance.slowClients.drops(session))) continue;
       tell(session);
       this.#instance.slowClients.check(session);
     }

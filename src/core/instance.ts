@@ -362,6 +362,7 @@ export class Instance implements CallOwner {
       this.calls.fail(call, refusalOfForeign(envelope)); // only now it is known which era the server speaks
       return false;
     }
+    if (call.logLevel !== '') this.sharedSettings.wantLogs(call.logLevel);
     const setting = settingPlanOf(call);
     return setting === undefined || this.sharedSettings.take(call, setting, frame, envelope);
   }
@@ -574,6 +575,7 @@ export class Instance implements CallOwner {
     this.#contain(() => {
       this.calls.tick(nowMs);
       this.backlog.tick(nowMs);
+      this.sharedSettings.levels.tick();
       this.questions.tick(nowMs);
       this.rounds.tick(nowMs);
     });

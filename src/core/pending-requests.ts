@@ -6,6 +6,7 @@ import type { CallRole } from '../protocol/era.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
 import { failureOf, INTERNAL_ERROR, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { textOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { ownFrame } from '../wire/own-frame.ts';
@@ -148,6 +149,7 @@ export function openCall(
   const tokenText = envelope.has(Field.metaProgressToken) ? envelope.raw(frame.b, Field.metaProgressToken) : '';
   const call = new Call({ session, plan, owner, id, idText, tokenText });
   call.output = output;
+  if (envelope.has(Field.logLevel)) call.logLevel = textOf(envelope.decode(frame.b, Field.logLevel));
   call.mayBeDone = session.takeRepeated(id);
   if (session.open(call)) {
     session.events.callBegun.tell(call);

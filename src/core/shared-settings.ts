@@ -38,7 +38,7 @@ export class SharedSettings {
       else instance.calls.own.ask(method, params);
     };
     this.subscriptions = new Subscriptions({ ask, mostBytes: instance.context.limits.maxSubscribedBytesPerClient });
-    this.levels = new LogLevels({ ask });
+    this.levels = new LogLevels({ ask, calls: () => instance.calls.withLogs });
   }
 
   /**
@@ -134,6 +134,12 @@ export class SharedSettings {
     call.output.answer(call.idText, '{}');
     call.session.close(call);
     return false;
+  }
+
+  /** A call is about to be sent whose client wants logs of this level meanwhile. A server of 2026 reads that in the call. */
+  wantLogs(level: string): void {
+    const { listening, profile } = this.#instance;
+    if (!listening.isUsed && profile?.declares('logging') === true) this.levels.raise(level);
   }
 
   /** The requests for a server that was started again. */
@@ -245,6 +251,11 @@ class ConfirmedState<State> {
 interface AskPorts {
   /** Asks the server, if it runs. */
   readonly ask: (request: OwnRequest) => void;
+}
+
+interface LevelPorts extends AskPorts {
+  /** The calls under way whose clients want logs meanwhile. */
+  readonly calls?: () => Iterable<{ readonly logLevel: string }>;
 }
 
 interface SubscriptionsPorts extends AskPorts {
@@ -525,11 +536,15 @@ interface Reader {
  * what it asked for. A request is decided when it is sent, and corrected if it fails.
  */
 export class LogLevels {
-  readonly #ports: AskPorts;
+  readonly #ports: LevelPorts;
   readonly #readers = new Map<Session, Reader>();
   readonly #told = new ConfirmedState<string>(undefined);
+  /** True while a call may have raised the level. */
+  #isRaised = false;
+  /** True once a call has raised it since the server was started: it is not the server's own level any more. */
+  #wasRaised = false;
 
-  constructor(ports: AskPorts) {
+  constructor(ports: LevelPorts) {
     this.#ports = ports;
   }
 
@@ -545,7 +560,7 @@ export class LogLevels {
 
   get areSet(): boolean {
     for (const { level } of this.#readers.values()) if (level !== undefined) return true;
-    return false;
+    return this.#wasRaised;
   }
 
   /** True if the client gets a message of this level. Messages of unknown levels go to all. */
@@ -564,6 +579,7 @@ export class LogLevels {
     let most = NO_LEVEL;
     for (const reader of this.#readers.values())
       if (reader.session !== but) most = Math.min(most, this.#levelFor(reader));
+    for (const { logLevel } of this.#ports.calls?.() ?? []) most = Math.min(most, indexOf(logLevel));
     return most;
   }
 
@@ -591,6 +607,31 @@ export class LogLevels {
     };
   }
 
+  /** A call is about to be sent whose client wants this level while it is under way. */
+  raise(text: string): void {
+    this.#isRaised = true;
+    this.#wasRaised = true;
+    this.#tell(Math.min(indexOf(text), this.#mostVerbose()));
+  }
+
+  /**
+   * Called once a second. Lowers the level when no call wants it any more: most clients that want logs want them in each
+   * call, so that lowering it after each one would double the requests.
+   */
+  tick(): void {
+    if (!this.#isRaised) return;
+    const most = this.#mostVerbose();
+    this.#isRaised = [...(this.#ports.calls?.() ?? [])].length > 0;
+    this.#tell(most === NO_LEVEL ? DEFAULT_LEVEL : most);
+  }
+
+  #tell(index: number): void {
+    const level = LEVELS[index];
+    if (level === undefined || this.#told.isGoingToBe(level)) return;
+    this.#told.assume(level);
+    this.#ports.ask(requestFor(level));
+  }
+
   /** Sets the client's level without a request of its own to the server. */
   set(session: Session, text: string): void {
     const reader = this.#reader(session);
@@ -615,14 +656,13 @@ export class LogLevels {
 
   /** Has the server log what clients want, unless the requests under way lead there already. */
   #settle(): void {
-    const level = LEVELS[this.#mostVerbose()];
-    if (level === undefined || this.#told.isGoingToBe(level)) return;
-    this.#told.assume(level);
-    this.#ports.ask(requestFor(level));
+    this.#tell(this.#mostVerbose());
   }
 
   /** The requests for a server that was started again. */
   opened(): OwnRequest[] {
+    this.#isRaised = false;
+    this.#wasRaised = false;
     const level = LEVELS[this.#mostVerbose()];
     this.#told.assume(level);
     return level === undefined ? [] : [requestFor(level)];
@@ -650,6 +690,17 @@ export class LogLevels {
     this.#readers.delete(session);
     this.#settle();
   }
+}
+
+/** True if who wants logs of one level gets a message of the other. Messages of unknown levels go to all. */
+export function admitsLevel(wanted: string, level: string): boolean {
+  const index = LEVELS.indexOf(level);
+  return index < 0 || index >= indexOf(wanted);
+}
+
+function indexOf(level: string): number {
+  const index = LEVELS.indexOf(level);
+  return index < 0 ? NO_LEVEL : index;
 }
 
 function grantLevel(reader: Reader, level: number, time: number): void {

@@ -1,0 +1,144 @@
+// Logs that clients of the era without a handshake ask for in a request: they get them while it is under way, and no others.
+
+import { describe, expect, test } from 'vitest';
+import { ERA_2026 } from '../../../src/protocol/era-2026.ts';
+import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
+
+const PREFIX = 'io.modelcontextprotocol/';
+const WHO = {
+  [`${PREFIX}protocolVersion`]: '2026-07-28',
+  [`${PREFIX}clientInfo`]: { name: 'fresh', version: '1' },
+  [`${PREFIX}clientCapabilities`]: {},
+};
+
+function callTool(client: TestClient, id: number, logLevel?: string, more: object = {}): void {
+  const _meta = { ...WHO, ...(logLevel === undefined ? {} : { [`${PREFIX}logLevel`]: logLevel }), ...more };
+  client.say({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'tool', arguments: {}, _meta } });
+}
+const log = (core: CoreInMemory, level: string, data: unknown = level): void =>
+  core.server().say({ jsonrpc: '2.0', method: 'notifications/message', params: { level, data } });
+const logsOf = (client: TestClient): unknown[] =>
+  client.notifications('notifications/message').map(({ params }) => params?.data);
+const asked = (core: CoreInMemory): unknown[] =>
+  core.server().requests.map(({ method, params }) => (method === 'logging/setLevel' ? params?.level : method));
+const callsAt = (core: CoreInMemory): Message[] =>
+  core.server().requests.filter(({ method }) => method === 'tools/call');
+
+function makeCore(capabilities: object = { tools: {}, logging: {} }): CoreInMemory {
+  const core = new CoreInMemory();
+  core.server().declare(capabilities);
+  core.server().answers = ({ method }) => {
+    if (method === 'tools/list') return { result: { tools: [] } };
+    return method === 'logging/setLevel' ? { result: {} } : undefined;
+  };
+  return core;
+}
+async function connected(core: CoreInMemory): Promise<TestClient> {
+  const client = core.connect();
+  await core.settle();
+  return client;
+}
+
+describe('a call that asks for logs', () => {
+  test('has the server log so much before it is sent, and no more within a second after it', async () => {
+    const core = makeCore();
+    const client = await connected(core);
+    callTool(client, 1, 'debug');
+    await core.settle();
+    expect(asked(core).filter((what) => what !== 'tools/list')).toEqual(['debug', 'tools/call']);
+    await core.pass(2000);
+    core.server().answer(callsAt(core)[0]);
+    await core.pass(1000);
+    expect(asked(core).filter((what) => what !== 'tools/list')).toEqual(['debug', 'tools/call', 'info']);
+    await core.pass(5000);
+    expect(asked(core)).toHaveLength(4);
+  });
+
+  test('gets the messages of its level while it is under way, and a call without a level gets none', async () => {
+    const core = makeCore();
+    const [one, two, silent] = [await connected(core), await connected(core), await connected(core)];
+    callTool(one, 1, 'warning');
+    callTool(two, 1, 'debug');
+    callTool(silent, 1);
+    await core.settle();
+    for (const level of ['debug', 'warning', 'error']) log(core, level);
+    core.server().answer(callsAt(core)[0]);
+    log(core, 'error', 'late');
+    await core.settle();
+    expect(logsOf(one)).toEqual(['warning', 'error']);
+    expect(logsOf(two)).toEqual(['debug', 'warning', 'error', 'late']);
+    expect(logsOf(silent)).toEqual([]);
+    two.cancel(1);
+    await core.settle();
+    log(core, 'error', 'later');
+    await core.settle();
+    expect(logsOf(two)).not.toContain('later');
+  });
+
+  test('gets each message once, however many calls of its connection ask for it', async () => {
+    const core = makeCore();
+    const client = await connected(core);
+    callTool(client, 1, 'info');
+    callTool(client, 2, 'debug');
+    callTool(client, 3, 'info', { [`${PREFIX}clientInfo`]: { name: 'other', version: '1' } });
+    await core.settle();
+    log(core, 'info');
+    await core.settle();
+    expect(logsOf(client)).toEqual(['info']);
+  });
+
+  test('changes nothing for clients of the era before', async () => {
+    const core = makeCore();
+    const [set, unset] = [await core.ready(), await core.ready()];
+    set.say({ jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'warning' } });
+    await core.settle();
+    const client = await connected(core);
+    callTool(client, 1, 'debug');
+    await core.settle();
+    for (const level of ['debug', 'info', 'warning']) log(core, level);
+    await core.settle();
+    expect(logsOf(set)).toEqual(['warning']);
+    expect(logsOf(unset)).toEqual(['info', 'warning']);
+    core.server().answer(callsAt(core)[0]);
+    await core.pass(1000);
+    expect(asked(core).filter((what) => what !== 'tools/list')).toEqual(['warning', 'debug', 'tools/call', 'warning']);
+  });
+
+  test('keeps its level where others want less, and has it set once more for another start', async () => {
+    const core = makeCore();
+    const client = await connected(core);
+    callTool(client, 1, 'debug');
+    callTool(client, 2, 'error');
+    await core.settle();
+    core.server().answer(callsAt(core)[0]);
+    await core.pass(1000);
+    expect(asked(core).at(-1)).toBe('error');
+    core.server().crash();
+    callTool(client, 3, 'notice');
+    await core.settle();
+    expect(asked(core)).toContain('notice');
+  });
+
+  test('asks nothing of a server that has no logs', async () => {
+    const core = makeCore({ tools: {} });
+    const client = await connected(core);
+    callTool(client, 1, 'debug');
+    await core.pass(2000);
+    expect(asked(core).sort()).toEqual(['tools/call', 'tools/list']);
+  });
+
+  test('gets the messages of a server of its own era too, which reads the level in the call', async () => {
+    const core = makeCore();
+    core.server().era = ERA_2026;
+    const [one, silent] = [await connected(core), await connected(core)];
+    callTool(one, 1, 'warning');
+    callTool(silent, 1);
+    await core.settle();
+    expect(asked(core)).not.toContain('warning');
+    expect(JSON.stringify(callsAt(core)[0]?.params)).toContain('"warning"');
+    for (const level of ['debug', 'warning']) log(core, level);
+    await core.settle();
+    expect(logsOf(one)).toEqual(['warning']);
+    expect(logsOf(silent)).toEqual([]);
+  });
+});
