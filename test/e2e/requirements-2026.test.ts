@@ -4,17 +4,17 @@ import { describe, expect, test } from 'vitest';
 import { ROOT } from '../support/test-daemon.ts';
 import { REQUIREMENTS_OF_SERVERS_OF_2026 } from './requirements-2026.ts';
 
-/** The ids that titles of tests cite, such as `(D5, D6)`. */
+/** The ids that titles of tests cite, such as `(B3, D6)`. */
 function cited(): Set<string> {
   const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' });
   const texts = files
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => readFileSync(join(ROOT, 'test', file), 'utf8'));
-  const titles = texts.flatMap((text) => [...text.matchAll(/\((D\d+(?:, D\d+)*)\)['`]/g)]);
+  const titles = texts.flatMap((text) => [...text.matchAll(/\(([BD]\d+(?:, [BD]\d+)*)\)['`]/g)]);
   return new Set(titles.flatMap(([, ids = '']) => ids.split(', ')));
 }
 
-describe('the requirements of clients of 2025 at servers of 2026', () => {
+describe('the requirements of clients and servers of different eras', () => {
   const known = REQUIREMENTS_OF_SERVERS_OF_2026.map(({ id }) => id);
 
   test('are each shown by a test', () => {

@@ -1,4 +1,5 @@
-// What a client of 2025 at a server of 2026 may expect, as data. A test that shows a line has its id in brackets in its title.
+// What the protocol asks for where both eras meet, as data: how the era of a server is found out (B), and what a client of 2025 at a
+// server of 2026 may expect (D). A test that shows a line has its id in brackets in its title.
 
 import type { Requirement } from './requirements.ts';
 
@@ -11,7 +12,36 @@ const requirement = (id: string, page: string, says: string): Requirement => ({
   clause: `${SPECIFICATION}/${page}`,
 });
 
+const STDIO = '2026-07-28/basic/transports/stdio#backward-compatibility';
+const VERSIONING = '2026-07-28/basic/versioning#backward-compatibility';
+
 export const REQUIREMENTS_OF_SERVERS_OF_2026: readonly Requirement[] = [
+  requirement(
+    'B1',
+    STDIO,
+    '`server/discover` decides in place: a DiscoverResult or -32022 is of 2026, other errors lead to `initialize`.',
+  ),
+  requirement(
+    'B2',
+    STDIO,
+    'A server that ends at the probe is started once more with `initialize`, and is not probed again.',
+  ),
+  requirement('B3', STDIO, 'Silence decides nothing: `initialize` is sent too, and the first positive answer decides.'),
+  requirement('B4', VERSIONING, 'A server of both eras is asked for the newer one before it sees `initialize`.'),
+  requirement('B5', STDIO, 'A server that answers the probe gets `initialize` at once.'),
+  requirement(
+    'B6',
+    VERSIONING,
+    'What was found is kept with the definition, and asked again when it may have changed.',
+  ),
+  requirement('B7', VERSIONING, 'A refused `initialize` is no crash.'),
+  requirement(
+    'B8',
+    '2026-07-28/basic/transports/streamable-http#backward-compatibility',
+    'At a URL the probe is a POST with all headers; refusals lead to `initialize`, 401 to a sign-in.',
+  ),
+  requirement('B9', VERSIONING, 'The highest common version is used; without one the error names both lists.'),
+  requirement('B10', STDIO, 'Servers that dial in, or are reached over a WebSocket, are asked as others are.'),
   requirement(
     'D1',
     '2025-11-25/basic/lifecycle#initialization',
