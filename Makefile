@@ -56,7 +56,7 @@ test: build check ## Install, build and run everything
 	$(BIN)/vitest run
 
 coverage: build ## Run everything, show what was run, and fail below 90 % of lines
-	$(BIN)/vitest run --coverage
+	node scripts/coverage.mjs
 
 conformance: build ## The official conformance suite and inspector, against a server and through the bridge
 	node test/conformance/run.mjs
