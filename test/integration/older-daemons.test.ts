@@ -51,6 +51,15 @@ async function startOlder(
   return { pid: (JSON.parse(stdout) as { pid: number }).pid, client };
 }
 
+/** Until the daemon has heard that its clients have gone. */
+async function untilUnused({ env }: Installed): Promise<void> {
+  for (;;) {
+    const { stdout } = await runCommand(['status', '--json'], { env });
+    const { clients, parked } = JSON.parse(stdout) as { clients: number; parked: number };
+    if (clients + parked === 0) return;
+  }
+}
+
 const connect = ({ env, dir }: Installed) => runCommand(['connect'], { env, cwd: dir, input: INITIALIZE });
 
 test('an older daemon that a client has started and nobody uses is replaced', async () => {
@@ -58,6 +67,7 @@ test('an older daemon that a client has started and nobody uses is replaced', as
   const { pid, client } = await startOlder(installed, ['connect']);
   client?.end();
   await client?.untilClosed();
+  await untilUnused(installed);
   makeNew();
   const { code, stdout, stderr } = await connect(installed);
   expect([code, stderr]).toEqual([0, '']);
