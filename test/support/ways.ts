@@ -111,15 +111,15 @@ const through: readonly Way[] = BRIDGES.map(([title, open]) => ({
   openTogether: (setups) => openTogether(open, setups),
 }));
 
-/** The bridge over a socket. */
-const overSocket = BRIDGES.find(([title]) => title === 'over the socket')?.[1];
+/** The other ways show that the way to the bridge makes no difference. */
+const inMemory = BRIDGES.find(([title]) => title === 'in memory')?.[1];
 
 /** As one server among others. */
 function amongOthers(setup: Setup, view: string, options: Omit<McpClientOptions, 'prefix' | 'meta'>): Promise<Peer> {
-  if (overSocket === undefined) throw new Error('There is no way over the socket');
+  if (inMemory === undefined) throw new Error('There is no bridge in memory');
   const second = fullServer({ env: { FULL_NAME: 'second' } });
   const mcpServers = { fixture: fullServer(setup), second, third: fixtureServer() };
-  return openBridge(overSocket, { mcpServers }, { prefix: 'fixture__', meta: { 'mcp-bridge/view': view }, ...options });
+  return openBridge(inMemory, { mcpServers }, { prefix: 'fixture__', meta: { 'mcp-bridge/view': view }, ...options });
 }
 
 const inAll: Way = {
