@@ -22,6 +22,12 @@ export interface WrittenClient extends PressedClient {
   noticed(bytes: number): void;
 }
 
+/** A page of a joined list. Clients of 2026 get the original of an item that has one. */
+export interface ListedPage {
+  readonly items: readonly { readonly bytes: Buffer; readonly original?: { readonly bytes: Buffer } | undefined }[];
+  readonly nextCursor: string | undefined;
+}
+
 /** A request that is answered. */
 export interface Answered {
   readonly idText: string;
@@ -77,11 +83,7 @@ export class ClientOutput {
   }
 
   /** A page of a joined list, put together from the bytes of several servers. */
-  answerList(
-    idText: string,
-    member: string,
-    page: { items: readonly { bytes: Buffer }[]; nextCursor: string | undefined },
-  ): void {
+  answerList(idText: string, member: string, page: ListedPage): void {
     this.answerWith(idText, (outbox) => {
       outbox.latin1(`{"${member}":[`);
       for (const [i, { bytes }] of page.items.entries()) {

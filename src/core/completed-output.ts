@@ -11,7 +11,13 @@ import { byteAt, CLOSE_OBJECT, OPEN_OBJECT, skipSpace } from '../wire/json-gramm
 import { findMembers, type Span } from '../wire/json-members.ts';
 import { KeySet, setMembers } from '../wire/member-cuts.ts';
 import { Splice } from '../wire/splice.ts';
-import { type Answered, type AnsweredQuestion, ClientOutput, type WrittenClient } from './client-output.ts';
+import {
+  type Answered,
+  type AnsweredQuestion,
+  ClientOutput,
+  type ListedPage,
+  type WrittenClient,
+} from './client-output.ts';
 import type { Events } from './events.ts';
 
 const splice = new Splice();
@@ -94,14 +100,11 @@ export class CompletedOutput extends ClientOutput {
     this.endAnswer();
   }
 
-  override answerList(
-    idText: string,
-    member: string,
-    page: { items: readonly { bytes: Buffer }[]; nextCursor: string | undefined },
-  ): void {
+  override answerList(idText: string, member: string, page: ListedPage): void {
     this.answerWith(idText, (outbox) => {
       outbox.latin1(`{${COMPLETE},${NOT_KEPT},"_meta":{${this.#serverInfoMember}},"${member}":[`);
-      for (const [i, { bytes }] of page.items.entries()) {
+      for (const [i, item] of page.items.entries()) {
+        const { bytes } = item.original ?? item;
         if (i > 0) outbox.latin1(',');
         outbox.bytes(bytes, 0, bytes.length);
       }

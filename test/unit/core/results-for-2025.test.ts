@@ -160,6 +160,32 @@ describe('structured content', () => {
     );
   });
 
+  test('has the schema in joined lists that fits what each client gets', async () => {
+    const core = new CoreInMemory({ servers: ['memory', 'other'] });
+    core.server().era = ERA_2026;
+    core.server().declare({ tools: {} });
+    core.server().answers = ({ method }) =>
+      method === 'tools/list' ? { result: { ...TERMS, tools: TOOLS } } : undefined;
+    const all = { 'mcp-bridge/view': 'all' };
+    const [old, young] = [await core.ready({ _meta: all }), core.connect()];
+    const _meta = {
+      ...all,
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const schemasOf = async (client: TestClient, params: object): Promise<unknown> => {
+      client.say({ jsonrpc: '2.0', id: 'l', method: 'tools/list', params });
+      await core.pass(10_000);
+      const tools = client.answersTo('l')[0]?.result?.tools as { name: string; outputSchema: unknown }[];
+      return tools.map(({ name, outputSchema }) => [name.startsWith('memory__'), outputSchema]);
+    };
+    const plain = TOOLS[2]?.outputSchema;
+    expect(await schemasOf(old, {})).toEqual(
+      [wrapped(NUMBERS), wrapped(CHOICE), plain].map((schema) => [true, schema]),
+    );
+    expect(await schemasOf(young, { _meta })).toEqual([NUMBERS, CHOICE, plain].map((schema) => [true, schema]));
+  });
+
   test('is shown to a client of 2026 as it is', async () => {
     const { core } = await listed();
     const client = core.connect();
