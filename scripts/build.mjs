@@ -114,9 +114,14 @@ const elsewhere = {
     }));
     // Required and not imported, so that the loader of ES modules stays asleep.
     onResolve({ filter: /\/daemon\/start\.ts$/ }, () => ({ path: 'daemon', namespace: 'required' }));
-    onResolve({ filter: /\/client\/later\.ts$|^\.\/later\.ts$/ }, () => ({ path: 'later', namespace: 'required' }));
-    onLoad({ filter: /.*/, namespace: 'required' }, ({ path }) => ({
-      contents: `module.exports = require('./bundle-file.ts').loadBundle('${path}.cjs')`,
+    onResolve({ filter: /^\.\/later\.ts$/ }, () => ({ path: 'later', namespace: 'kept' }));
+    onLoad({ filter: /.*/, namespace: 'kept' }, () => ({
+      contents: `let code; const run = require('./bundle-file.ts').keepBundle('later.cjs');
+        exports.laterCode = () => (code ??= run().laterCode())`,
+      resolveDir: 'src/local',
+    }));
+    onLoad({ filter: /.*/, namespace: 'required' }, () => ({
+      contents: `module.exports = require('./bundle-file.ts').loadBundle('daemon.cjs')`,
       resolveDir: 'src/local',
     }));
   },

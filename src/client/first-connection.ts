@@ -36,9 +36,9 @@ export async function openFirst(options: FirstConnection): Promise<Socket> {
   } catch (error) {
     if (!isAbsent(error)) throw error;
   }
-  const { reconnectLoop } = await import('./later.ts');
+  const { laterCode } = await import('./later.ts');
   try {
-    return await reconnectLoop({
+    return await laterCode().reconnectLoop({
       attempt: (number) => (number === 1 ? first : open()),
       isFinal: (error) => !isAbsent(error),
       now: () => clock.now(),

@@ -20,7 +20,8 @@ export async function openOrStart(
   } catch (error) {
     const isAbsent = error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING';
     if (!isAbsent || start === undefined) throw error;
-    const { startDaemon } = await import('./later.ts');
+    const { laterCode } = await import('./later.ts');
+    const { startDaemon } = laterCode();
     const open = (at: string): Promise<Socket> => openBridgeSocket(at, newInput?.());
     return (await startDaemon({ ...start, path, open, serveArgs: ['--autostarted', ...start.serveArgs] })).socket;
   }

@@ -11,6 +11,7 @@ import type { ConnectionOptions } from './connection-options.ts';
 import { DaemonFrames } from './daemon-frames.ts';
 import { DaemonLink } from './daemon-link.ts';
 import type { Welcome } from './introduction.ts';
+import type { LaterCode } from './later.ts';
 import { errorAnswer, notification } from './own-messages.ts';
 import type { Farewell, ReconnectPolicy } from './reconnect-policy.ts';
 import type { UnreadFrames } from './replay-to-new-daemon.ts';
@@ -33,8 +34,6 @@ const ENDED = { code: 'REQUEST_REFUSED', message: 'The client has ended its side
 
 /** The code that is needed only without a daemon is loaded behind the first answer, or after so long without one. */
 const LOAD_MS = 1000;
-
-type LaterCode = typeof import('./later.ts');
 
 /** The parts of a client that come back to a daemon; made when the first one is lost. */
 interface Return {
@@ -61,7 +60,7 @@ export class ResumingConnection {
   /** The last words of the daemon. */
   #farewell: Farewell | undefined;
   #isLoading = false;
-  #loading: Promise<LaterCode> | undefined;
+  #loading: Promise<typeof import('./later.ts')> | undefined;
   #return: Return | undefined;
   #resumption: SessionResumption | undefined;
 
@@ -109,7 +108,7 @@ export class ResumingConnection {
   }
 
   /** The code is read while the package is there that it belongs to. */
-  #load(): Promise<LaterCode> {
+  #load(): Promise<typeof import('./later.ts')> {
     this.#loading ??= import('./later.ts');
     return this.#loading;
   }
@@ -273,7 +272,7 @@ export class ResumingConnection {
   }
 
   async #comeBack(loss: Loss | undefined): Promise<void> {
-    const code = await this.#load();
+    const code = (await this.#load()).laterCode();
     this.#return ??= this.#newReturn(code);
     const { policy, unread } = this.#return;
     if (this.#isClosed()) return;

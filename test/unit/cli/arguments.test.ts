@@ -1,5 +1,7 @@
+import { parseArgs } from 'node:util';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readArguments } from '../../../src/cli/arguments.ts';
+import { plainValues, readArguments } from '../../../src/cli/arguments.ts';
 import { CONNECT, LISTING, SERVE } from '../../../src/cli/options.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 
@@ -57,4 +59,17 @@ describe('arguments', () => {
       expect(refusal(args).message).toBe('--config needs a value. Give it one, or leave it out');
     },
   );
+});
+
+test('a line of plain options is read as Node reads it', () => {
+  const words = [...Object.keys(CONNECT).map((name) => `--${name}`), '--view=all', '--x', '-x', '--', '-', '', 'word'];
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...words), { maxLength: 6 }), (args) => {
+      const plain = plainValues(args, CONNECT);
+      if (plain === undefined) return;
+      const options = Object.fromEntries(Object.entries(CONNECT).map(([name, { type }]) => [name, { type }]));
+      expect(plain).toEqual({ ...parseArgs({ args, options, allowPositionals: false }).values });
+    }),
+  );
+  expect(plainValues(['--view', 'all', '--no-autostart'], CONNECT)).toEqual({ view: 'all', 'no-autostart': true });
 });
