@@ -349,6 +349,7 @@ class ServerNotices {
       case 'bridge-again':
       case 'bridge-leave':
       case 'bridge-leaving':
+      case 'bridge-defaults':
         this.#note('serverNoise'); // these are between the bridge and its clients
         return;
       default:

@@ -5,13 +5,7 @@ import type { ClientSettingsSource } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { type ClientInitialize, serverInfoOf } from '../protocol/initialize.ts';
-import {
-  levelRefusal,
-  REQUESTER_FIELDS,
-  type RequesterDefaults,
-  readRequester,
-  versionRefusal,
-} from '../protocol/requester.ts';
+import { levelRefusal, REQUESTER_FIELDS, readRequester, versionRefusal } from '../protocol/requester.ts';
 import { certainId, failureOf, INTERNAL_ERROR, INVALID_REQUEST, rpcError } from '../protocol/rpc-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { isAt } from '../wire/byte-table.ts';
@@ -70,8 +64,6 @@ export class Requesters {
   readonly #pending: PendingRequests;
   /** The one that has asked last is the first. */
   #all: readonly Requester[] = [];
-  /** What the connection has said for all its requests. */
-  defaults: RequesterDefaults = {};
 
   constructor(host: Session, context: RequestersContext, ports: RequestersPorts) {
     this.#host = host;
@@ -125,7 +117,7 @@ export class Requesters {
       this.#all = [known, ...this.#all.filter((other) => other !== known)];
       return known.session;
     }
-    const who = readRequester(b, envelope, this.defaults);
+    const who = readRequester(b, envelope, this.#host.defaults);
     if (typeof who === 'string') return this.#refuse(b, envelope, who);
     if (this.#all.length >= MOST_REQUESTERS && !this.#endOneUnused()) return this.#refuse(b, envelope, TOO_MANY);
     const session = this.#ports.makePart(this.#host, (one) => this.#serverInfoOf(one));

@@ -18,7 +18,7 @@ import {
   rpcError,
   SHUTTING_DOWN,
 } from '../protocol/rpc-error.ts';
-import { membersOf } from '../util/json-value.ts';
+import { isRecord, membersOf } from '../util/json-value.ts';
 import { cutBatch, messageIn } from '../wire/batch.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -46,6 +46,9 @@ const MOST_HELLO_BYTES = 262_144;
 const HELLO_TOO_LONG = rpcError(INVALID_PARAMS, `initialize is longer than ${MOST_HELLO_BYTES} bytes`);
 
 const OTHER_ERA = 'This connection began with initialize: its requests do not say who asks';
+
+/** For the members of one `_meta`: a directory and some short names. */
+const MOST_DEFAULTS_BYTES = 16_384;
 
 /** Shared by all sessions: a frame is dealt with before the next one is looked at. */
 const envelope = new Envelope(ERA_2025.keys);
@@ -165,6 +168,7 @@ export class Router {
     if (method.wantsAnswer) return this.#context.events.incident.tell('badFrames', session);
     if (session.state === 'connecting') {
       if (method.role === 'cancelled') this.#onCancelled(session, bytes, start, end);
+      if (method.role === 'bridge-defaults') this.#onDefaults(session, bytes, end - start);
       return;
     }
     if (session.isHolding) return session.hold({ b: bytes, start, end }, this.#context.limits.maxWaitingBytesPerClient);
@@ -188,6 +192,14 @@ export class Router {
       default:
         session.view?.notify(session, { b: bytes, start, end });
     }
+  }
+
+  /** Takes what a connection says once for all of its requests. Each request is judged as if it had said this itself. */
+  #onDefaults(session: Session, b: Buffer, bytes: number): void {
+    const params = bytes > MOST_DEFAULTS_BYTES ? undefined : envelope.decode(b, Field.params);
+    const { _meta } = membersOf(params);
+    if (isRecord(_meta)) session.setDefaults(_meta);
+    else this.#context.events.incident.tell('badFrames', session);
   }
 
   /** Takes progress, which can only be about a question that the client was asked. */

@@ -9,6 +9,7 @@ import type { Era } from '../protocol/era.ts';
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { eraOf } from '../protocol/eras.ts';
 import type { ClientCapabilities, ClientInitialize, ClientRole } from '../protocol/initialize.ts';
+import type { RequesterDefaults } from '../protocol/requester.ts';
 import { BATCH_VERSION, LATEST_PROTOCOL_VERSION } from '../protocol/versions.ts';
 import { invariant } from '../util/invariant.ts';
 import { ShortLivedMap } from '../util/short-lived-map.ts';
@@ -100,6 +101,7 @@ export class Session {
   #principal: Principal;
   #state: SessionState = 'connecting';
   #clientId = '';
+  #defaults: RequesterDefaults = {};
   /** The client in its own words. */
   #says: ClientInitialize | undefined;
   #era: Era;
@@ -198,6 +200,15 @@ export class Session {
   /** The id by which the daemon knows the client; '' before its `initialize` is answered. */
   get clientId(): string {
     return this.#clientId;
+  }
+
+  /** The members of `_meta` that the connection has given for all of its requests; a request's own go before these. */
+  get defaults(): RequesterDefaults {
+    return this.#defaults;
+  }
+
+  setDefaults(defaults: RequesterDefaults): void {
+    this.#defaults = defaults;
   }
 
   get name(): string {

@@ -51,7 +51,8 @@ export type MethodRole =
   | 'bridge-received'
   | 'bridge-again'
   | 'bridge-leave'
-  | 'bridge-leaving';
+  | 'bridge-leaving'
+  | 'bridge-defaults';
 
 /** A method of an era. */
 export interface MethodTerms {
@@ -231,6 +232,7 @@ export const BRIDGE_METHODS: Readonly<Record<string, MethodTerms>> = {
   'bridge/again': { role: 'bridge-again', wantsAnswer: false },
   'bridge/leave': { role: 'bridge-leave', wantsAnswer: false },
   'bridge/leaving': { role: 'bridge-leaving', wantsAnswer: false },
+  'bridge/defaults': { role: 'bridge-defaults', wantsAnswer: false },
   'bridge/serverState': { role: 'bridge-leaving', wantsAnswer: false },
 };
 

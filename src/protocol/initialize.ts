@@ -115,7 +115,7 @@ export function readClientInitialize(params: unknown): ClientInitialize | string
   };
 }
 
-function pidOf(value: unknown): number | undefined {
+export function pidOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 

@@ -5,7 +5,13 @@ import { isRecord } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import { CLIENT_ID_RULE, isClientId } from './client-id.ts';
 import { ERA_2026 } from './era-2026.ts';
-import { type ClientInitialize, clientCapabilitiesIn, isDirectory, MOST_CAPABILITY_BYTES } from './initialize.ts';
+import {
+  type ClientInitialize,
+  clientCapabilitiesIn,
+  isDirectory,
+  MOST_CAPABILITY_BYTES,
+  pidOf,
+} from './initialize.ts';
 import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
 
 const [VERSION = ''] = ERA_2026.versions;
@@ -34,8 +40,8 @@ export const REQUESTER_FIELDS: readonly Field[] = [
   Field.bridgeCwd,
 ];
 
-/** What a connection says once of all who ask on it; a request may say otherwise. */
-export type RequesterDefaults = Partial<Pick<ClientInitialize, 'view' | 'clientId' | 'cwd' | 'program' | 'pid'>>;
+/** Members of `_meta` that a connection gives once for all who ask on it. A request may say otherwise. */
+export type RequesterDefaults = Readonly<Record<string, unknown>>;
 
 /** The error for a request that speaks another version than its era has; undefined for the right one. */
 export function versionRefusal(b: Buffer, envelope: Envelope): string | undefined {
@@ -76,15 +82,18 @@ export function readRequester(b: Buffer, envelope: Envelope, defaults: Requester
   if (info !== undefined && !isClientInfo(info)) return wrong('clientInfo', 'has a name and a version, both strings');
   if (lengthOf(envelope, Field.clientInfo) > MOST_NAME_BYTES)
     return wrong('clientInfo', `has at most ${MOST_NAME_BYTES} bytes`);
-  const view = envelope.decode(b, Field.bridgeView) ?? defaults.view;
+  const view = envelope.decode(b, Field.bridgeView) ?? defaults['mcp-bridge/view'];
   if (view !== undefined && typeof view !== 'string')
     return rpcError(INVALID_PARAMS, '_meta["mcp-bridge/view"] is a string');
-  const clientId = envelope.decode(b, Field.bridgeClientId) ?? defaults.clientId;
+  const clientId = envelope.decode(b, Field.bridgeClientId) ?? defaults['mcp-bridge/clientId'];
   if (clientId !== undefined && !isClientId(clientId))
     return rpcError(INVALID_PARAMS, `_meta["mcp-bridge/clientId"] is ${CLIENT_ID_RULE}`);
-  const cwd = envelope.decode(b, Field.bridgeCwd) ?? defaults.cwd;
+  const cwd = envelope.decode(b, Field.bridgeCwd) ?? defaults['mcp-bridge/cwd'];
   if (cwd !== undefined && !isDirectory(cwd))
     return rpcError(INVALID_PARAMS, '_meta["mcp-bridge/cwd"] is an absolute path');
+  const program = defaults['mcp-bridge/client'];
+  if (program !== undefined && !isClientId(program))
+    return rpcError(INVALID_PARAMS, `_meta["mcp-bridge/client"] is ${CLIENT_ID_RULE}`);
   return {
     name: info?.name.slice(0, 256) ?? 'unknown',
     version: info?.version.slice(0, 256) ?? '',
@@ -93,9 +102,9 @@ export function readRequester(b: Buffer, envelope: Envelope, defaults: Requester
     role: 'client',
     view,
     clientId,
-    program: defaults.program,
+    program,
     cwd,
-    pid: defaults.pid,
+    pid: pidOf(defaults['mcp-bridge/pid']),
     capabilities: clientCapabilitiesIn(capabilities),
     resume: undefined,
     accepted: [],

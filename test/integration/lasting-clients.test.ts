@@ -330,3 +330,36 @@ class LibraryClient {
     this.#wake();
   }
 }
+
+test.each([false, true])(
+  'connect: a client without a handshake has its view, and goes on behind kill -9; at once: %s',
+  async (atOnce) => {
+    const config = { mcpServers: { fixture: fixtureServer(), other: fixtureServer() } };
+    const daemon = await TestDaemon.start(config);
+    const where = ['--no-autostart', '--mcp-bridge-socket', daemon.path];
+    const { child, client, exited } = startShim([...where, '--view', 'server:fixture', '--mcp-client-id', 'fresh']);
+    const who = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const ask = (id: number, method: string, params: object = {}) =>
+      client.request(id, method, { ...params, _meta: who });
+    const echo = (id: number, text: string) => ask(id, 'tools/call', { name: 'echo', arguments: { text } });
+    if (!atOnce) expect((await ask(1, 'server/discover')).result).toMatchObject({ supportedVersions: ['2026-07-28'] });
+    expect(textOf(await echo(2, 'one'))).toBe('one');
+    const clients = await runCommand(['clients', '--json', '--mcp-bridge-socket', daemon.path]);
+    expect(JSON.parse(clients.stdout)).toMatchObject([{ clientId: 'fresh', view: 'server:fixture', pid: child.pid }]);
+    client.send({ jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'hold', _meta: who } });
+    expect(textOf(await echo(4, 'two'))).toBe('two');
+    daemon.kill('SIGKILL');
+    await daemon.exited;
+    const next = await TestDaemon.start(config, { dir: daemon.dir });
+    expect((await client.answerTo(3)).error).toMatchObject({ code: -32603, data: { code: 'OUTCOME_UNKNOWN' } });
+    expect(textOf(await echo(5, 'three'))).toBe('three');
+    expect((await ask(6, 'tools/list')).result).toMatchObject({ resultType: 'complete' });
+    expect(client.lines.every((line) => typeof (JSON.parse(line) as { id: unknown }).id === 'number')).toBe(true);
+    client.end();
+    expect(await exited).toBe(0);
+    await next.stop();
+  },
+);

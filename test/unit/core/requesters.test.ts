@@ -238,3 +238,47 @@ describe('a connection', () => {
     expect(client.received.filter(({ method }) => method !== undefined)).toEqual([]);
   });
 });
+
+describe('a connection that says once what its requests have in common', () => {
+  const defaults = (client: TestClient, _meta: unknown): void =>
+    client.say({ jsonrpc: '2.0', method: 'bridge/defaults', params: { _meta } });
+  const listTools = (client: TestClient, id: number, meta: object = WHO): void =>
+    ask(client, id, 'tools/list', {}, meta);
+
+  test('gives each request its view, directory and id, unless the request says otherwise', async () => {
+    const core = new CoreInMemory({ servers: ['one', 'two'] });
+    const client = await connected(core);
+    defaults(client, { 'mcp-bridge/view': 'server:two', 'mcp-bridge/clientId': 'reviewer', 'mcp-bridge/pid': 7 });
+    callTool(client, 1);
+    await core.settle();
+    expect(core.server('two').requests).toHaveLength(1);
+    expect(core.manager.clients().map(({ clientId, principal }) => [clientId, principal.pid])).toEqual([
+      ['reviewer', 7],
+    ]);
+    callTool(client, 2, { ...WHO, 'mcp-bridge/view': 'server:one' });
+    await core.settle();
+    expect(core.server('one').requests).toHaveLength(1);
+  });
+
+  test('has each request refused if what it says cannot be', async () => {
+    for (const wrong of [{ 'mcp-bridge/cwd': 'x' }, { 'mcp-bridge/client': 'a b' }, { 'mcp-bridge/view': 1 }]) {
+      const core = new CoreInMemory();
+      const client = await connected(core);
+      defaults(client, wrong);
+      listTools(client, 1);
+      await core.settle();
+      expect(errorOf(client.answersTo(1)[0])).toMatchObject({ code: -32602 });
+    }
+  });
+
+  test('is passed over if it is malformed or too long, and counted', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    for (const wrong of [undefined, [], 'x', { 'mcp-bridge/view': 'x'.repeat(20_000) }]) defaults(client, wrong);
+    callTool(client, 1);
+    await core.settle();
+    expect(core.counters.badFrames).toBe(4);
+    expect(core.server().requests).toHaveLength(1);
+    expect(client.received).toEqual([]);
+  });
+});
