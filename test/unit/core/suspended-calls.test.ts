@@ -96,7 +96,7 @@ const ACCEPTED = { action: 'accept', content: { a: 1 } };
 const reasonOf = (message: Message | undefined): unknown => [message?.error?.code, message?.error?.data?.reason];
 
 describe('a question during a call', () => {
-  test('is the answer of the call, in the bytes of the server, and the retry brings its answer', async () => {
+  test('is the answer of the call, in the bytes of the server, and the retry brings its answer (C4, C10)', async () => {
     const world = await World.with();
     await world.call('a', { meta: { ...WHO, progressToken: 'p' } });
     await world.serverSays(
@@ -121,7 +121,7 @@ describe('a question during a call', () => {
     expect([world.client.answersTo('a').length, world.core.openCalls, world.core.suspended.size]).toEqual([1, 0, 0]);
   });
 
-  test('is asked together with others that come within some milliseconds, and later ones in another round', async () => {
+  test('is asked together with others that come within some milliseconds, and later ones in another round (C5)', async () => {
     const world = await World.with();
     const first = await world.suspended(1, elicit('s1'), {
       jsonrpc: '2.0',
@@ -146,7 +146,7 @@ describe('a question during a call', () => {
     expect([world.core.openCalls, world.core.suspended.size]).toEqual([0, 0]);
   });
 
-  test('is asked without what only clients of 2025 know', async () => {
+  test('is asked without what only clients of 2025 know (C4)', async () => {
     const world = await World.with();
     await world.call(1);
     await world.serverSays(
@@ -172,7 +172,7 @@ describe('a question during a call', () => {
       { ...elicit(1), method: 'sampling/createMessage', params: { tools: [] } },
       -32602,
     ],
-  ])('is refused for a request with %s, and the call goes on', async (_, capabilities, question, code) => {
+  ])('is refused for a request with %s, and the call goes on (C7)', async (_, capabilities, question, code) => {
     const world = await World.with();
     await world.call(1, { meta: who(capabilities) });
     await world.serverSays(question);
@@ -181,7 +181,7 @@ describe('a question during a call', () => {
     expect(world.client.answersTo(1)).toMatchObject([{ result: { resultType: 'complete' } }]);
   });
 
-  test('is refused during a request that has no answer with questions', async () => {
+  test('is refused during a request that has no answer with questions (C6)', async () => {
     const world = await World.with();
     world.client.say({
       jsonrpc: '2.0',
@@ -196,7 +196,7 @@ describe('a question during a call', () => {
     expect(world.client.answersTo(1)).toMatchObject([{ result: { resultType: 'complete' } }]);
   });
 
-  test.each(['prompts/get', 'resources/read'])('suspends %s too', async (method) => {
+  test.each(['prompts/get', 'resources/read'])('suspends %s too (C6)', async (method) => {
     const world = await World.with();
     const asks = { method, uri: 'note://one' };
     await world.call(1, asks);
@@ -208,7 +208,7 @@ describe('a question during a call', () => {
     expect(world.client.answersTo(2)).toMatchObject([{ result: { resultType: 'complete' } }]);
   });
 
-  test('for roots is answered with the directory of the request, or asked without one', async () => {
+  test('for roots is answered with the directory of the request, or asked without one (C6)', async () => {
     const roots = { jsonrpc: '2.0', id: 'r', method: 'roots/list' };
     const meta = who({ ...CAN, roots: {} });
     const named = await World.with();
@@ -230,7 +230,7 @@ describe('a question during a call', () => {
 });
 
 describe('a retry', () => {
-  test('without some answers is asked for these, surplus answers are passed over, and the tool runs once', async () => {
+  test('without some answers is asked for these, surplus answers are passed over, and the tool runs once (C9)', async () => {
     const world = await World.with();
     const { requestState } = await world.suspended(1, elicit('s1'), elicit('s2'));
     const second = askedIn(
@@ -252,7 +252,7 @@ describe('a retry', () => {
     ['an answer that is no object', { q1: 'yes' }],
     ['an unknown action', { q1: { action: 'perhaps' } }],
     ['no action', { q1: {} }],
-  ])('with %s is refused, and may come again', async (_, inputResponses) => {
+  ])('with %s is refused, and may come again (C10)', async (_, inputResponses) => {
     const world = await World.with();
     const { requestState } = await world.suspended(1);
     expect(reasonOf(await world.call(2, { requestState, inputResponses }))).toEqual([-32602, 'answer-malformed']);
@@ -264,7 +264,7 @@ describe('a retry', () => {
     expect(world.core.openCalls).toBe(0);
   });
 
-  test('sent twice is refused the second time, and the server has one answer', async () => {
+  test('sent twice is refused the second time, and the server has one answer (C8, C9)', async () => {
     const world = await World.with();
     const { requestState } = await world.suspended(1);
     const retry = { requestState, inputResponses: { q1: ACCEPTED } };
@@ -281,7 +281,7 @@ describe('a retry', () => {
     ['a state of somebody else', { requestState: 'elsewhere' }, 'forged'],
     ['a state that is no text', { requestState: 7 }, 'forged'],
     ['a forged state', { requestState: `mcp-bridge.${'A'.repeat(38)}` }, 'forged'],
-  ])('with %s is refused, and no tool runs', async (_, params, reason) => {
+  ])('with %s is refused, and no tool runs (C8, C9)', async (_, params, reason) => {
     const world = await World.with();
     expect(reasonOf(await world.call(1, params))).toEqual([-32602, reason]); // also before the server has run
     await world.call(2);
@@ -294,7 +294,7 @@ describe('a retry', () => {
     ['another tool', { name: 'other' }],
     ['other arguments', { arguments: { a: 2 } }],
     ['another method', { method: 'prompts/get' }],
-  ])('of %s is refused, and the call stays suspended', async (_, params) => {
+  ])('of %s is refused, and the call stays suspended (C8)', async (_, params) => {
     const world = await World.with();
     const { requestState } = await world.suspended(1);
     const inputResponses = { q1: ACCEPTED };
@@ -304,7 +304,7 @@ describe('a retry', () => {
     expect(world.answersTo('s1')).toHaveLength(1);
   });
 
-  test('of another user is refused', async () => {
+  test('of another user is refused (C8)', async () => {
     const world = await World.with();
     const { requestState } = await world.suspended(1);
     const other = world.core.connect({ uid: 1001 });
@@ -313,7 +313,7 @@ describe('a retry', () => {
     expect(world.answersTo('s1')).toEqual([]);
   });
 
-  test('may come on another connection of the same user, after the first one has gone', async () => {
+  test('may come on another connection of the same user, after the first one has gone (C8)', async () => {
     const world = await World.with();
     const { requestState } = await world.suspended(1);
     world.client.link.destroy();
@@ -328,7 +328,7 @@ describe('a retry', () => {
     expect(world.core.openCalls).toBe(0);
   });
 
-  test('is cancelled by its id, and nothing more is sent for it', async () => {
+  test('is cancelled by its id, and nothing more is sent for it (C13)', async () => {
     const world = await World.with();
     const { requestState } = await world.suspended(1);
     await world.call(2, { requestState, inputResponses: { q1: ACCEPTED } });
@@ -340,7 +340,7 @@ describe('a retry', () => {
     expect(world.core.openCalls).toBe(0);
   });
 
-  test('gets progress under its token, and none is sent while the call is suspended', async () => {
+  test('gets progress under its token, and none is sent while the call is suspended (C14)', async () => {
     const world = await World.with();
     await world.call(1, { meta: { ...WHO, progressToken: 'one' } });
     const progress = (n: number): object => ({
@@ -388,7 +388,7 @@ describe('a suspended call', () => {
     expect([world.client.link.isClosed, world.core.suspended.size]).toEqual([true, 1]);
   });
 
-  test('expires: the server gets an error and a cancellation, and the retry too', async () => {
+  test('expires: the server gets an error and a cancellation, and the retry too (C8, C11)', async () => {
     const world = await World.with();
     const { requestState } = await world.suspended(1);
     await world.core.pass(599_000);
@@ -402,15 +402,22 @@ describe('a suspended call', () => {
     expect(world.core.counters.questionTimeouts).toBe(1);
   });
 
-  test('whose server dies is not made again, and the retry hears of it', async () => {
+  test('whose server dies is not made again, and the retry hears of it (C11)', async () => {
     const world = await World.with({ definition: { trustHints: true } });
+    world.core.server().has({ tools: [{ name: 'tool', annotations: { readOnlyHint: true } }] });
+    world.client.say({ jsonrpc: '2.0', id: 'l', method: 'tools/list', params: { _meta: WHO } });
+    await world.turn();
     const { requestState } = await world.suspended(1);
+    const calls = (): Message[] => world.core.server().requests.filter(({ method }) => method === 'tools/call');
     world.core.server().crash();
     await world.turn();
     const answer = await world.call(2, { requestState, inputResponses: { q1: ACCEPTED } });
     expect(answer).toMatchObject({ error: { code: -32603, data: { code: 'SERVER_CRASHED' } } });
     expect(reasonOf(await world.call(3, { requestState }))).toEqual([-32602, 'used']);
-    expect([world.core.server().starts, world.core.openCalls, world.core.suspended.size]).toEqual([1, 0, 0]);
+    world.say(4, { name: 'other' });
+    await world.turn();
+    expect(calls().map(({ params }) => params?.name)).toEqual(['other']);
+    expect(world.core.suspended.size).toBe(0);
   });
 
   test('that is answered meanwhile gives its answer to the retry', async () => {
@@ -449,7 +456,7 @@ describe('a suspended call', () => {
     expect(world.core.suspended.size).toBe(0);
   });
 
-  test('keeps the lane: who waits for it gets another instance, or an error', async () => {
+  test('keeps the lane: who waits for it gets another instance, or an error (C11)', async () => {
     const world = await World.with();
     await world.suspended(1);
     world.say(2, { name: 'other' });
@@ -475,7 +482,7 @@ describe('a suspended call', () => {
     expect(other.answersTo(5)).toMatchObject([{ result: { echo: { a: 1 } } }]);
   });
 
-  test('is one of so many, of which one user has half', async () => {
+  test('is one of so many, of which one user has half (C11)', async () => {
     const world = await World.with({ limits: { maxSuspendedCalls: 2 } });
     await world.suspended(1);
     world.say(2, { name: 'other' });
@@ -487,7 +494,7 @@ describe('a suspended call', () => {
     expect(world.core.counters.suspensionsRefused).toBe(1);
   });
 
-  test('takes so many bytes at most, with the answer that comes meanwhile', async () => {
+  test('takes so many bytes at most, with the answer that comes meanwhile (C11)', async () => {
     const world = await World.with({ limits: { maxSuspendedBytes: 8192 } });
     const { requestState } = await world.suspended(1);
     await world.serverSays({ jsonrpc: '2.0', id: 1, result: { text: 'x'.repeat(4096) } });
@@ -507,7 +514,7 @@ describe('pages that a server wants to be visited first', () => {
     data: { elicitations: [{ mode: 'url', elicitationId: 'e', url: 'https://x.example/', message: 'Sign in' }] },
   };
 
-  test('are questions, and the retry makes the call again', async () => {
+  test('are questions, and the retry makes the call again (C12)', async () => {
     const world = await World.with();
     await world.call(1);
     await world.serverSays({ jsonrpc: '2.0', id: 1, error: refusal });
@@ -536,7 +543,7 @@ describe('pages that a server wants to be visited first', () => {
     expect(world.client.answersTo(2)).toMatchObject([{ result: { resultType: 'complete' } }]);
   });
 
-  test('that the user does not visit end the call with the error', async () => {
+  test('that the user does not visit end the call with the error (C12)', async () => {
     const world = await World.with();
     await world.call(1);
     await world.serverSays({ jsonrpc: '2.0', id: 1, error: refusal });
@@ -547,7 +554,7 @@ describe('pages that a server wants to be visited first', () => {
     expect(world.core.suspended.size).toBe(0);
   });
 
-  test('are an error for a client that cannot show them', async () => {
+  test('are an error for a client that cannot show them (C12)', async () => {
     const world = await World.with();
     await world.call(1, { meta: who({ elicitation: {} }) });
     await world.serverSays({ jsonrpc: '2.0', id: 1, error: refusal });
