@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ROOT } from '../support/test-daemon.ts';
-import { REQUIREMENTS_OF_SERVERS_OF_2026 } from './requirements-2026.ts';
+import { REQUIREMENTS_OF_CLIENTS_OF_2026, REQUIREMENTS_OF_SERVERS_OF_2026 } from './requirements-2026.ts';
 
 /** The ids that titles of tests cite, such as `(B3, D6)`. */
 function cited(): Set<string> {
@@ -10,12 +10,13 @@ function cited(): Set<string> {
   const texts = files
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => readFileSync(join(ROOT, 'test', file), 'utf8'));
-  const titles = texts.flatMap((text) => [...text.matchAll(/\(([BD]\d+(?:, [BD]\d+)*)\)['`]/g)]);
+  const titles = texts.flatMap((text) => [...text.matchAll(/\(([BCD]\d+(?:, [BCD]\d+)*)\)['`]/g)]);
   return new Set(titles.flatMap(([, ids = '']) => ids.split(', ')));
 }
 
 describe('the requirements of clients and servers of different eras', () => {
-  const known = REQUIREMENTS_OF_SERVERS_OF_2026.map(({ id }) => id);
+  const requirements = [...REQUIREMENTS_OF_SERVERS_OF_2026, ...REQUIREMENTS_OF_CLIENTS_OF_2026];
+  const known = requirements.map(({ id }) => id);
 
   test('are each shown by a test', () => {
     expect(known.filter((id) => !cited().has(id))).toEqual([]);
@@ -27,7 +28,7 @@ describe('the requirements of clients and servers of different eras', () => {
 
   test('have an id of their own, a sentence, and a clause of the specification', () => {
     expect(new Set(known).size).toBe(known.length);
-    for (const { says, clause } of REQUIREMENTS_OF_SERVERS_OF_2026) {
+    for (const { says, clause } of requirements) {
       expect(says).toMatch(/\.$/);
       expect(clause).toMatch(
         /^https:\/\/modelcontextprotocol\.io\/specification\/20\d\d-\d\d-\d\d\/[a-z/-]+(?:#[a-z-]+)?$/,

@@ -1,5 +1,5 @@
 // What the protocol asks for where both eras meet, as data: how the era of a server is found out (B), and what a client of 2025 at a
-// server of 2026 may expect (D). A test that shows a line has its id in brackets in its title.
+// server of 2026 (D), or one of 2026 at a server of 2025 (C), may expect. A test that shows a line has its id in brackets in its title.
 
 import type { Requirement } from './requirements.ts';
 
@@ -87,4 +87,50 @@ export const REQUIREMENTS_OF_SERVERS_OF_2026: readonly Requirement[] = [
   requirement('D11', '2026-07-28/changelog', 'Methods that only one of the eras has end at the bridge.'),
   requirement('D12', '2026-07-28/basic/patterns/progress', 'Progress keeps its token in all rounds, and rises.'),
   requirement('D13', '2026-07-28/server/resources#error-handling', 'An unknown resource is an error.'),
+];
+
+export const REQUIREMENTS_OF_CLIENTS_OF_2026: readonly Requirement[] = [
+  requirement(
+    'C4',
+    '2026-07-28/basic/patterns/mrtr',
+    'A question of the server is the answer of the call, which stays open at the server.',
+  ),
+  requirement('C5', '2026-07-28/basic/patterns/mrtr', 'Questions that come at once are asked at once.'),
+  requirement(
+    'C6',
+    '2026-07-28/basic/patterns/mrtr#supported-requests',
+    'Only a call, a prompt or a read may be answered with questions; a server that asks during another request gets an error.',
+  ),
+  requirement('C7', '2026-07-28/basic#meta', 'Nobody is asked what its request does not offer.'),
+  requirement(
+    'C8',
+    '2026-07-28/basic/patterns/mrtr',
+    'A state is good once, for its call and its user, until it expires.',
+  ),
+  requirement(
+    'C9',
+    '2026-07-28/basic/patterns/mrtr#error-handling',
+    'Missing answers are asked for again, surplus ones passed over, and the tool runs once.',
+  ),
+  requirement(
+    'C10',
+    '2026-07-28/basic/patterns/mrtr#error-handling',
+    'Answers reach the server as they are; malformed ones are refused.',
+  ),
+  requirement(
+    'C11',
+    '2026-07-28/basic/patterns/mrtr',
+    'A suspended call ends in time, is bounded, keeps nobody waiting for long, and is never made again.',
+  ),
+  requirement(
+    'C12',
+    '2026-07-28/basic#error-codes',
+    'The error that wants a visit to a page becomes a question, and the retry makes the call again.',
+  ),
+  requirement(
+    'C13',
+    '2026-07-28/basic/patterns/cancellation',
+    'A cancel of the retry reaches the server, and nothing more is sent for it.',
+  ),
+  requirement('C14', '2026-07-28/basic/patterns/progress', 'Progress has the token of the request that is open.'),
 ];

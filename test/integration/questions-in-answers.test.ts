@@ -1,11 +1,11 @@
 // Clients of 2026-07-28 and servers of 2025 that ask something: the official SDK's client, in each view, over the socket and through
 // `connect`.
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { SocketTransport } from '../support/socket-transport.ts';
 import { PROGRAM, ROOT, TestDaemon } from '../support/test-daemon.ts';
 
@@ -147,11 +147,13 @@ test('a retry of the same user may come on another connection, and each request 
   expect(textOf(answer.result)).toBe('{"action":"decline"}');
   expect(await second.ask(2, retry)).toMatchObject({ error: { code: -32602, data: { reason: 'used' } } });
   second.close();
-  await audited.stop();
-  const lines = readFileSync(join(audited.dir, '.local/state/mcp-bridge/audit.jsonl'), 'utf8').trim().split('\n');
-  const records = lines.map((line) => JSON.parse(line) as { readonly outcome: string; readonly tool: string });
+  const file = join(audited.dir, '.local/state/mcp-bridge/audit.jsonl');
+  const lines = (): string[] => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []);
+  await vi.waitFor(() => expect(lines()).toHaveLength(3));
+  const records = lines().map((line) => JSON.parse(line) as { readonly outcome: string; readonly tool: string });
   expect(records.map(({ outcome }) => outcome)).toEqual(['asked', 'ok', 'refused']);
   for (const { tool } of records) expect(tool).toBe('ask');
+  await audited.stop();
 });
 
 interface Answer {

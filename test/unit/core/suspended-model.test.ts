@@ -247,7 +247,7 @@ class World {
   #expect(place: Place, expected: Expected): void {
     this.expected.set(`${place.client} ${place.id}`, expected);
     const message = this.answerTo(place);
-    const { inputRequests } = message?.result ?? {};
+    const inputRequests = message?.result?.inputRequests as object | undefined;
     const got =
       inputRequests === undefined
         ? message?.error === undefined
