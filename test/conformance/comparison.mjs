@@ -5,20 +5,34 @@ const OF_THE_MOMENT = new Set(['timestamp', 'date']);
 /** Whose log messages reach whom is not said by the protocol, so a neighbour's may be among what a client gets. */
 const OF_NEIGHBOURS = new Set(['logs', 'logCount', 'messagesValidated', 'results']);
 
+/** The bridge looks at who asks itself, and refuses in its own words. */
+const IN_OWN_WORDS =
+  /^sep-2575-(request-meta-invalid|http-server-meta-invalid|server-unsupported|http-server-unsupported)/;
+
 const withoutNames = (text) =>
   text
+    .replace(/"io\.modelcontextprotocol\/subscriptionId":\d+/g, 'SUBSCRIPTION')
+    .replace(/"(id|subscriptionId)":\d{13}/g, 'ID')
     .replace(/127\.0\.0\.1:\d+/g, 'HOST')
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'SESSION');
 
 /** What is stable of a check, as text. */
 function stable(check, { hasNeighbours, crosses }) {
   if (check === undefined) return 'no such check';
-  const { status, errorMessage, details } = check;
+  const { id, status, errorMessage, details } = check;
   if (crosses) return status;
-  const isLeftOut = (key) => OF_THE_MOMENT.has(key) || (hasNeighbours && OF_NEIGHBOURS.has(key));
-  const kept = (key, value) => (isLeftOut(key) ? undefined : value);
+  const isInOwnWords = IN_OWN_WORDS.test(id);
+  const isLeftOut = (key) =>
+    OF_THE_MOMENT.has(key) || (hasNeighbours && OF_NEIGHBOURS.has(key)) || (isInOwnWords && key === 'message');
+  const kept = (key, value) => (isLeftOut(key) ? undefined : sorted(value));
   return withoutNames(JSON.stringify({ status, errorMessage, details }, kept));
 }
+
+/** The order of members is for the wire comparison to look at. */
+const sorted = (value) =>
+  typeof value !== 'object' || value === null || Array.isArray(value)
+    ? value
+    : Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 
 /** By id and, as an id may come more than once, how many of it came before. */
 function keyed(checks) {
