@@ -28,6 +28,8 @@ export interface Rule {
   readonly mayCome?: boolean;
   /** True if such a line that comes directly may not come through the bridge. */
   readonly mayMiss?: boolean;
+  /** True if such lines are not compared at all: when they come is chance. */
+  readonly isLeftOut?: boolean;
 }
 
 interface Entry {
@@ -167,11 +169,15 @@ function differencesOn(
   foundLines: readonly Line[],
   rules: readonly Rule[],
 ): Difference[] {
-  const [wanted, found] = [entriesOf(leg, wantedLines), entriesOf(leg, foundLines)];
+  const rulesFor = (key: string): Rule[] =>
+    rules.filter((rule) => (rule.leg === 'both' || rule.leg === leg) && rule.of.test(key));
+  const compared = (lines: readonly Line[]): Entry[] =>
+    entriesOf(leg, lines).filter(({ key }) => !rulesFor(key).some(({ isLeftOut }) => isLeftOut === true));
+  const [wanted, found] = [compared(wantedLines), compared(foundLines)];
   const differences: Difference[] = [];
   for (const [direct, bridged] of aligned(wanted, found)) {
     const key = direct?.key ?? bridged?.key ?? '';
-    const about = rules.filter((rule) => (rule.leg === 'both' || rule.leg === leg) && rule.of.test(key));
+    const about = rulesFor(key);
     if (direct === undefined && about.some(({ mayCome }) => mayCome === true)) continue;
     if (bridged === undefined && about.some(({ mayMiss }) => mayMiss === true)) continue;
     if (direct === undefined || bridged === undefined) {

@@ -98,6 +98,10 @@ export function spelled(text: string, path: Path): string | undefined {
   return found && text.slice(found.value.start, found.value.end);
 }
 
+/** The keys of the object at a path, as they are spelled. */
+export const membersAt = (text: string, path: Path): string[] =>
+  find(text, path)?.value.children.map(({ key }) => key) ?? [];
+
 /** The text with another value at the path; the same text where there is none. */
 export function replaced(text: string, path: Path, value: string): string {
   const found = find(text, path);

@@ -1,7 +1,7 @@
 // A client that says the same things in the same order every time, spelled in ways that a bridge could lose, and that
 // answers each question of a server. Each of its requests is marked in `_meta`, so that both legs can be compared.
 
-import { spelled } from './json-places.ts';
+import { extended, membersAt, replaced, spelled } from './json-places.ts';
 import type { Ends } from './tap.ts';
 
 /** Where the id and the marks of a request go. */
@@ -11,6 +11,7 @@ const META = '«meta»';
 export interface Step {
   /** One line, with the places for id and marks. */
   readonly line: string;
+  /** True if its answer is waited for. */
   readonly isRequest: boolean;
   /** Methods of messages that come because of it, besides its answer. */
   readonly waitsFor: readonly string[];
@@ -23,6 +24,8 @@ interface Options {
   readonly meta?: string;
   readonly waitsFor?: readonly string[];
   readonly cancelAt?: string;
+  /** True if its answer comes at the end of everything. */
+  readonly isOpen?: boolean;
 }
 
 const metaOf = (meta: string | undefined): string => `"_meta":{${META}${meta === undefined ? '' : `,${meta}`}}`;
@@ -32,9 +35,13 @@ const joined = (member: string, object: string): string =>
   /^\{\s*\}$/.test(object) ? `{${member}}` : `{${member},${object.slice(1)}`;
 
 /** A request; `params` is the text of an object. */
-export function ask(method: string, params = '{}', { meta, waitsFor = [], cancelAt }: Options = {}): Step {
+export function ask(
+  method: string,
+  params = '{}',
+  { meta, waitsFor = [], cancelAt, isOpen = false }: Options = {},
+): Step {
   const line = `{"jsonrpc":"2.0","id":${ID},"method":"${method}","params":${joined(metaOf(meta), params)}}`;
-  return { line, isRequest: true, waitsFor, cancelAt };
+  return { line, isRequest: !isOpen, waitsFor, cancelAt };
 }
 
 /** A call of a tool; `args` is the text of an object. */
@@ -65,10 +72,20 @@ export interface Script {
   readonly steps: readonly Step[];
 }
 
+/** How a client speaks: with a handshake, or saying in each request who asks. */
+export interface Speech {
+  readonly era: '2025-11-25' | '2026-07-28';
+  /** Members that the bridge reads in `initialize`, or in each request. */
+  readonly meta: string;
+}
+
 interface Message {
   readonly id?: unknown;
   readonly method?: string;
 }
+
+const CLIENT_INFO = '{"name":"wire","version":"1.0","x-more":[1.0,"\\u00e9"]}';
+const KEY = 'io.modelcontextprotocol/';
 
 /** Ids of both kinds. */
 export const plainId = (n: number): string => (n % 2 === 0 ? `${n}` : `"s${n}"`);
@@ -82,18 +99,19 @@ export function oddId(n: number): string {
 export class Speaker {
   readonly #ends: Ends;
   readonly #script: Script;
-  readonly #meta: string;
+  readonly #speech: Speech;
   readonly #came: string[] = [];
   #answers = 0;
+  /** The last request, which is made again when the server has answered with questions. */
+  #last = { line: '', n: 0, round: 0 };
   readonly #asked = new Map<string, number>();
   #hasEnded = false;
   #wake: (() => void)[] = [];
 
-  /** `meta` are members that the bridge reads in `initialize`. */
-  constructor(ends: Ends, script: Script, meta: string) {
+  constructor(ends: Ends, script: Script, speech: Speech) {
     this.#ends = ends;
     this.#script = script;
-    this.#meta = meta;
+    this.#speech = speech;
     let rest = '';
     ends.input.setEncoding('utf8').on('data', (chunk: string) => {
       const lines = (rest + chunk).split('\n');
@@ -111,15 +129,9 @@ export class Speaker {
 
   /** Says everything. Resolves when the last answer has come; early if the connection ends. */
   async run(): Promise<void> {
-    const { capabilities, atFirst = [], steps } = this.#script;
-    const clientInfo = '{"name":"wire","version":"1.0","x-more":[1.0,"\\u00e9"]}';
-    const params = `{"protocolVersion":"2025-11-25","capabilities":${capabilities},"clientInfo":${clientInfo},"_meta":{${this.#meta}}}`;
-    this.#send(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":${params}}`);
-    await this.#until(() => this.#answers > 0);
-    const since = this.#came.length;
-    this.#send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
-    await this.#until(() => this.#haveCome(atFirst, since));
-    for (const [index, step] of steps.entries()) await this.#say(step, index + 1);
+    if (this.#speech.era === '2025-11-25') await this.#shakeHands();
+    else await this.#discover();
+    for (const [index, step] of this.#script.steps.entries()) await this.#say(step, index + 1);
   }
 
   end(): void {
@@ -127,9 +139,39 @@ export class Speaker {
     this.#ends.input.destroy();
   }
 
+  async #shakeHands(): Promise<void> {
+    const { capabilities, atFirst = [] } = this.#script;
+    const { era, meta } = this.#speech;
+    const params = `{"protocolVersion":"${era}","capabilities":${capabilities},"clientInfo":${CLIENT_INFO},"_meta":{${meta}}}`;
+    this.#send(`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":${params}}`);
+    await this.#until(() => this.#answers > 0);
+    const since = this.#came.length;
+    this.#send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+    await this.#until(() => this.#haveCome(atFirst, since));
+  }
+
+  async #discover(): Promise<void> {
+    const params = `{"_meta":{${this.#whoAsks()}}}`;
+    this.#send(`{"jsonrpc":"2.0","id":"hello","method":"server/discover","params":${params}}`);
+    await this.#until(() => this.#answers > 0);
+  }
+
+  /** What each request says in the era without a handshake. */
+  #whoAsks(): string {
+    const { era, meta } = this.#speech;
+    const { capabilities } = this.#script;
+    return `"${KEY}protocolVersion":"${era}","${KEY}clientInfo":${CLIENT_INFO},"${KEY}clientCapabilities":${capabilities},${meta}`;
+  }
+
+  #marks(n: number): string {
+    return this.#speech.era === '2025-11-25' ? `"wire/step":${n}` : `"wire/step":${n},${this.#whoAsks()}`;
+  }
+
   async #say({ line, isRequest, waitsFor, cancelAt }: Step, n: number): Promise<void> {
     const [since, answers, id] = [this.#came.length, this.#answers, this.#script.idOf(n)];
-    this.#send(line.replace(ID, () => id).replace(META, () => `"wire/step":${n}`));
+    const said = line.replace(ID, () => id).replace(META, () => this.#marks(n));
+    if (isRequest) this.#last = { line: said, n, round: 0 };
+    this.#send(said);
     if (cancelAt !== undefined) {
       await this.#until(() => this.#haveCome([cancelAt], since));
       const params = `{"requestId":${id},"reason":"no more \\u00e9","_meta":{"wire/step":${n}}}`;
@@ -146,22 +188,42 @@ export class Speaker {
   #take(line: string): void {
     const { id, method } = JSON.parse(line) as Message;
     if (method === undefined) {
-      this.#answers++;
+      if (spelled(line, ['result', 'resultType']) === '"input_required"') this.#askAgain(line);
+      else this.#answers++;
       return;
     }
     this.#came.push(method);
     if (id === undefined) return;
+    this.#send(`{"jsonrpc":"2.0","id":${spelled(line, ['id'])},${this.#answerTo(method)}}`);
+  }
+
+  #answerTo(method: string): string {
     const count = this.#asked.get(method) ?? 0;
     this.#asked.set(method, count + 1);
     const answers = this.#script.answers[method] ?? ['"error":{"code":-32601,"message":"No such method"}'];
-    this.#send(`{"jsonrpc":"2.0","id":${spelled(line, ['id'])},${answers[Math.min(count, answers.length - 1)]}}`);
+    return answers[Math.min(count, answers.length - 1)] ?? '';
+  }
+
+  /** Makes the last request again, under another id, with answers to the questions and the state as it came. */
+  #askAgain(line: string): void {
+    const { line: said, n, round } = this.#last;
+    this.#last = { line: said, n, round: round + 1 };
+    const path = ['result', 'inputRequests'];
+    const responses = membersAt(line, path).map((key) => {
+      const method = spelled(line, [...path, key, 'method'])?.slice(1, -1) ?? '';
+      this.#came.push(method);
+      return `"${key}":${spelled(`{${this.#answerTo(method)}}`, ['result'])}`;
+    });
+    const state = spelled(line, ['result', 'requestState']);
+    const again = extended(said, ['params'], `"inputResponses":{${responses.join(',')}}`);
+    const whole = state === undefined ? again : extended(again, ['params'], `"requestState":${state}`);
+    this.#send(replaced(whole, ['id'], `"again-${n}-${round}"`));
   }
 
   #haveCome(methods: readonly string[], since: number): boolean {
     const came = this.#came.slice(since);
-    return [...new Set(methods)].every(
-      (method) => came.filter((one) => one === method).length >= methods.filter((one) => one === method).length,
-    );
+    const countIn = (list: readonly string[], method: string): number => list.filter((one) => one === method).length;
+    return methods.every((method) => countIn(came, method) >= countIn(methods, method));
   }
 
   async #until(holds: () => boolean): Promise<void> {

@@ -35,7 +35,7 @@ export const ODD: Script = {
     ask('resources/templates/list'),
     call('plain', '{"n":1.0,"u":"\\u00e9","e":1e2,"big":9007199254740993,"none":null,"deep":{"b":1,"a":[ 1 , 2 ]}}'),
     spelledOut(
-      ' { "params" : { "arguments":{"text" : "\\u00e9","n":1.0}, "_meta":{«meta», "wire\\/more":1.0 ,"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}, "x-more":[ ], "name":"plain" } ,"x-first":[ 1.0 ], "id" : «id» , "jsonrpc":"2.0", "method" :"tools/call" }  ',
+      ' { "params" : { "arguments":{"text" : "\\u00e9","n":1.0}, "_meta":{ "wire\\/more":1.0 ,"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",«meta»}, "x-more":[ ], "name":"plain" } ,"x-first":[ 1.0 ], "id" : «id» , "jsonrpc":"2.0", "method" :"tools/call" }  ',
     ),
     call('fails'),
     call('nothing'),
@@ -66,6 +66,43 @@ export const ODD: Script = {
     ask('no/such\\u002fmethod', '{"n":1.0}'),
     ask('wire/unknown', '{"n":1.0,"u":"\\u00e9"}'),
     call('plain', '{"last":true}'),
+  ],
+};
+
+/** What both eras have, said in one way. A client of 2026 cannot answer a question with an error. */
+const ONLY_RESULTS = {
+  ...ANSWERS,
+  'sampling/createMessage': [ANSWERS['sampling/createMessage'][0] ?? ''],
+};
+
+/** A client of 2026 has no notifications of its own but `cancelled`. */
+/** What is said in both eras of what is said in one. */
+const inBoth = (script: Script): Script => ({
+  ...script,
+  answers: ONLY_RESULTS,
+  steps: script.steps.filter(({ line }) => !OF_2025_ALONE.test(line)),
+});
+
+const OF_2025_ALONE =
+  /"(logging\/setLevel|resources\/(un)?subscribe|tasks\/list|notifications\/(wire\/unknown|roots\/list_changed))"|"name":"(changes|logs)"/;
+
+/** What is said across the eras: without what one of them has alone. */
+export const ODD_IN_BOTH: Script = inBoth(ODD);
+
+const LISTEN = ask('subscriptions/listen', '{"notifications":{"resourcesListChanged":true,"toolsListChanged":true}}', {
+  waitsFor: ['notifications/subscriptions/acknowledged'],
+  isOpen: true,
+});
+
+/** What is said where both sides are of 2026. */
+export const ODD_IN_2026: Script = {
+  ...ODD_IN_BOTH,
+  steps: [
+    ...ODD_IN_BOTH.steps,
+    call('works', '{}', { meta: '"progressToken":"log","io.modelcontextprotocol/logLevel":"info"' }),
+    LISTEN,
+    call('changes', '{}', { waitsFor: ['notifications/resources/list_changed'] }),
+    call('plain', '{"last":2}'),
   ],
 };
 
@@ -227,6 +264,63 @@ const sequentialThinking: Real = {
       ask('prompts/list'),
     ],
   },
+};
+
+/** The same for a client of 2026. It answers nothing outside a call, so it has no roots to tell. */
+export const realServersInBoth = (dir: string): readonly Real[] =>
+  realServers(dir).map((real) => {
+    const { atFirst: _, ...script } = inBoth(real.script);
+    const capabilities = script.capabilities.replace('"roots":{"listChanged":true},', '').replace('"roots":{}', '');
+    const steps = script.steps.map((step) =>
+      /"resources\/updated"/.test(step.waitsFor.join())
+        ? step
+        : { ...step, waitsFor: step.waitsFor.filter((method) => !OUTSIDE_A_CALL.test(method)) },
+    );
+    return { ...real, script: { ...script, capabilities, steps } };
+  });
+
+/** What a client of 2026 gets by subscription alone. */
+const OUTSIDE_A_CALL = /^notifications\/(resources|message)/;
+
+const two = (eras: string): Start => startProgram({ args: [join(ROOT, 'test/fixtures/servers/two-eras.mjs'), eras] });
+
+/** The SDK's server of 2026, and what is said to it. */
+export const SDK_2026 = {
+  start: two('only-2026'),
+  script: {
+    idOf: plainId,
+    capabilities: CAPABILITIES,
+    answers: {
+      ...ONLY_RESULTS,
+      'elicitation/create': [
+        '"result":{"action":"accept","content":{"answer":"caf\\u00e9","first":"Ada","last":"L","name":"Bob"}}',
+      ],
+    },
+    steps: [
+      ask('tools/list'),
+      ask('prompts/list'),
+      ask('resources/list'),
+      ask('resources/templates/list'),
+      call('echo', '{"text":"caf\\u00e9 1.0"}'),
+      call('add', '{"a":1.0,"b":1e2}'),
+      call('progress', '{"steps":2}', {
+        meta: '"progressToken":"p"',
+        waitsFor: ['notifications/progress', 'notifications/progress'],
+      }),
+      call('confirm', '{"what":"it"}'),
+      call('both_names'),
+      call('rounds', '{"count":2}'),
+      call('sample', '{"text":"say"}'),
+      call('roots'),
+      call('visit', '{"url":"https://example.com/caf\\u00e9"}'),
+      call('refuse', '{"code":-4711}'),
+      call('nothing-of-that-name'),
+      ask('prompts/get', '{"name":"greet","arguments":{"name":"caf\\u00e9"}}'),
+      ask('prompts/get', '{"name":"ask"}'),
+      ask('resources/read', '{"uri":"note://one"}'),
+      call('echo', '{"text":"last"}'),
+    ],
+  } satisfies Script,
 };
 
 export const realServers = (dir: string): readonly Real[] => [

@@ -1,16 +1,21 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { TestDaemon, tempDir } from '../../support/test-daemon.ts';
-import { differences, told } from './comparison.ts';
+import { differences, type Recording, type Rule, told } from './comparison.ts';
 import { converseDirectly, converseThrough } from './conversation.ts';
+import { plainQuestions, roundsAsQuestions, withoutHandshake } from './crossing.ts';
 import { MUTANTS } from './mutants.ts';
-import { startOdd } from './odd-server.ts';
-import { NOISE, SAME_ERA } from './rules.ts';
-import { ODD, realServers } from './scripts.ts';
+import { startOdd, startOddOf } from './odd-server.ts';
+import { ERA_2026_ALONE, FROM_2025_TO_2026, FROM_2026_TO_2025, NOISE, SAME_ERA } from './rules.ts';
+import type { Script, Speech } from './script.ts';
+import { ODD, ODD_IN_2026, ODD_IN_BOTH, realServers, realServersInBoth, SDK_2026 } from './scripts.ts';
 import { ServerTap, type Start } from './tap.ts';
 
-const viewOf = (name: string): string => `"mcp-bridge/view":"server:${name}"`;
+const speechTo = (name: string, era: Speech['era'] = '2025-11-25'): Speech => ({
+  era,
+  meta: `"mcp-bridge/view":"server:${name}"`,
+});
 
 /** A bridge and its tap, which go with the test. */
 async function opened(dir: string, name: string, start: Start): Promise<{ tap: ServerTap; daemon: TestDaemon }> {
@@ -23,54 +28,129 @@ async function opened(dir: string, name: string, start: Start): Promise<{ tap: S
   return { tap, daemon };
 }
 
+/** What differs between the conversation through the bridge and the one without it. */
+async function compare({ dir, name, start, script, prepare, ...how }: Compared): Promise<string[]> {
+  const { direct = '2025-11-25', bridged = direct, rules, alike = (lines) => lines } = how;
+  const { tap, daemon } = await opened(dir, name, start);
+  prepare?.();
+  const wanted = await converseDirectly(start, script, speechTo(name, direct));
+  prepare?.();
+  const through = { socketPath: daemon.path, tap, script, speech: speechTo(name, bridged) };
+  const found = await converseThrough(through);
+  return differences(alike(wanted, direct), alike(found, bridged), rules).map(told);
+}
+
+interface Compared {
+  readonly dir: string;
+  readonly name: string;
+  readonly start: Start;
+  readonly script: Script;
+  readonly prepare?: () => void;
+  /** The era that the client speaks without the bridge. */
+  readonly direct?: Speech['era'];
+  /** The era that it speaks with the bridge. */
+  readonly bridged?: Speech['era'];
+  readonly rules: readonly Rule[];
+  /** Makes conversations of different eras alike. */
+  readonly alike?: (recording: Recording, era: Speech['era']) => Recording;
+}
+
+/** What a client of either era has seen, as one of 2025 sees it; and what a server has, by its own era. */
+const alikeAtServerOf =
+  (server: Speech['era']) =>
+  ({ client, server: lines }: Recording, era: Speech['era']): Recording => {
+    const seen = withoutHandshake(client);
+    return {
+      client: era === '2025-11-25' ? plainQuestions(seen) : roundsAsQuestions(seen),
+      server: server === '2025-11-25' ? plainQuestions(lines) : lines,
+    };
+  };
+
+const ACROSS_TO_2025 = {
+  direct: '2025-11-25',
+  bridged: '2026-07-28',
+  rules: FROM_2026_TO_2025,
+  alike: alikeAtServerOf('2025-11-25'),
+} as const;
+const ACROSS_TO_2026 = {
+  direct: '2026-07-28',
+  bridged: '2025-11-25',
+  rules: FROM_2025_TO_2026,
+  alike: alikeAtServerOf('2026-07-28'),
+} as const;
+
+const dir = tempDir();
+const work = join(dir, 'work');
+mkdirSync(work);
+
 describe('every byte on both legs is what it is without the bridge', () => {
-  const dir = tempDir();
-  const work = join(dir, 'work');
-  mkdirSync(work);
+  const odd = startOddOf('2026-07-28');
 
   test('a server that spells everything in its own way', async () => {
-    const { tap, daemon } = await opened(dir, 'odd', startOdd);
-    const direct = await converseDirectly(startOdd, ODD, viewOf('odd'));
-    const bridged = await converseThrough({ socketPath: daemon.path, tap, script: ODD, meta: viewOf('odd') });
-    expect(differences(direct, bridged, SAME_ERA).map(told)).toEqual([]);
+    expect(await compare({ dir, name: 'odd', start: startOdd, script: ODD, rules: SAME_ERA })).toEqual([]);
   });
 
   test.each(realServers(work))('$name', async ({ name, script, prepare, start }) => {
-    const { tap, daemon } = await opened(dir, name, start(work));
-    prepare(work);
-    const direct = await converseDirectly(start(work), script, viewOf(name));
-    prepare(work);
-    const bridged = await converseThrough({ socketPath: daemon.path, tap, script, meta: viewOf(name) });
-    expect(differences(direct, bridged, [...SAME_ERA, ...(NOISE[name] ?? [])]).map(told)).toEqual([]);
+    const rules = [...SAME_ERA, ...(NOISE[name] ?? [])];
+    const real = { dir, name, script, rules, start: start(work), prepare: () => prepare(work) };
+    expect(await compare(real)).toEqual([]);
+  });
+
+  test.each([
+    ['a server that spells everything in its own way', odd, ODD_IN_2026],
+    ['a server made with the SDK', SDK_2026.start, SDK_2026.script],
+  ])('%s, both sides in the era of 2026', async (_, start, script) => {
+    const rules = ERA_2026_ALONE;
+    expect(await compare({ dir, name: 'new', start, script, direct: '2026-07-28', rules })).toEqual([]);
   });
 });
 
-describe('the comparison finds a fault where', async () => {
-  const dir = tempDir();
-  const taps = await Promise.all(
-    MUTANTS.map(({ leg, alter }, n) =>
-      ServerTap.open(join(dir, `${n}.sock`), startOdd, leg === 'server' ? alter() : undefined),
-    ),
-  );
-  const mcpServers = Object.fromEntries(taps.map((tap, n) => [`odd${n}`, tap.definition]));
-  const daemon = await TestDaemon.start({ mcpServers });
-  const direct = (n: number) => converseDirectly(startOdd, ODD, viewOf(`odd${n}`));
+describe('across the eras every byte is what it is without the bridge, but for what the rules name', () => {
+  test('a client of 2026 at a server that spells everything in its own way', async () => {
+    expect(await compare({ dir, name: 'odd', start: startOdd, script: ODD_IN_BOTH, ...ACROSS_TO_2025 })).toEqual([]);
+  });
+
+  test.each(realServersInBoth(work))('a client of 2026 at $name', async ({ name, script, prepare, start }) => {
+    const rules = [...ACROSS_TO_2025.rules, ...(NOISE[name] ?? [])];
+    const real = { dir, name, script, start: start(work), prepare: () => prepare(work) };
+    expect(await compare({ ...real, ...ACROSS_TO_2025, rules })).toEqual([]);
+  });
+
+  test.each([
+    ['a server that spells everything in its own way', startOddOf('2026-07-28'), ODD_IN_BOTH],
+    ['a server made with the SDK', SDK_2026.start, SDK_2026.script],
+  ])('a client of 2025 at %s', async (_, start, script) => {
+    expect(await compare({ dir, name: 'new', start, script, ...ACROSS_TO_2026 })).toEqual([]);
+  });
+});
+
+describe('the comparison finds a fault where', () => {
+  const taps: ServerTap[] = [];
+  let daemon: TestDaemon | undefined;
+  beforeAll(async () => {
+    for (const [n, { leg, alter }] of MUTANTS.entries())
+      taps.push(await ServerTap.open(join(dir, `${n}.sock`), startOdd, leg === 'server' ? alter() : undefined));
+    const mcpServers = Object.fromEntries(taps.map((tap, n) => [`odd${n}`, tap.definition]));
+    daemon = await TestDaemon.start({ mcpServers });
+  });
   afterAll(async () => {
-    await daemon.stop();
+    await daemon?.stop();
     await Promise.all(taps.map((tap) => tap.close()));
   });
 
   test.concurrent.each(MUTANTS.map((mutant, n) => ({ ...mutant, n })))('$title', async ({ leg, alter, finds, n }) => {
-    const tap = taps[n] as ServerTap;
+    const tap = taps[n];
+    if (tap === undefined || daemon === undefined) throw new Error('There is no bridge');
+    const speech = speechTo(`odd${n}`);
     const bridged = await converseThrough({
       socketPath: daemon.path,
       tap,
       script: ODD,
-      meta: viewOf(`odd${n}`),
+      speech,
       alter: leg === 'client' ? alter() : undefined,
       mayStall: true,
     });
-    const found = differences(await direct(n), bridged, SAME_ERA).map(told);
+    const found = differences(await converseDirectly(startOdd, ODD, speech), bridged, SAME_ERA).map(told);
     expect(found.join('\n')).toMatch(new RegExp(finds.source, 'm'));
   });
 });
