@@ -59,7 +59,8 @@ test('a server is broken at maxDeathsPerMinute, and tried again after brokenMs',
 });
 
 test('a server without any client is stopped after idleMs, and not one that has any', async () => {
-  const servers = { left: fixtureServer(), used: fixtureServer() };
+  // Two definitions: of two that are the same, the second server need not be started to be known.
+  const servers = { left: fixtureServer(), used: fixtureServer({ N: '1' }) };
   const daemon = await TestDaemon.start({ mcpServers: servers, limits: { idleMs: 200 } });
   const [left, used] = [await daemon.connect(), await daemon.connect()];
   await left.initialize({ 'mcp-bridge/view': 'server:left' });
