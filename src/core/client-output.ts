@@ -11,6 +11,7 @@ import { Splice } from '../wire/splice.ts';
 import type { Events } from './events.ts';
 import { Pause, type PressedClient } from './pressure.ts';
 import { toResultOf2025 } from './results-for-2025.ts';
+import type { CachingTerms } from './server-knowledge.ts';
 
 /** Shared by all clients: a frame is written before the next one is looked at. */
 const splice = new Splice();
@@ -22,9 +23,9 @@ export interface WrittenClient extends PressedClient {
   noticed(bytes: number): void;
 }
 
-/** A page of a joined list. Clients of 2026 get the original of an item that has one. */
+/** A page of a joined list. */
 export interface ListedPage {
-  readonly items: readonly { readonly bytes: Buffer; readonly original?: { readonly bytes: Buffer } | undefined }[];
+  readonly items: readonly { readonly bytes: Buffer }[];
   readonly nextCursor: string | undefined;
 }
 
@@ -78,12 +79,12 @@ export class ClientOutput {
   }
 
   /** `result` is JSON's bytes, with a newline behind them. */
-  answerBytes(idText: string, result: Buffer): void {
+  answerBytes(idText: string, result: Buffer, _terms?: CachingTerms): void {
     this.answerWith(idText, (outbox) => outbox.bytes(result, 0, result.length - 1));
   }
 
   /** A page of a joined list, put together from the bytes of several servers. */
-  answerList(idText: string, member: string, page: ListedPage): void {
+  answerList(idText: string, member: string, page: ListedPage, _terms?: () => CachingTerms): void {
     this.answerWith(idText, (outbox) => {
       outbox.latin1(`{"${member}":[`);
       for (const [i, { bytes }] of page.items.entries()) {

@@ -19,9 +19,11 @@ import {
   type WrittenClient,
 } from './client-output.ts';
 import type { Events } from './events.ts';
+import type { CachingTerms } from './server-knowledge.ts';
 
 const splice = new Splice();
 const COMPLETE = '"resultType":"complete"';
+const NOT_TO_BE_KEPT: CachingTerms = { ttlMs: 0, cacheScope: 'private' };
 const NOT_KEPT = '"ttlMs":0,"cacheScope":"private"';
 const NO_OBJECT = rpcError(INTERNAL_ERROR, 'The server gave a result that is no object', {
   code: 'SERVER_ANSWER_REFUSED',
@@ -90,21 +92,25 @@ export class CompletedOutput extends ClientOutput {
   }
 
   /** `result` is JSON's bytes, with a newline behind them: a list. */
-  override answerBytes(idText: string, result: Buffer): void {
+  override answerBytes(idText: string, result: Buffer, terms: CachingTerms = NOT_TO_BE_KEPT): void {
     const at = skipSpace(result, 0);
     this.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
     splice.clear();
-    this.#complete(result, at, placesIn(result, at), true);
+    this.#complete(result, at, placesIn(result, at), terms);
     splice.write(this.outbox, result, at, result.length - 1);
     this.outbox.latin1('}');
     this.endAnswer();
   }
 
-  override answerList(idText: string, member: string, page: ListedPage): void {
+  override answerList(
+    idText: string,
+    member: string,
+    page: ListedPage,
+    terms: () => CachingTerms = () => NOT_TO_BE_KEPT,
+  ): void {
     this.answerWith(idText, (outbox) => {
-      outbox.latin1(`{${COMPLETE},${NOT_KEPT},"_meta":{${this.#serverInfoMember}},"${member}":[`);
-      for (const [i, item] of page.items.entries()) {
-        const { bytes } = item.original ?? item;
+      outbox.latin1(`{${COMPLETE},${textOf(terms())},"_meta":{${this.#serverInfoMember}},"${member}":[`);
+      for (const [i, { bytes }] of page.items.entries()) {
         if (i > 0) outbox.latin1(',');
         outbox.bytes(bytes, 0, bytes.length);
       }
@@ -138,7 +144,13 @@ export class CompletedOutput extends ClientOutput {
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), answered.idText);
     const isRead = envelope.keys === era.keysWithOutcome;
     if (isRead && hasNone(envelope)) addFirst(b, at, this.#headOf(isKept(answered.plan.role)));
-    else this.#complete(b, at, isRead ? placesOf(envelope) : placesIn(b, at), isKept(answered.plan.role));
+    else
+      this.#complete(
+        b,
+        at,
+        isRead ? placesOf(envelope) : placesIn(b, at),
+        isKept(answered.plan.role) ? NOT_TO_BE_KEPT : undefined,
+      );
     splice.send(this.outbox, b, start, end);
     this.passed();
   }
@@ -160,7 +172,7 @@ export class CompletedOutput extends ClientOutput {
   }
 
   /** Adds what the result at `at` lacks; what says the same already is replaced. */
-  #complete(b: Buffer, at: number, places: ResultPlaces, isKept: boolean): void {
+  #complete(b: Buffer, at: number, places: ResultPlaces, terms: CachingTerms | undefined): void {
     const { resultType, ttlMs, cacheScope, meta, serverInfo } = places;
     let head = '';
     const set = (span: Span | undefined, key: string, text: string): void => {
@@ -168,9 +180,9 @@ export class CompletedOutput extends ClientOutput {
       else splice.replace(span.from, span.to, text);
     };
     set(resultType, 'resultType', '"complete"');
-    if (isKept) {
-      set(ttlMs, 'ttlMs', '0');
-      set(cacheScope, 'cacheScope', '"private"');
+    if (terms !== undefined) {
+      set(ttlMs, 'ttlMs', String(terms.ttlMs));
+      set(cacheScope, 'cacheScope', JSON.stringify(terms.cacheScope));
     }
     if (meta === undefined || byteAt(b, meta.from) !== OPEN_OBJECT) set(meta, '_meta', `{${this.#serverInfoMember}}`);
     else if (serverInfo === undefined) addFirst(b, meta.from, this.#serverInfoMember);
@@ -256,6 +268,11 @@ export function listNotice(kind: ListKind, id: string): string {
 export function resourceNotice(uri: string, id: string): string {
   const uriText = Buffer.from(JSON.stringify(uri)).toString('latin1');
   return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":{${tagOf(id)}},"uri":${uriText}}}`;
+}
+
+/** The terms of caching as members; a server of 2026 gave the scope, which is one of two words. */
+function textOf({ ttlMs, cacheScope }: CachingTerms): string {
+  return `"ttlMs":${ttlMs},"cacheScope":"${cacheScope}"`;
 }
 
 function tagOf(id: string): string {

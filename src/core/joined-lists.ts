@@ -7,7 +7,6 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';
 import { nearest, suggestion } from '../util/nearest.ts';
-import type { Span } from '../wire/json-members.ts';
 import type { Instance } from './instance.ts';
 import { aliasIn, joinedName } from './joined-names.ts';
 import { waitForLists } from './list-wait.ts';
@@ -325,18 +324,13 @@ export function refreshHint({ instance, server }: JoinedServer): string {
   return ` The server does not run, so its list may be old: a person can have it read again with mcp-bridge refresh ${server.name}.`;
 }
 
-interface ItemBytes {
+/** One item of a server's list, with its name in the joined view. */
+export interface JoinedItem {
   readonly bytes: Buffer;
-  /** The place of the name or URI in the bytes. */
+  /** The place of the name or URI in the bytes, and its text. */
   readonly keyFrom: number;
   readonly keyTo: number;
-}
-
-/** One item of a server's list, with its name in the joined view. */
-export interface JoinedItem extends ItemBytes {
   readonly key: string;
-  /** The item for clients of 2026, where those of 2025 are shown another output schema. */
-  readonly original?: ItemBytes | undefined;
 }
 
 /** A server's part of a joined list, made once for each answer of the server. */
@@ -378,8 +372,8 @@ function makePart(kind: ListKind, pages: readonly ListPage[], alias: string): Jo
   const items: JoinedItem[] = [];
   const ownKeys = new Map<string, string>();
   const freeName = nameGiver(alias, ownKeys);
-  for (const page of pages)
-    for (const item of itemsOf(kind, page)) {
+  for (const { result } of pages)
+    for (const item of itemsOf(kind, result)) {
       const own = item.bytes.latin1Slice(item.keyFrom, item.keyTo);
       const joined = hasNames(kind) ? renamed(item, freeName(item.key)) : item;
       if (ownKeys.has(joined.key)) continue; // the server lists one URI twice
@@ -395,21 +389,14 @@ function hasNames(kind: ListKind): boolean {
 }
 
 /** The items with a usable key. An item without one cannot be asked for; one with too long a key is left out. */
-function* itemsOf(kind: ListKind, { result, original }: ListPage): Generator<JoinedItem> {
-  const originals = original === undefined ? [] : itemsIn(kind, original);
-  for (const [i, item] of itemsIn(kind, result).entries()) {
-    const found = itemAt(kind, result, item);
-    const before = originals[i];
-    if (found !== undefined) yield original && before ? { ...found, original: itemAt(kind, original, before) } : found;
+function* itemsOf(kind: ListKind, result: Buffer): Generator<JoinedItem> {
+  for (const item of itemsIn(kind, result)) {
+    const named = keyOf(kind, result, item);
+    if (named === undefined) continue;
+    const { key, span } = named;
+    const { from, to } = item;
+    yield { bytes: result.subarray(from, to), keyFrom: span.from - from, keyTo: span.to - from, key };
   }
-}
-
-function itemAt(kind: ListKind, list: Buffer, item: Span): JoinedItem | undefined {
-  const named = keyOf(kind, list, item);
-  if (named === undefined) return undefined;
-  const { key, span } = named;
-  const { from, to } = item;
-  return { bytes: list.subarray(from, to), keyFrom: span.from - from, keyTo: span.to - from, key };
 }
 
 /** Numbers equal names. Each count goes on where the last one ended, because there may be very many. */
@@ -426,13 +413,12 @@ function nameGiver(alias: string, taken: ReadonlyMap<string, string>): (own: str
 }
 
 /** The item under another name or URI. */
-function renamed(item: JoinedItem, key: string): JoinedItem {
+function renamed({ bytes, keyFrom, keyTo }: JoinedItem, key: string): JoinedItem {
   const text = Buffer.from(JSON.stringify(key));
-  const { original } = item;
-  return { ...withKey(item, text), key, ...(original && { original: withKey(original, text) }) };
-}
-
-function withKey({ bytes, keyFrom, keyTo }: ItemBytes, text: Buffer): ItemBytes {
-  const changed = Buffer.concat([bytes.subarray(0, keyFrom), text, bytes.subarray(keyTo)]);
-  return { bytes: changed, keyFrom, keyTo: keyFrom + text.length };
+  return {
+    bytes: Buffer.concat([bytes.subarray(0, keyFrom), text, bytes.subarray(keyTo)]),
+    keyFrom,
+    keyTo: keyFrom + text.length,
+    key,
+  };
 }

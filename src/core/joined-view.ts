@@ -32,9 +32,10 @@ import {
   type JoinedPlaces,
   type JoinedServer,
 } from './joined-lists.ts';
+import { joinedTerms } from './lists-for-2026.ts';
 import { openCall, type PendingRequests } from './pending-requests.ts';
 import { followServers, type ListWatcher, type Server } from './server.ts';
-import type { ListPage, ServerProfile } from './server-knowledge.ts';
+import type { CachingTerms, ListPage, ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 import { isLevel } from './shared-settings.ts';
 import { listTasks } from './task-list.ts';
@@ -250,7 +251,8 @@ export class JoinedView implements View, ListWatcher {
     const page = lists.page(kind, cursor);
     if (page === undefined) return this.pending.refuse(call, NO_SUCH_CURSOR);
     this.#clients.mark(call.session).read.add(kind);
-    this.pending.answer(call, () => call.output.answerList(call.idText, LISTS[kind].member, page));
+    const terms = (): CachingTerms => joinedTerms(this.servers().map((server) => server.termsFor(call.session, kind)));
+    this.pending.answer(call, () => call.output.answerList(call.idText, LISTS[kind].member, page, terms));
   }
 
   listChanged(kind: ListKind, concerns: (session: Session) => boolean): void {

@@ -176,6 +176,8 @@ export class KnownServer {
   readonly habits: ToolHabits = new Map();
   /** The number of items of each list with too long a name or URI. */
   readonly #longKeys = new Map<ListKind, number>();
+  /** The moments in which lists were read, by this daemon. */
+  readonly #readMs = new WeakMap<readonly ListPage[], number>();
 
   constructor(context: KnowledgeContext) {
     this.#context = context;
@@ -322,12 +324,19 @@ export class KnownServer {
     if (listKey === undefined) return true;
     const before = profile.lists.get(listKey);
     profile.lists.set(listKey, pages);
+    this.#readMs.set(pages, this.#context.date());
     if (profile.lists.size > MOST_LISTS) this.#dropOldest(profile, listKey);
     profile.learnedMs = this.#context.date();
     const isNew = before === undefined || !samePages(before, pages);
     if (isNew) this.changed();
     if (kind === 'tools') this.#context.toolsListed?.(pages, { isWhole: true, isOnly: this.#live <= 1 });
     return isNew;
+  }
+
+  /** The time since a list was read; undefined for one that an earlier daemon has read. */
+  ageOf(pages: readonly ListPage[]): number | undefined {
+    const readMs = this.#readMs.get(pages);
+    return readMs === undefined ? undefined : this.#context.date() - readMs;
   }
 
   /** A client is about to get this page from the server itself. */

@@ -14,6 +14,7 @@ import type { ClientRequest } from './call.ts';
 import { type CallPlan, type ListReader, planOf } from './call-plan.ts';
 import type { Instance } from './instance.ts';
 import { pageIn } from './lists.ts';
+import { ofOneUser, toolsFor2026 } from './lists-for-2026.ts';
 import { openCall, outputFor, type PendingRequests } from './pending-requests.ts';
 import { followServers, type ListWatcher, notOffered, type Server } from './server.ts';
 import type { Session } from './session.ts';
@@ -119,11 +120,17 @@ export class ServerView implements View, ListWatcher {
     const page = server.pagesFor(session, kind)?.find((known) => known.cursor === cursor);
     if (page === undefined) return false;
     const gate = server.gateFor(session);
-    const result = session.era.result === undefined ? page.result : (page.original ?? page.result);
+    const { result } = page;
     const whole = { b: result, start: 0, end: result.length - 1 };
     const seen = kind === 'tools' && !gate.isOpen ? withPermittedTools(whole, 0, gate) : whole;
     this.#clients.mark(session).read.add(kind);
-    session.output.answerBytes(envelope.raw(frame.b, Field.id), seen.b);
+    const terms = server.termsFor(session, kind, page);
+    const isWhole = seen.b === result;
+    session.output.answerBytes(
+      envelope.raw(frame.b, Field.id),
+      seen.b,
+      isWhole ? terms : { ...terms, cacheScope: 'private' },
+    );
     return true;
   }
 
@@ -140,7 +147,11 @@ export class ServerView implements View, ListWatcher {
     const isRead =
       instance?.lists.pagesOf('tools')?.some(({ result }) => page?.result.equals(result) === true) === true;
     if (!isRead && page !== undefined) server.known.toolsPassed(page);
-    return gate.isOpen ? answer : withPermittedTools(answer, envelope.from(Field.result), gate);
+    const from = envelope.from(Field.result);
+    const isTranslated = session.era.result !== undefined && instance?.era.asksByRequest !== false;
+    const seen = isTranslated ? toolsFor2026(answer, from) : answer;
+    const permitted = gate.isOpen ? seen : withPermittedTools(seen, from, gate);
+    return permitted === seen ? seen : ofOneUser(permitted, from);
   }
 
   listChanged(kind: ListKind, concerns: (session: Session) => boolean): void {

@@ -13,7 +13,8 @@ import { Faults } from './faults.ts';
 import { Instance, type InstanceContext, type InstancePorts } from './instance.ts';
 import { type InstanceKey, NO_ROOTS_KEY, ROOTS_IN_DOUBT } from './instance-key.ts';
 import type { ListChange } from './lists.ts';
-import type { KnownServer, ListPage, ServerProfile } from './server-knowledge.ts';
+import { joinedTerms, termsAfter, toolPagesFor2026 } from './lists-for-2026.ts';
+import type { CachingTerms, KnownServer, ListPage, ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 
 export interface ServerOptions {
@@ -112,8 +113,12 @@ export class Server {
     return this.instanceOf(session)?.profile ?? this.known.profileFor(this.keyFor(session));
   }
 
-  /** The server's list for this client; undefined while it is not known. */
+  /** The server's list as this client gets it; undefined while it is not known. */
   pagesFor(session: Session, kind: ListKind): readonly ListPage[] | undefined {
+    return asShownTo(session, kind, this.#pagesFor(session, kind));
+  }
+
+  #pagesFor(session: Session, kind: ListKind): readonly ListPage[] | undefined {
     const instance = this.instanceOf(session);
     const profile = instance?.profile ?? this.known.profileFor(this.keyFor(session));
     if (profile === undefined) return undefined;
@@ -126,10 +131,20 @@ export class Server {
    * look. A server that cannot be started has listed it some time ago, a dedicated one for another client.
    */
   lastPagesFor(session: Session, kind: ListKind): readonly ListPage[] | undefined {
-    const pages = this.pagesFor(session, kind);
+    const pages = this.#pagesFor(session, kind);
     const mayBeAnothers = this.isDown || this.sharing === 'dedicated';
     const profile = pages === undefined && mayBeAnothers ? this.known.lastProfileFor(this.keyFor(session)) : undefined;
-    return profile === undefined ? pages : this.known.pagesFor(profile, kind, this.keyFor(session));
+    const last = profile === undefined ? pages : this.known.pagesFor(profile, kind, this.keyFor(session));
+    return asShownTo(session, kind, last);
+  }
+
+  /** The terms on which the client may keep a page of the list, or the whole list. */
+  termsFor(session: Session, kind: ListKind, page?: ListPage): CachingTerms {
+    const pages = this.#pagesFor(session, kind) ?? [];
+    const ageMs = this.known.ageOf(pages);
+    return page === undefined
+      ? joinedTerms(pages.map(({ caching }) => termsAfter(caching, ageMs)))
+      : termsAfter(page.caching, ageMs);
   }
 
   get instances(): IterableIterator<Instance> {
@@ -384,6 +399,10 @@ export class Server {
   listChanged(kind: ListKind, concerns: (session: Session) => boolean = () => true): void {
     for (const view of [...this.views]) view.listChanged(kind, concerns);
   }
+}
+
+function asShownTo({ era }: Session, kind: ListKind, pages: readonly ListPage[] | undefined) {
+  return era.result === undefined || kind !== 'tools' || pages === undefined ? pages : toolPagesFor2026(pages);
 }
 
 /** The error of further use of a server that is not offered any more. */
