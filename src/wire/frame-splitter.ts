@@ -22,6 +22,8 @@ export interface FrameSink {
   frame(b: Buffer, start: number, end: number): void;
   /** The frame that is coming in has passed the limit: nothing more of it will be held. */
   overflowed(): void;
+  /** An empty line has come, of so many bytes with its end. */
+  skipped?(bytes: number): void;
   /** A frame has ended that cannot be handed on. */
   badFrame(reason: 'not-utf8' | 'too-long', ends: FrameEnds): void;
 }
@@ -94,7 +96,7 @@ export class FrameSplitter {
 
   #emit(b: Buffer, start: number, newline: number, isKnownUtf8: boolean): void {
     const end = newline > start && b[newline - 1] === CARRIAGE_RETURN ? newline - 1 : newline;
-    if (end === start) return;
+    if (end === start) return this.#sink.skipped?.(newline + 1 - start);
     if (end - start > this.#maxFrameBytes) {
       this.#sink.overflowed();
       this.#sink.badFrame('too-long', endsOf(b, start, end));

@@ -36,10 +36,7 @@ export class ResumableLink implements Link, ByteSink {
   #handedOut = 0;
   /** Bytes received, including those of an unfinished frame. */
   #readBytes = 0;
-  /**
-   * The place behind the frame that is being handed on; 0 between frames, and where it is not known. Right, unless empty
-   * lines came in its chunk.
-   */
+  /** The place behind the frame that is being handed on; 0 between frames, and where it is not known. */
   framePlace = 0;
   /** True behind a frame that could not be read, up to the end of its chunk. */
   #hasLostPlace = false;
@@ -187,6 +184,10 @@ export class ResumableLink implements Link, ByteSink {
         this.#enter(b, start, end);
         handler.frame(b, start, end);
         this.framePlace = 0;
+      },
+      skipped: (bytes) => {
+        this.#lastPlace += bytes;
+        this.#lastTo += bytes;
       },
       overflowed: () => handler.overflowed(),
       badFrame: (reason, ends) => {

@@ -411,6 +411,28 @@ describe('what the bridge says of open requests when it confirms', () => {
     expect(notices(client).at(-1)).toMatchObject({ open: [] });
   });
 
+  test.each(['\n', '\r\n', '\n\r\n\n'])('counts empty lines, wherever they stand in a chunk: %j', async (empty) => {
+    const core = new CoreInMemory();
+    const client = await ready(core);
+    const line = (id: number): string =>
+      `${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'tool', arguments: {} } })}\n`;
+    const sent = (text: string): number => {
+      client.sent += text;
+      return client.sent.length;
+    };
+    const from = client.sent.length;
+    const places = [sent(empty + line(1)), sent(empty + line(2)), sent(empty + line(3))];
+    const chunk = client.sent.slice(from);
+    const half = chunk.length - line(3).length + 9;
+    client.wire.say(chunk.slice(0, half));
+    client.wire.say(chunk.slice(half));
+    client.wire.say(empty);
+    sent(empty);
+    pings(client, 300);
+    await core.settle();
+    expect(notices(client).at(-1)).toMatchObject({ open: places });
+  });
+
   test('counts on where the client resumes', async () => {
     const core = new CoreInMemory();
     const client = await ready(core);
