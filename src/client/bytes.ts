@@ -1,5 +1,7 @@
 // Searches and changes in the bytes of frames.
 
+import { expectSyntaxError } from '../util/expected-error.ts';
+
 /** As much as `limits.maxMessageBytes` may allow, but no more than fits into a text. */
 export const MAX_TEXT_BYTES: number = 512 * 1024 * 1024 - 1024;
 
@@ -24,7 +26,7 @@ export function valueIn(b: Buffer, start: number, end: number): unknown {
   try {
     return JSON.parse(b.toString('utf8', start, end));
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+    expectSyntaxError(error);
     return undefined;
   }
 }

@@ -164,7 +164,7 @@ export class RpcSession {
     if (method === 'ping') return this.#answer(id, { result: {} });
     const answer = this.#options.onRequest?.(method, params);
     if (answer !== undefined) return void this.#answerLater(id, answer);
-    const message = 'The command line of mcp-bridge answers no such questions';
+    const message = 'This side of mcp-bridge answers no such requests';
     this.#answer(id, { error: { code: METHOD_NOT_FOUND, message } });
   }
 
