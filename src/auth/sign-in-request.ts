@@ -24,7 +24,7 @@ export async function patientFetch(url: string | URL, init?: RequestInit): Promi
   return new Response(new Uint8Array(b.subarray(start, end)), response);
 }
 
-/** Names the host that could not be reached, and the reason. A TypeError, after which the SDK tries another address. */
+/** Names the host that could not be reached, and the reason. A TypeError: the SDK takes any other error for an answer, and goes on. */
 export class NotReached extends TypeError {}
 
 async function asked(url: string | URL, init: RequestInit | undefined): Promise<Response> {

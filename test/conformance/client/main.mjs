@@ -1,4 +1,4 @@
-// The command that the suite runs for each of its client scenarios: `main.mjs URL`. A bridge of its own stands between the suite's
+// The command that the suite runs for each of its client scenarios: `main.mjs [without-handshake] URL`. A bridge of its own stands between the suite's
 // server and a client that knows nothing of HTTP and OAuth. It fails when a request fails for another reason than a sign-in.
 import { Bridge } from '../bridge.mjs';
 import { socketPeer } from '../peer.mjs';
@@ -12,7 +12,9 @@ const CLIENT_DOCUMENT = 'https://conformance-test.local/client-metadata.json';
 /** More sign-ins than any scenario needs. It only bounds a run: the bridge must end them before. */
 const MOST_SIGN_INS = 6;
 
-const [url] = process.argv.slice(2);
+const url = process.argv.at(-1);
+/** Undefined for a client that says in its handshake what it wants to see. */
+const view = process.argv.includes('without-handshake') ? `server:${NAME}` : undefined;
 const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
 
 /** What a user would write about the server. */
@@ -40,7 +42,7 @@ const workspace = new Workspace();
 try {
   const bridge = new Bridge(workspace);
   await bridge.start({ [NAME]: definition() });
-  const client = new AnyClient(() => socketPeer(bridge.socket, NAME), signingIn(bridge));
+  const client = new AnyClient(() => socketPeer(bridge.socket, NAME), signingIn(bridge), view);
   await client.tryAll(context.toolCalls);
   await client.close();
 } catch (error) {
