@@ -1,5 +1,7 @@
 // A client of 2025, made with the SDK of that time, through `connect` to a server that speaks the revision 2026-07-28 alone.
 
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -18,17 +20,22 @@ const TWO_ERAS = join(ROOT, 'test/fixtures/servers/two-eras.mjs');
 const ABLE = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } };
 
 let daemon: TestDaemon;
+let atUrl: ChildProcess;
 const clients: Client[] = [];
 
 beforeAll(async () => {
+  atUrl = spawn(process.execPath, [TWO_ERAS, 'only-2026', 'http'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const [port] = (await once(atUrl.stdout ?? atUrl, 'data')) as [Buffer];
   const two = { command: process.execPath, args: [TWO_ERAS, 'only-2026', 'stdio'] };
-  daemon = await TestDaemon.start({ mcpServers: { two }, discovery: { enabled: false } });
+  const far = { url: `http://127.0.0.1:${String(port).trim()}/mcp` };
+  daemon = await TestDaemon.start({ mcpServers: { two, far }, discovery: { enabled: false } });
 });
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();
 });
 afterAll(async () => {
   await daemon.stop();
+  atUrl.kill();
   expect(cleanUp()).toEqual([]);
 });
 
@@ -53,6 +60,7 @@ const textOf = (result: unknown): string =>
 describe.each([
   ['server:two', ''],
   ['all', 'two__'],
+  ['server:far', ''],
 ])('in the view %s', (view, prefix) => {
   const call = (client: Client, name: string, args: object = {}, options = {}): Promise<unknown> =>
     client.callTool({ name: `${prefix}${name}`, arguments: args as Record<string, unknown> }, undefined, options);
