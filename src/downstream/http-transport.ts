@@ -36,6 +36,9 @@ const EVENT_STREAM = 'text/event-stream';
 const ENDED = new RemoteFailure('ended the stream before its answer', { isUncertain: true });
 const NO_ANSWER = new RemoteFailure('gave no answer', { isUncertain: true });
 
+/** A server of 2026 takes no answers, and a call is cancelled there by the end of its stream. */
+const UNSAID: ReadonlySet<string> = new Set(['', 'notifications/cancelled']);
+
 const CALL = 'tools/call';
 const LIST = 'tools/list';
 /** The id of the bridge's own request for the list of tools. */
@@ -59,6 +62,10 @@ export class HttpTransport implements RemoteTransport {
   }
 
   async send(message: RemoteMessage, exchange: Exchange): Promise<RemoteFailure | undefined> {
+    if (this.#isOf2026 && UNSAID.has(message.method)) {
+      exchange.taken();
+      return NO_ANSWER;
+    }
     const isCall = this.#isOf2026 && message.method === CALL;
     if (isCall && !this.#mirrored.isListed) await this.#learnMarks(message.body);
     return this.#sendNow(message, exchange, isCall);
@@ -188,7 +195,8 @@ export class HttpTransport implements RemoteTransport {
     while (next !== undefined) {
       const refused = await this.#read(next, stream, { take, exchange });
       if (refused !== undefined) return refused;
-      if (!exchange.isAwaited() || stream.lastId === undefined) break;
+      // A server of 2026 resumes no stream: nobody knows what became of the call.
+      if (this.#isOf2026 || !exchange.isAwaited() || stream.lastId === undefined) break;
       next = await this.#resume(stream, exchange.signal);
     }
     return ENDED;

@@ -100,6 +100,7 @@ const NOTICE_MS = 30_000;
 const MOST_CANCELLATIONS = 8;
 
 const CANCELLED = 'notifications/cancelled';
+const LISTEN = 'subscriptions/listen';
 
 /** The id of the bridge's own ping. All other ids that it sends are numbers. */
 const PING_ID = '"mcp-bridge/ping"';
@@ -123,6 +124,8 @@ interface Outgoing {
   readonly charge: Charge;
   /** Ends the exchange; undefined until it begins, as thousands may wait. */
   abort: AbortController | undefined;
+  /** Called when the server has taken the message. */
+  taken?: () => void;
 }
 
 /** A request that has no answer yet. */
@@ -332,8 +335,19 @@ export class RemoteLink implements Link, ByteSink {
       if (next === undefined) return;
       this.#inOrder.delete(next);
       if (next.requestId === undefined) this.#tellNow(next);
-      else next.leaveDoor = this.#options.door.enter((leave) => void this.#sendRequest(next).finally(leave));
+      else next.leaveDoor = this.#options.door.enter((leave) => this.#sendThrough(next, leave));
     }
+  }
+
+  /** A listen lasts as long as the server: it leaves its place at the door to others once the server has taken it. */
+  #sendThrough(request: Awaited, leave: () => void): void {
+    let hasLeft = false;
+    const leaveOnce = (): void => {
+      if (!hasLeft) leave();
+      hasLeft = true;
+    };
+    if (request.method === LISTEN) request.taken = leaveOnce;
+    void this.#sendRequest(request).finally(leaveOnce);
   }
 
   #tellNow(notice: Notice): void {
@@ -370,7 +384,10 @@ export class RemoteLink implements Link, ByteSink {
     const exchange: Exchange = {
       signal: abort.signal,
       abort: () => abort.abort(),
-      taken: () => this.#release(charge),
+      taken: () => {
+        this.#release(charge);
+        outgoing.taken?.();
+      },
       isAwaited,
     };
     this.#exchanges.add(abort);

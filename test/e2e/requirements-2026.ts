@@ -87,6 +87,11 @@ export const REQUIREMENTS_OF_SERVERS_OF_2026: readonly Requirement[] = [
   requirement('D11', '2026-07-28/changelog', 'Methods that only one of the eras has end at the bridge.'),
   requirement('D12', '2026-07-28/basic/patterns/progress', 'Progress keeps its token in all rounds, and rises.'),
   requirement('D13', '2026-07-28/server/resources#error-handling', 'An unknown resource is an error.'),
+  requirement(
+    'D15',
+    '2026-07-28/basic/transports/streamable-http',
+    'A response that breaks off leaves the outcome of its call unknown.',
+  ),
 ];
 
 export const REQUIREMENTS_OF_CLIENTS_OF_2026: readonly Requirement[] = [

@@ -243,3 +243,23 @@ test('redirects are followed while they stay with the server, and with the messa
   const turned = await connected({ post: (response) => void response.writeHead(302, { location: '/there' }).end() });
   await expect(turned.transport.send(message('x'), exchange())).rejects.toMatchObject({ status: 302 });
 });
+
+test('a broken stream of a server of 2026 is not taken up again: nobody knows what became of its call (D15)', async () => {
+  const { transport, asked, arrived } = await connected({
+    post: (response) => {
+      response.writeHead(200, STREAM).write('id: 1\ndata: {"jsonrpc":"2.0","method":"notifications/message"}\n\n');
+      setImmediate(() => response.destroy());
+    },
+  });
+  transport.negotiated('2026-07-28');
+  const failure = await transport.send(message('prompts/get', '1'), exchange());
+  expect([asked, arrived.length, failure?.isUncertain]).toEqual([['POST'], 1, true]);
+});
+
+test('a server of 2026 is sent no answers and no cancellations: the end of a stream cancels its call', async () => {
+  const { transport, asked } = await connected({});
+  await transport.send(message('notifications/cancelled'), exchange());
+  transport.negotiated('2026-07-28');
+  for (const method of ['', 'notifications/cancelled']) await transport.send(message(method), exchange());
+  expect(asked).toEqual(['POST']);
+});

@@ -210,6 +210,26 @@ test('requests beyond what one server may have open wait; one that is cancelled 
   expect(sent).toEqual([1, 2, 'notifications/cancelled', 4]);
 });
 
+test('a listen that the server has taken holds up no request, and leaves its place once', async () => {
+  const sent: unknown[] = [];
+  const ends = deferred<void>();
+  const { ask } = linked(
+    ({ id }, { taken }) => {
+      sent.push(id);
+      taken();
+      return id === 1 ? ends.promise : forever();
+    },
+    { most: 1 },
+  );
+  await ask({ id: 1, method: 'subscriptions/listen' });
+  await ask({ id: 2, method: 'a' });
+  expect(sent).toEqual([1, 2]);
+  ends.resolve();
+  await settled();
+  await ask({ id: 3, method: 'b' });
+  expect(sent).toEqual([1, 2]);
+});
+
 test('several answers in one array are one each; of more than a thousand none is passed on', async () => {
   const { ask, receive, arrived } = linked(() => Promise.resolve());
   await ask({ id: 1, method: 'a' });
