@@ -37,7 +37,6 @@ import { clientInfoText, type Introduction, type KnownServer, type ServerProfile
 import type { Session } from './session.ts';
 import { SharedSettings } from './shared-settings.ts';
 import {
-  bindingOf,
   isRetry,
   type RetryOutcome,
   refusalOfForeign,
@@ -296,8 +295,7 @@ export class Instance implements CallOwner {
 
   /** The call that a request goes on with, or why it does not. Undefined if that is the server's to say. */
   #continuedBy(call: Call, frame: Frame, envelope: Envelope): Suspension | BridgeError | undefined {
-    const binding = bindingOf(this.server, call, frame, envelope);
-    const found = this.context.suspended.find(call, binding, frame.b, envelope);
+    const found = this.context.suspended.find(call, this.server, frame, envelope);
     if (typeof found === 'string') return refusalOfRetry(found);
     return found === undefined && this.isOpen && this.era.asksByRequest ? refusalOfForeign(envelope) : found;
   }

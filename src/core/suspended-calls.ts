@@ -252,14 +252,16 @@ export class SuspendedCalls {
    * The call that a request goes on with, if it says so with a state of ours; else the reason why it does not. Undefined for a
    * state of somebody else, and for none.
    */
-  find(retry: Call, binding: number, b: Buffer, envelope: Envelope): Suspension | RefusalReason | undefined {
+  find(retry: Call, server: string, frame: Frame, envelope: Envelope): Suspension | RefusalReason | undefined {
+    const { b } = frame;
     const state = envelope.has(Field.requestState) ? this.#states.read(envelope.raw(b, Field.requestState)) : undefined;
     if (state === undefined) return undefined;
     if (this.#context.clock.now() >= state.untilMs) return 'expired';
     const suspension = this.#byId.get(state.id);
     if (suspension === undefined) return 'used';
     if (suspension.owner !== ownerOf(retry.session.principal)) return 'other-client';
-    return suspension.binding === binding ? suspension : 'other-call';
+    const { binding } = suspension;
+    return bindingOf(server, retry, frame, envelope, (binding & 1) === 1) === binding ? suspension : 'other-call';
   }
 
   /** Goes on with a call that was found. */
@@ -412,23 +414,51 @@ export class RequestStates {
   }
 }
 
-/** A number for what a request asks, as its server gets it; a retry asks the same. */
+/** Arguments up to this length are read whole for each call: that takes less than a call into zlib. */
+const SHORT_BYTES = 128;
+/** The part at each end of longer ones that is read if the tool is not expected to ask. */
+const END_BYTES = 32;
+
+/**
+ * A number for what a request asks, as its server gets it; a retry asks the same. An odd one is made of all bytes, an even one of the
+ * length and the ends of long arguments: reading a mebibyte takes half a millisecond, and nearly no tool ever asks.
+ */
 export function bindingOf(
   server: string,
   { plan, nameText, cut }: Pick<Call, 'plan' | 'nameText' | 'cut'>,
   { b, start }: Frame,
   envelope: Envelope,
+  isWhole: boolean,
 ): number {
-  const bytesOf = (field: Field): Buffer =>
-    envelope.has(field) ? b.subarray(envelope.from(field), envelope.to(field)) : NOTHING;
   // The servers that may have a resource are asked in turn, so it is not certain that the same one is the first again.
-  if (plan.role === 'read') return crc32(bytesOf(Field.uri));
-  const name = nameText === '' ? bytesOf(Field.name) : Buffer.from(nameText, 'latin1');
-  const args = cut === undefined ? bytesOf(Field.arguments) : b.subarray(start + cut.innerFrom, start + cut.innerTo);
-  return crc32(args, crc32(name, crc32(`${plan.role} ${server} `)));
+  if (plan.role === 'read') return mixedIn(SEED, b, envelope.from(Field.uri), envelope.to(Field.uri)) | 1;
+  let sum = mixedText(mixedText(mixedText(SEED, plan.role), server), nameText);
+  if (nameText === '') sum = mixedIn(sum, b, envelope.from(Field.name), envelope.to(Field.name));
+  const from = cut === undefined ? envelope.from(Field.arguments) : start + cut.innerFrom;
+  const to = cut === undefined ? envelope.to(Field.arguments) : start + cut.innerTo;
+  if (from < 0) return sum | 1;
+  sum = mixed(sum, to - from);
+  if (to - from <= SHORT_BYTES) return mixedIn(sum, b, from, to) | 1;
+  if (isWhole) return mixed(sum, crc32(b.subarray(from, to))) | 1;
+  return mixedIn(mixedIn(sum, b, from, from + END_BYTES), b, to - END_BYTES, to) & ~1;
 }
 
-const NOTHING = Buffer.alloc(0);
+// FNV-1a.
+const SEED = 0x811c9dc5;
+
+function mixed(sum: number, more: number): number {
+  return Math.imul(sum ^ more, 0x01000193);
+}
+
+function mixedIn(sum: number, b: Buffer, from: number, to: number): number {
+  for (let p = from; p >= 0 && p < to; p++) sum = mixed(sum, byteAt(b, p));
+  return sum;
+}
+
+function mixedText(sum: number, text: string): number {
+  for (let i = 0; i < text.length; i++) sum = mixed(sum, text.charCodeAt(i));
+  return sum;
+}
 
 /** True for a request that says that it goes on with a call. */
 export function isRetry(call: Call, envelope: Envelope): boolean {

@@ -304,6 +304,36 @@ describe('a retry', () => {
     expect(world.answersTo('s1')).toHaveLength(1);
   });
 
+  test('of other arguments is refused where long ones differ in the middle (C8)', async () => {
+    const world = await World.with();
+    const long = (letter: string): object => ({ text: 'x'.repeat(5000) + letter + 'x'.repeat(5000) });
+    await world.call(1, { arguments: long('a') });
+    await world.serverSays(elicit('s1'));
+    const { requestState } = askedIn(world.client.answersTo(1)[0]);
+    const inputResponses = { q1: ACCEPTED };
+    const other = { arguments: long('b'), requestState, inputResponses };
+    expect(reasonOf(await world.call(2, other))).toEqual([-32602, 'other-call']);
+    await world.call(3, { arguments: long('a'), requestState, inputResponses });
+    expect(world.answersTo('s1')).toHaveLength(1);
+  });
+
+  test('continues a call of a tool that was not expected to ask (C8)', async () => {
+    const world = await World.with();
+    for (let n = 0; n < 3; n++) {
+      await world.call(`quiet-${n}`);
+      await world.serverAnswers();
+    }
+    const long = { arguments: { text: 'x'.repeat(5000) } };
+    await world.call(1, long);
+    await world.serverSays(elicit('s1'));
+    const { requestState } = askedIn(world.client.answersTo(1)[0]);
+    const longer = { arguments: { text: 'x'.repeat(5001) } };
+    const retry = { requestState, inputResponses: { q1: ACCEPTED } };
+    expect(reasonOf(await world.call(2, { ...longer, ...retry }))).toEqual([-32602, 'other-call']);
+    await world.call(3, { ...long, ...retry });
+    expect(world.answersTo('s1')).toHaveLength(1);
+  });
+
   test('of another user is refused (C8)', async () => {
     const world = await World.with();
     const { requestState } = await world.suspended(1);
