@@ -438,10 +438,10 @@ function continueRounds(splice: Splice, b: Buffer, envelope: Envelope, { members
 }
 
 function laneKept(server: string, { maxLaneMs }: Limits, why: MoveResult): BridgeError {
-  const message = `Server ${server} has worked for more than ${maxLaneMs} ms on a call of another client, which it may ask something`;
+  const message = `Server ${server} has worked for more than ${maxLaneMs} ms on another call, during which it may ask something`;
   const more =
     why === 'shared'
-      ? 'The server’s setting sharing is "shared": with "auto", who has to wait gets an instance of its own.'
+      ? 'The server’s setting sharing is not "auto": with "auto", who has to wait gets an instance of its own.'
       : 'There are as many instances as limits.maxInstancesPerServer allows.';
   return new BridgeError('SERVER_BUSY', message, { server, hint: `${more} limits.maxLaneMs lets calls wait longer.` });
 }
