@@ -124,6 +124,52 @@ describe('a server of the era of 2026 at a URL', () => {
   });
 });
 
+describe('a server of the era of 2026 that refuses a call', () => {
+  async function refusedCall(refusal: Refusal) {
+    const server = await SessionServer.start();
+    server.refuses = (asked) => (asked.method === 'tools/call' ? refusal(asked) : only2026(asked));
+    const daemon = await daemonFor(server.url);
+    const client = await daemon.client();
+    const { error: refused } = await client.callTool(1, 'echo', {});
+    const { instances } = await daemon.status();
+    await daemon.stop();
+    return { refused, instances };
+  }
+
+  test('says why in the body of an answer with 404 or 400, and goes on', async () => {
+    for (const status of [400, 404]) {
+      const { refused, instances } = await refusedCall((asked) => ({ status, body: error(asked, -32601) }));
+      expect(refused).toMatchObject({ code: -32601, message: 'No' });
+      expect(instances).toMatchObject([{ state: 'ready' }]);
+    }
+  });
+
+  test('with an error for nobody has refused the call with its status', async () => {
+    const body = { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Parse error' } };
+    const { refused, instances } = await refusedCall(() => ({ status: 400, body }));
+    expect(refused?.message).toBe('Server s refused the request (HTTP 400)');
+    expect(instances).toMatchObject([{ state: 'ready' }]);
+  });
+});
+
+test('a server at a URL that answers the probe late, and never `initialize`, is of the era of 2026 (B3, B8)', async () => {
+  const server = await SessionServer.start();
+  const answered: Asked[] = [];
+  server.refuses = (asked) => {
+    if (asked.method === 'initialize') return 'silence';
+    if (asked.method !== 'server/discover' || answered.push(asked) > 1) return only2026(asked);
+    return new Promise((resolve) => setTimeout(() => resolve(only2026(asked)), 700));
+  };
+  const daemon = await daemonFor(server.url, { startTimeoutMs: 2000 });
+  expect(await started(daemon)).toMatchObject({ state: 'ready', protocolVersion: '2026-07-28' });
+  expect(firstWords(server)).toEqual(['server/discover', 'initialize', 'server/discover']);
+  server.dropHeld();
+  const client = await daemon.client();
+  expect(textOf(await client.callTool(1, 'echo', {}))).toBe('echo');
+  expect((await daemon.status()).instances).toMatchObject([{ state: 'ready', restarts: 0 }]);
+  await daemon.stop();
+});
+
 describe('a server with a handshake at a URL', () => {
   test.each(['http', 'auto', 'sse'] as const)('is found, and works: %s (B8)', async (kind) => {
     const url = await httpServer(kind === 'auto' ? 'sse' : kind);

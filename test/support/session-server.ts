@@ -20,9 +20,8 @@ export interface Asked {
 }
 
 /** What it answers instead; undefined to answer as always. */
-export type Refusal = (
-  asked: Asked,
-) => { readonly status: number; readonly body?: object | string } | 'silence' | undefined;
+export type Refusal = (asked: Asked) => Refused | Promise<Refused>;
+type Refused = { readonly status: number; readonly body?: object | string } | 'silence' | undefined;
 
 const HELLO = {
   protocolVersion: '2025-06-18',
@@ -87,7 +86,7 @@ export class SessionServer {
     const { headers } = request;
     const asked = { ...message, headers, session: Number(request.headers['mcp-session-id'] ?? 0) };
     this.asked.push(asked);
-    const refusal = this.refuses(asked);
+    const refusal = await this.refuses(asked);
     if (refusal === 'silence') return this.#held.push(response);
     if (refusal !== undefined) return this.#refuse(response, refusal);
     if (asked.id === undefined) return response.writeHead(202).end();
