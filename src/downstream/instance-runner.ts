@@ -272,6 +272,7 @@ export class InstanceRunner {
 
   #onTimeout({ child, handshake }: Attempt, startTimeoutMs: number): void {
     if (this.state !== 'starting' || child !== this.#child) return;
+    handshake.end();
     this.#context.events.incident.tell('startTimeouts', this.definition.name);
     this.#noteEraInDoubt();
     const bound = `${startTimeoutMs} ms (its startTimeoutMs, or limits.startTimeoutMs)`;
@@ -307,6 +308,7 @@ export class InstanceRunner {
       settled = handshake.take(b, start, end);
     } catch (error) {
       invariant(error instanceof BridgeError, 'a handshake fails with a BridgeError');
+      handshake.end();
       this.#noteEraInDoubt();
       return this.#failStart(child, error, 'refused');
     }

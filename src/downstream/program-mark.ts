@@ -1,14 +1,17 @@
 // A mark of the files that a server's program consists of, as far as its command names them: two equal marks say that the program was not
 // replaced in between. It reads no content, and knows nothing of what the program loads.
 
+import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { markOf, UNCERTAIN } from '../local/path-mark.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import type { Environment } from './server-process.ts';
 
-/** Arguments that may name a file of the program: `node server.js`, `uv run --directory DIR main.py`. */
+/** Arguments that may name a file of the program, as in `node server.js` or `uv run --directory DIR main.py`. */
 const MOST_ARGUMENTS = 8;
-const MISSING: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'EINVAL']);
+/** Others are the server's data, such as a database: they change while it runs. */
+const SCRIPT = /\.(?:[cm]?[jt]sx?|py[cz]?|rb|php|phar|pl|lua|sh|jar|dll|exs?|wasm)$/i;
+const EXECUTABLE = 0o111;
 
 /** Marks the program of a server; '' for a server that is none of this machine. `cwd` is the daemon's directory. */
 export function programMark(definition: ServerDefinition, environment: Environment, cwd: string): string {
@@ -16,27 +19,27 @@ export function programMark(definition: ServerDefinition, environment: Environme
   const { command, args, env } = definition;
   const dir = definition.cwd ?? definition.dir ?? cwd;
   const path = env.PATH ?? environment.PATH ?? '';
-  const programs = command.includes('/')
-    ? [resolve(dir, command)]
-    : path.split(':').map((place) => join(place, command));
-  const files = args.slice(0, MOST_ARGUMENTS).flatMap((arg) => (isPath(arg) ? [resolve(dir, arg)] : []));
-  return [firstMark(programs), ...files.map(markOf).filter((mark) => !MISSING.has(mark))].join('; ');
+  const places = command.includes('/') ? [resolve(dir, command)] : path.split(':').map((place) => join(place, command));
+  const program = places.find((place) => isProgram(place));
+  const files = args.slice(0, MOST_ARGUMENTS).flatMap((arg) => (mayBePath(arg) ? [resolve(dir, arg)] : []));
+  const own = files.filter((file) => isProgram(file));
+  return [program === undefined ? 'none' : markOf(program), ...own.map(markOf)].join('; ');
 }
 
-/** True if this is a mark, and surely that of the same program as the other one. */
+/** True if these are the marks of one program, which surely was not changed in between. */
 export function isSameProgram(before: string, now: string): boolean {
   return before === now && !before.includes(UNCERTAIN);
 }
 
-function isPath(arg: string): boolean {
-  return !arg.startsWith('-') && !arg.includes('\0') && arg !== '';
+function mayBePath(arg: string): boolean {
+  return arg !== '' && !arg.startsWith('-') && !arg.includes('\0') && !arg.includes('://');
 }
 
-/** The mark of the first program on the PATH. */
-function firstMark(places: readonly string[]): string {
-  for (const place of places) {
-    const mark = markOf(place);
-    if (!MISSING.has(mark)) return mark;
+function isProgram(path: string): boolean {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats?.isFile() === true && (SCRIPT.test(path) || (stats.mode & EXECUTABLE) !== 0);
+  } catch {
+    return false; // the name is too long, or a part of it is no directory
   }
-  return 'none';
 }
