@@ -1,6 +1,5 @@
 // An era of the protocol as data: the keys of its envelope, its methods and what each one is, its errors and its fields.
-// The core speaks of calls, questions and notices; it asks an era what a method is and spells none in its own text. Where only one
-// era can be reached yet, some files of the core take its keys and its own requests from era-2025.ts.
+// The core speaks of calls, questions and notices; it asks an era what a method is and spells none in its own text.
 
 import { membersOf } from '../util/json-value.ts';
 import { ByteTable } from '../wire/byte-table.ts';
