@@ -197,6 +197,7 @@ export class CallTable implements RequestTarget {
     if (call.serverRequestId !== 0) call.session.countUnsent();
     call.serverRequestId = 0;
     call.wasAskedBack = false;
+    call.session.unkeep(call); // the next server is asked with another frame
     otherServersFor(call).askNext();
   }
 

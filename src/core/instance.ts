@@ -530,6 +530,7 @@ export class Instance implements CallOwner {
     call.again = frame;
     call.nameText = ''; // the frame has the server's own name
     call.cut = undefined;
+    if (call.inRounds?.kept !== undefined) call.inRounds.kept = ownFrame(frame);
     return true;
   }
 

@@ -33,7 +33,7 @@ const KINDS: Readonly<Record<string, QuestionKind>> = {
 /** State of a call of a client of 2025 at a server of 2026. */
 export class CallInRounds {
   /** The client's frame, for the next round; undefined if the server may not ask, or there was no room to keep it. */
-  readonly kept: Frame | undefined;
+  kept: Frame | undefined;
   /** True if the tool's output schema was changed for clients of 2025. */
   readonly isSchemaWrapped: boolean;
   /** Bytes that the call keeps, charged to its client. */

@@ -528,11 +528,17 @@ export class Session {
     return true;
   }
 
+  /** What was kept for the call is needed no more. */
+  unkeep(call: Call): void {
+    this.#keptBytes -= call.inRounds?.bytes ?? 0;
+    call.inRounds = undefined;
+  }
+
   /** Forgets a call that was answered or given up. */
   close(call: Call): void {
     const wasOpen = this.#calls.delete(call.id);
     invariant(wasOpen, 'a call is closed once');
-    this.#keptBytes -= call.inRounds?.bytes ?? 0;
+    this.unkeep(call);
     if (this.#waitsAlsoAt.size > 0 && this.#calls.size === 0) this.#waitsAlsoAt.clear();
     this.events.callEnded.tell(call);
     const mayHaveWaited = !this.maySend || call.serverRequestId === 0;

@@ -446,3 +446,77 @@ test('progress keeps its token in all rounds, and what does not rise is dropped'
     [1, 3, 4].map((progress) => ({ progressToken: 'p', progress })),
   );
 });
+
+describe('the frame that is sent once more', () => {
+  const TOOLS = { tools: [{ name: 'tool', inputSchema: { type: 'object' } }] };
+  const names = {
+    all: { name: 'memory__tool', arguments: { a: 1 } },
+    discover: { name: 'execute_tool', arguments: { server: 'memory', tool: 'tool', arguments: { a: 1 } } },
+  };
+
+  test.each(['all', 'discover'] as const)('has the server’s own names and arguments in the view %s', async (view) => {
+    const it = await world({ ...ABLE, _meta: { 'mcp-bridge/view': view } });
+    it.core.server().has(TOOLS);
+    await import('../../../src/meta-tools/schema-compiler.ts');
+    it.client.say({ jsonrpc: '2.0', id: 'c', method: 'tools/call', params: names[view] });
+    for (let n = 0; n < 200 && it.core.server().requests.at(-1)?.method !== 'tools/call'; n++) await it.core.settle();
+    await ask(it, { k: ASK });
+    await answer(it, questionsOf(it.client)[0], { action: 'decline' });
+    expect(last(it.core).params).toMatchObject({
+      name: 'tool',
+      arguments: { a: 1 },
+      inputResponses: { k: { action: 'decline' } },
+    });
+  });
+
+  test('has them also after the server has given it back unread', async () => {
+    const it = await world({ ...ABLE, _meta: { 'mcp-bridge/view': 'all' } });
+    it.core.server().has(TOOLS);
+    it.client.say({ jsonrpc: '2.0', id: 'c', method: 'tools/call', params: names.all });
+    for (let n = 0; n < 200 && it.core.server().requests.at(-1)?.method !== 'tools/call'; n++) await it.core.settle();
+    const line = it.core.server().link?.lines.at(-1) ?? '';
+    it.core.server().instance.returned({ b: Buffer.from(`${line}\n`), start: 0, end: Buffer.byteLength(line) });
+    it.core.server().crash();
+    await it.core.settle();
+    const calls = (): Message[] => it.core.server().requests.filter(({ method }) => method === 'tools/call');
+    expect([it.core.server().starts, calls().length]).toEqual([2, 1]);
+    const result = { resultType: 'input_required', inputRequests: { k: ASK }, requestState: 's' };
+    it.core.server().say({ jsonrpc: '2.0', id: calls()[0]?.id, result });
+    await it.core.settle();
+    await answer(it, questionsOf(it.client)[0], { action: 'decline' });
+    expect(calls()[1]?.params).toMatchObject({ name: 'tool', requestState: 's' });
+    expect(
+      it.core
+        .server()
+        .link?.lines.at(-1)
+        ?.match(/protocolVersion/g),
+    ).toHaveLength(1);
+  });
+
+  test('is that of the next server, where the first one has refused after a question', async () => {
+    const core = new CoreInMemory({ servers: ['one', 'two'] });
+    for (const name of ['one', 'two']) {
+      core.server(name).declare({ resources: {} });
+      core.server(name).answers = ({ method = '' }) => {
+        const member = method === 'resources/list' ? 'resources' : 'resourceTemplates';
+        return method.endsWith('/list') ? { result: { [member]: [] } } : undefined;
+      };
+    }
+    core.server('one').era = ERA_2026;
+    const client = await core.ready({ ...ABLE, _meta: { 'mcp-bridge/view': 'all' } });
+    client.say({ jsonrpc: '2.0', id: 'r', method: 'resources/read', params: { uri: 'x:1' } });
+    const read = (name: string): Message | undefined =>
+      core.server(name).instances[0]?.requests.findLast(({ method }) => method === 'resources/read');
+    for (let n = 0; n < 200 && read('one') === undefined; n++) await core.pass(1000);
+    const say = async (message: object): Promise<void> => {
+      core.server('one').say({ jsonrpc: '2.0', id: read('one')?.id, ...message });
+      await core.settle();
+    };
+    await say({ result: { resultType: 'input_required', inputRequests: { k: ASK }, requestState: 's' } });
+    client.say({ jsonrpc: '2.0', id: questionsOf(client)[0]?.id, result: { action: 'decline' } });
+    await core.settle();
+    await say({ error: { code: -32602, message: 'Resource not found' } });
+    for (let n = 0; n < 20 && read('two') === undefined; n++) await core.settle();
+    expect(read('two')?.params).toEqual({ uri: 'x:1' });
+  });
+});
