@@ -6,6 +6,7 @@ import type { ServerDefinition, Sharing } from '../model/server-definition.ts';
 import { type SharingTerms, sharingOf } from '../model/sharing.ts';
 import type { ToolGate } from '../model/tool-gate.ts';
 import { LISTS, type ListKind } from '../protocol/era.ts';
+import type { ClientCapabilities } from '../protocol/initialize.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { MoveResult } from './call-table.ts';
@@ -204,8 +205,13 @@ export class Server {
     const { key } = instance;
     if (!this.#runners.has(instance) || key.owner !== wanted.owner) return false;
     if (this.sharing === 'shared') return true;
-    if (!this.known.suits(key.capabilities, wanted.capabilities)) return false;
+    if (!this.#suits(instance, wanted.capabilities)) return false;
     return wanted.rootsKey === undefined || this.#sameRoots(instance, wanted.rootsKey);
+  }
+
+  /** True if a client with these capabilities may use the instance. Where each call says them, all may. */
+  #suits({ era, key }: Instance, capabilities: ClientCapabilities): boolean {
+    return !era.asksByRequest || this.known.suits(key.capabilities, capabilities);
   }
 
   /** True if the instance has these roots. An unused instance that has not asked for roots takes them. */
@@ -358,11 +364,7 @@ export class Server {
   #free(busy: Instance, session: Session): Instance | undefined {
     for (const instance of this.instances) {
       if (instance === busy || instance.isEngaged || instance.hasFailed || instance.key.owner !== undefined) continue;
-      if (
-        this.#isForSameRoots(instance, busy, session) &&
-        this.known.suits(instance.key.capabilities, session.capabilities)
-      )
-        return instance;
+      if (this.#isForSameRoots(instance, busy, session) && this.#suits(instance, session.capabilities)) return instance;
     }
     return undefined;
   }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { declaredSharingIn, sharingOf } from '../../../src/model/sharing.ts';
+import { ERA_2026 } from '../../../src/protocol/era-2026.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
 
 const SECOND = 1000;
@@ -275,6 +276,18 @@ describe('what a server is told of its clients', () => {
 
 describe('what a client can do besides being asked', () => {
   const APPS = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } };
+
+  test('a server of 2026 is shared whatever its clients can do, which each call says', async () => {
+    const core = new CoreInMemory();
+    core.server().era = ERA_2026;
+    for (const capabilities of [{}, { sampling: {} }, APPS, { elicitation: {} }]) {
+      const client = await core.ready({ capabilities });
+      client.call(1);
+      await core.settle();
+    }
+    expect(core.server().starts).toBe(1);
+    expect(core.server().requests).toHaveLength(4);
+  });
 
   test('is told to its server, and keeps it apart from clients that say something else', async () => {
     const core = new CoreInMemory();
