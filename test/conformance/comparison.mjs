@@ -2,8 +2,10 @@
 // for what differs between any two runs.
 
 const OF_THE_MOMENT = new Set(['timestamp', 'date']);
+/** How many notices came: lists change for all. */
+const LISTENED = ['inspectedNotificationCount', 'narrowFramesCount'];
 /** Whose log messages reach whom is not said by the protocol, so a neighbour's may be among what a client gets. */
-const OF_NEIGHBOURS = new Set(['logs', 'logCount', 'messagesValidated', 'results']);
+const OF_NEIGHBOURS = new Set(['logs', 'logCount', 'messagesValidated', 'results', ...LISTENED]);
 
 /** The bridge looks at who asks itself, and refuses in its own words. */
 const IN_OWN_WORDS =

@@ -1,8 +1,11 @@
 // What cannot hold where a client and a server are of different eras, by revision of the suite: each check, and why. A listed
-// check that holds after all fails the run as well.
+// check that holds after all fails the run as well. `everywhere` is for what differs between the bridge and a server in any case.
 
 const keys =
   'A question of a server of 2025 has no key: the bridge makes one up. The suite wants the key of its own server.';
+const tasks = 'The bridge knows whose each task is, and answers itself for one that it does not know.';
+const unforeseen =
+  'Nobody knows before what a tool of 2025 will ask. The client that cannot answer is not asked, and the outcome of the call is passed on.';
 const stateless =
   'The call of a server of 2025 waits at that server, so answers without a state belong to none. The bridge refuses them, and runs no tool twice.';
 
@@ -11,17 +14,46 @@ export const CROSSINGS = {
   '2025-11-25': [],
   // Clients of 2026 before a server of 2025.
   '2026-07-28': [
-    { scenario: 'input-required-result-basic-elicitation', check: 'sep-2322-elicitation-incomplete', why: keys },
-    { scenario: 'input-required-result-basic-elicitation', check: 'sep-2322-elicitation-complete', why: keys },
+    {
+      scenario: 'input-required-result-basic-elicitation',
+      check: 'sep-2322-elicitation-incomplete',
+      why: keys,
+      id: 'C4',
+    },
+    {
+      scenario: 'input-required-result-basic-elicitation',
+      check: 'sep-2322-elicitation-complete',
+      why: keys,
+      id: 'C4',
+    },
+    { scenario: 'server-stateless', check: 'sep-2575-server-rejects-undeclared-capability', why: unforeseen, id: 'C7' },
+    { scenario: 'server-stateless', check: 'sep-2575-missing-capability-http-400', why: unforeseen, id: 'C7' },
     {
       scenario: 'input-required-result-missing-input-response',
       check: 'sep-2322-missing-response-rerequests',
       why: stateless,
+      id: 'C9',
     },
     {
       scenario: 'input-required-result-ignore-extra-params',
       check: 'sep-2322-ignore-unexpected-params',
       why: stateless,
+      id: 'C9',
+    },
+    // Of the bridge in both eras, in scenarios that are not required. The server of the run has no tasks.
+    {
+      scenario: 'tasks-capability-negotiation',
+      check: 'sep-2663-tasks-methods-non-declaring',
+      why: tasks,
+      id: 'H1',
+      everywhere: true,
+    },
+    {
+      scenario: 'tasks-dispatch-and-envelope',
+      check: 'sep-2663-tasks-get-invalid-task-id-32602',
+      why: tasks,
+      id: 'H1',
+      everywhere: true,
     },
   ],
 };

@@ -48,9 +48,11 @@ export class Report {
 
   /** The listed checks that hold after all, so that the list stays true. */
   get #held() {
-    const crossing = this.#columns.filter(({ crosses }) => crosses);
-    return this.#crossings.filter(({ scenario, check }) =>
-      crossing.every((column) => !this.#all(scenario, column).some((difference) => difference.check === check)),
+    const columnsOf = (everywhere) => this.#columns.slice(1).filter(({ crosses }) => everywhere || crosses);
+    return this.#crossings.filter(({ scenario, check, everywhere = false }) =>
+      columnsOf(everywhere).every(
+        (column) => !this.#all(scenario, column).some((difference) => difference.check === check),
+      ),
     );
   }
 
@@ -82,7 +84,8 @@ export class Report {
   }
 
   #isMeant({ crosses }, scenario, check) {
-    return crosses && this.#crossings.some((listed) => listed.scenario === scenario && listed.check === check);
+    const isListed = (one) => one.scenario === scenario && one.check === check && (crosses || one.everywhere === true);
+    return this.#crossings.some(isListed);
   }
 
   #all(scenario, { name, runs, ...how }) {
