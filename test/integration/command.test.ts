@@ -71,6 +71,7 @@ describe('start, status, clients, stop', () => {
         server: 'example',
         pid: expect.any(Number),
         state: 'ready',
+        protocolVersion: '2025-11-25',
         sessions: 1,
         restarts: 0,
         calls: 1,

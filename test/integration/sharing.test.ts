@@ -50,7 +50,7 @@ test('the tools of a dedicated server are known to all once one process has list
   const processes = async (): Promise<number> => (await daemon.status()).instances.length;
   expect((await run('servers')).stdout).toMatch(/^mine +idle +\?/m);
   expect((await run('refresh')).stdout).toMatch(/^mine +1 /m);
-  expect((await run('servers')).stdout).toMatch(/^mine +ready +1$/m);
+  expect((await run('servers')).stdout).toMatch(/^mine +ready +1 +\d{4}-\d\d-\d\d$/m);
   expect(await processes()).toBe(1);
   const client = await daemon.client({ 'mcp-bridge/view': 'discover' });
   const found = await client.callTool(1, 'search_tools', { query: 'think step by step' });

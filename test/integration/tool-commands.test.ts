@@ -65,13 +65,13 @@ describe('servers', () => {
   test('starts a daemon, and shows what it offers', async () => {
     const { code, stdout, stderr } = await run('servers');
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^SERVER +STATE +TOOLS +DESCRIPTION\n/);
-    expect(stdout).toMatch(/^everything +idle +\? +All there is$/m);
+    expect(stdout).toMatch(/^SERVER +STATE +TOOLS +MCP +DESCRIPTION\n/);
+    expect(stdout).toMatch(/^everything +idle +\? +- +All there is$/m);
     expect((await run('status')).code).toBe(0);
     await run('tools');
     const known = (await run('servers')).stdout;
-    expect(known).toMatch(/^everything +ready +\d+ +All there is$/m);
-    expect(known).toMatch(/^fixture +ready +19 of 20 +Fixture\.$/m);
+    expect(known).toMatch(/^everything +ready +\d+ +2025-11-25 +All there is$/m);
+    expect(known).toMatch(/^fixture +ready +19 of 20 +2025-11-25 +Fixture\.$/m);
     const { servers } = await json('servers');
     expect(servers).toContainEqual(expect.objectContaining({ name: 'fixture', toolCount: 20, enabledCount: 19 }));
   });
