@@ -730,6 +730,7 @@ class InstanceRoots {
   #callWithoutDirectory(): Call | undefined {
     const [asker, ...others] = this.#attribution.askers();
     if (asker === undefined || others.length > 0 || !('session' in asker) || !maySuspend(asker)) return undefined;
+    if (!this.#attribution.isWaiting(asker)) return undefined; // it was given up
     const { session } = asker;
     const isOnly = [...this.#clients].every((client) => client === session);
     return isOnly && session.cwd === undefined && session.canBeAsked('roots') ? asker : undefined;

@@ -133,6 +133,8 @@ export class SuspendedCalls {
   /** Has a call answered with a question, in a moment; false if there is no room for it. */
   ask(instance: Instance, call: Call, question: InputRequest): boolean {
     const suspension = this.#of(instance, call);
+    // A call that was given up lingers while its server may still work on it.
+    if (!suspension.isAway && call.session.calls.get(call.id) !== call) return false;
     if (!this.#hasRoom(suspension, question.params?.length ?? 0)) return false;
     suspension.unanswered.set(`q${++suspension.keys}`, question);
     if (suspension.state !== 'open') return true;

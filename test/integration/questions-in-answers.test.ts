@@ -156,6 +156,25 @@ test('a retry of the same user may come on another connection, and each request 
   await audited.stop();
 });
 
+test('a retry may come in another view, where the tool has another name', async () => {
+  const requests = await RawRequests.open(daemon.path);
+  const args = { method: 'elicitation/create', params: FORM };
+  const answers = { inputResponses: { q1: { action: 'decline' } } };
+  const first = await requests.ask(1, { name: 'ask', arguments: args });
+  const inAll = { name: 'full__ask', arguments: args, requestState: first.result?.requestState, ...answers };
+  expect(textOf((await requests.ask(2, inAll, 'all')).result)).toBe('{"action":"decline"}');
+  const second = await requests.ask(3, { name: 'full__ask', arguments: args }, 'all');
+  const executed = { server: 'full', tool: 'ask', arguments: args };
+  const inDiscover = {
+    name: 'execute_tool',
+    arguments: executed,
+    requestState: second.result?.requestState,
+    ...answers,
+  };
+  expect(textOf((await requests.ask(4, inDiscover, 'discover')).result)).toBe('{"action":"decline"}');
+  requests.close();
+});
+
 interface Answer {
   readonly id?: unknown;
   readonly result?: { readonly requestState?: unknown };
@@ -176,10 +195,11 @@ class RawRequests {
     await requests.#transport.start();
     return requests;
   }
-  ask(id: number, params: object): Promise<Answer> {
+  ask(id: number, params: object, view = 'server:full'): Promise<Answer> {
     const _meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+      'mcp-bridge/view': view,
     };
     const answered = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
     void this.#transport.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { ...params, _meta } });

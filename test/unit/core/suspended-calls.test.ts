@@ -227,6 +227,20 @@ describe('a question during a call', () => {
     await unnamed.call(2, { meta, requestState, inputResponses: { q1: { roots: [{ uri: 'file:///mine' }] } } });
     expect(unnamed.answersTo('r')).toMatchObject([{ result: { roots: [{ uri: 'file:///mine' }] } }]);
   });
+
+  test('for roots that comes after its call was given up is answered without asking anybody (C6)', async () => {
+    const world = await World.with();
+    world.core.server().answersPings = false; // it may still work on the call
+    const meta = who({ ...CAN, roots: {} });
+    await world.call(1, { meta });
+    await world.core.pass(2000);
+    world.client.say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1, _meta: meta } });
+    await world.core.settle();
+    await world.serverSays({ jsonrpc: '2.0', id: 'r', method: 'roots/list' });
+    expect(world.answersTo('r')).toMatchObject([{ result: { roots: [] } }]);
+    expect(world.client.answersTo(1)).toEqual([]);
+    expect([world.core.counters.internalErrors, world.core.suspended.size]).toEqual([0, 0]);
+  });
 });
 
 describe('a retry', () => {
