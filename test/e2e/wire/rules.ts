@@ -2,7 +2,7 @@
 
 import type { Rule } from './comparison.ts';
 import { askerOf, byValue, compact, withObjectsOnly, withoutAsker, withoutCompletion } from './crossing.ts';
-import { extended, replaced, spelled, treeOf, without } from './json-places.ts';
+import { extended, membersAt, replaced, spelled, treeOf, without } from './json-places.ts';
 
 const keysOf = (object: string): string[] => treeOf(object).children.map(({ key }) => key);
 
@@ -13,6 +13,14 @@ function withoutSession(text: string): string {
   const meta = spelled(text, ['result', '_meta']);
   return meta !== undefined && keysOf(meta).join() === SESSION_KEYS.join() ? without(text, ['result', '_meta']) : text;
 }
+
+/** A list of tools for clients that know no tasks of 2025. */
+const withoutExecution = (text: string): string =>
+  membersAt(text, ['result', 'tools']).reduceRight((rest, index) => {
+    const tool = ['result', 'tools', index];
+    const support = spelled(rest, [...tool, 'execution', 'taskSupport']);
+    return without(rest, support === '"required"' ? tool : [...tool, 'execution']);
+  }, text);
 
 const CAPABILITIES = ['params', 'capabilities'];
 
@@ -161,6 +169,13 @@ export const FROM_2026_TO_2025: readonly Rule[] = [
     leg: 'client',
     of: /^<- answer/,
     kept: (text) => compact(withoutCompletion(text)),
+  },
+  {
+    id: 'C19',
+    why: 'A client of 2026 knows no tasks of 2025: nothing says how a tool runs as one, and a tool that only does so is left out.',
+    leg: 'client',
+    of: /^<- answer/,
+    expected: withoutExecution,
   },
   {
     id: 'C12',
