@@ -101,6 +101,8 @@ export interface StatusReport {
   readonly socketPath: string;
   readonly uptimeMs: number;
   readonly clients: number;
+  /** How many of them speak each version of the protocol. */
+  readonly protocolVersions: Readonly<Record<string, number>>;
   /** Clients without a connection that may come back. */
   readonly parked: number;
   /** Bytes that are kept for them. */
@@ -135,10 +137,14 @@ export interface ClientReport {
   readonly clientId: string;
   readonly name: string;
   readonly version: string;
+  /** The version of the protocol that it speaks; null before it is known. */
+  readonly protocolVersion: string | null;
   readonly view: string;
   readonly state: string;
   readonly connectedAt: string;
   readonly inFlight: number;
+  /** Its open requests `subscriptions/listen`. */
+  readonly listening: number;
   /** The user whose process has connected. */
   readonly uid: number;
   /** Its process and working directory, as it says itself; null if it does not. */

@@ -66,6 +66,7 @@ export function statusReport(of: StatusSources, cwd: string | undefined): Status
     socketPath,
     uptimeMs: Math.round(systemClock.now() - of.startedMs),
     clients: of.connections.clients().length,
+    protocolVersions: versionsOf(of.connections.clients()),
     parked: of.connections.parkedCount,
     parkedBytes: of.connections.parkedBytes,
     memory: of.options.memory(),
@@ -87,6 +88,13 @@ export function statusReport(of: StatusSources, cwd: string | undefined): Status
   };
 }
 
+function versionsOf(sessions: readonly Session[]): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const { protocolVersion } of sessions)
+    if (protocolVersion !== undefined) counts.set(protocolVersion, (counts.get(protocolVersion) ?? 0) + 1);
+  return Object.fromEntries([...counts].toSorted());
+}
+
 /** Reports on each client. */
 export function clientReports(connections: ConnectionManager, messaging: ClientMessaging): ClientReport[] {
   return connections.clients().map((session) => {
@@ -95,10 +103,12 @@ export function clientReports(connections: ConnectionManager, messaging: ClientM
       clientId: session.clientId,
       name: session.name,
       version: session.version,
+      protocolVersion: session.protocolVersion ?? null,
       view: session.role === 'control' ? 'control' : (session.view?.name ?? ''),
       state: connections.isParked(session) ? 'parked' : session.state,
       connectedAt: session.connectedAt.toISOString(),
-      inFlight: session.calls.size,
+      inFlight: session.calls.size - (session.listeners?.size ?? 0),
+      listening: session.listeners?.size ?? 0,
       uid: session.principal.uid,
       pid: session.principal.pid ?? null,
       cwd: session.cwd ?? null,

@@ -55,7 +55,7 @@ export function keepAuditTrail(events: Events, trail: AuditTrail): void {
     wanted = undefined;
   });
 
-  events.callRouted.on((call, server) => records.get(call)?.reached(server, call.nameText));
+  events.callRouted.on((call, server, version) => records.get(call)?.reached(server, version, call.nameText));
   events.callAnswered.on((call, b, envelope) => records.get(call)?.answered(b, envelope));
   events.callSuspended.on((call) => records.get(call)?.settle('asked'));
   events.callContinued.on((retry, call) => {
@@ -78,6 +78,8 @@ export class CallRecord {
   readonly requestBytes: number;
   /** '' while the server is not known. */
   server = '';
+  /** The server's version of the protocol; '' while that is not known. */
+  serverVersion = '';
   /** The tool's own name, or else the client's, in its JSON spelling with one byte for each character. */
   toolText: string;
   argumentsBytes = 0;
@@ -119,8 +121,9 @@ export class CallRecord {
   }
 
   /** Notes the server, and its name for the tool; '' if that is the client's. The frame is not kept any longer. */
-  reached(server: string, nameText: string): void {
+  reached(server: string, version: string, nameText: string): void {
     this.server = server;
+    this.serverVersion = version;
     if (nameText !== '') this.toolText = nameText;
     this.#noteArguments();
   }

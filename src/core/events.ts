@@ -14,6 +14,8 @@ export interface ObservedClient {
   readonly clientId: string;
   readonly name: string;
   readonly version: string;
+  /** Undefined before it is known. */
+  readonly protocolVersion: string | undefined;
   readonly principal: Principal;
   readonly view: { readonly name: string } | undefined;
   readonly output: { readonly writtenBytes: number };
@@ -201,8 +203,8 @@ export class Events {
   readonly toolTaken: Signal<ObservedClient> = this.#signal();
   /** A request has become a call. */
   readonly callBegun: Signal<ObservedCall> = this.#signal();
-  /** It is known which server gets the call of a tool. */
-  readonly callRouted: Signal<ObservedCall, string> = this.#signal();
+  /** It is known which server gets the call of a tool; with its version of the protocol, '' if it never ran. */
+  readonly callRouted: Signal<ObservedCall, string, string> = this.#signal();
   readonly callWaiting: Signal<ObservedCall, WaitReason> = this.#signal();
   /** The call is being sent to this server. */
   readonly callSent: Signal<ObservedCall, string> = this.#signal();

@@ -227,6 +227,11 @@ export class Session {
     return this.#clientId !== '';
   }
 
+  /** The version of the protocol that it speaks; undefined before it is known. */
+  get protocolVersion(): string | undefined {
+    return this.#isKnown ? this.#says?.protocolVersion : undefined;
+  }
+
   /** The era in which the client speaks. */
   get era(): Era {
     return this.#era;

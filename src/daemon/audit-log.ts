@@ -31,6 +31,7 @@ const SAME_CLOCK_MS = 50;
 
 interface Head {
   readonly server: string;
+  readonly serverVersion: string;
   readonly view: string;
   readonly text: string;
 }
@@ -105,15 +106,16 @@ export class AuditLog implements AuditTrail {
   }
 
   /** Writes who has called what, and how. */
-  #headOf({ session, server, toolText }: CallRecord): string {
+  #headOf({ session, server, serverVersion, toolText }: CallRecord): string {
     const heads = this.#headsOf(session);
     const view = session.view?.name ?? '';
     const known = heads.get(toolText);
-    if (known !== undefined && known.server === server && known.view === view) return known.text;
-    const text = this.#newHead(session, view, server, toolText);
+    const isSame = known?.server === server && known.serverVersion === serverVersion && known.view === view;
+    if (known !== undefined && isSame) return known.text;
+    const text = this.#newHead(session, view, { server, serverVersion, toolText });
     if (toolText.length > LONGEST_NAME) return text;
     if (heads.size >= MOST_HEADS) heads.clear();
-    heads.set(toolText, { server, view, text });
+    heads.set(toolText, { server, serverVersion, view, text });
     return text;
   }
 
@@ -125,18 +127,24 @@ export class AuditLog implements AuditTrail {
     return heads;
   }
 
-  #newHead(session: ObservedClient, view: string, server: string, toolText: string): string {
+  #newHead(
+    session: ObservedClient,
+    view: string,
+    { server, serverVersion, toolText }: Pick<CallRecord, 'server' | 'serverVersion' | 'toolText'>,
+  ): string {
     const number = this.#numbers.get(session) ?? ++this.#sessions;
     this.#numbers.set(session, number);
     const tool = toolText === '' ? '' : decoded(toolText);
     return [
       `"client":${written(session.clientId)}`,
       `"program":${written(`${session.name} ${session.version}`.trim())}`,
+      `"protocolVersion":${written(session.protocolVersion ?? '')}`,
       `"uid":${session.principal.uid}`,
       `"pid":${session.principal.pid ?? null}`,
       `"connection":${number}`,
       `"view":${written(view)}`,
       `"server":${written(server)}`,
+      `"serverProtocolVersion":${written(serverVersion)}`,
       `"tool":${written(tool)}`,
     ].join(',');
   }

@@ -2,7 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ROOT } from '../support/test-daemon.ts';
-import { REQUIREMENTS_OF_CLIENTS_OF_2026, REQUIREMENTS_OF_SERVERS_OF_2026 } from './requirements-2026.ts';
+import {
+  REQUIREMENTS_OF_CLIENTS_OF_2026,
+  REQUIREMENTS_OF_NOTICES_OF_2026,
+  REQUIREMENTS_OF_SERVERS_OF_2026,
+} from './requirements-2026.ts';
 
 /** The ids that titles of tests cite, such as `(B3, D6)`. */
 function cited(): Set<string> {
@@ -10,12 +14,16 @@ function cited(): Set<string> {
   const texts = files
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => readFileSync(join(ROOT, 'test', file), 'utf8'));
-  const titles = texts.flatMap((text) => [...text.matchAll(/\(([BCD]\d+(?:, [BCD]\d+)*)\)['`]/g)]);
+  const titles = texts.flatMap((text) => [...text.matchAll(/\(([A-H]\d+(?:, [A-H]\d+)*)\)['`]/g)]);
   return new Set(titles.flatMap(([, ids = '']) => ids.split(', ')));
 }
 
 describe('the requirements of clients and servers of different eras', () => {
-  const requirements = [...REQUIREMENTS_OF_SERVERS_OF_2026, ...REQUIREMENTS_OF_CLIENTS_OF_2026];
+  const requirements = [
+    ...REQUIREMENTS_OF_SERVERS_OF_2026,
+    ...REQUIREMENTS_OF_CLIENTS_OF_2026,
+    ...REQUIREMENTS_OF_NOTICES_OF_2026,
+  ];
   const known = requirements.map(({ id }) => id);
 
   test('are each shown by a test', () => {

@@ -139,3 +139,31 @@ export const REQUIREMENTS_OF_CLIENTS_OF_2026: readonly Requirement[] = [
   ),
   requirement('C14', '2026-07-28/basic/patterns/progress', 'Progress has the token of the request that is open.'),
 ];
+
+const LISTEN = '2026-07-28/basic/patterns/subscriptions';
+const CACHING = '2026-07-28/server/utilities/caching';
+
+export const REQUIREMENTS_OF_NOTICES_OF_2026: readonly Requirement[] = [
+  requirement('A10', '2026-07-28/server/tools#error-handling', 'The error of an unknown tool or prompt is -32602.'),
+  requirement('A11', '2026-07-28/basic/patterns', 'A client gets no notice that none of its requests asks for.'),
+  requirement(
+    'C15',
+    '2026-07-28/server/utilities/logging',
+    'Log messages reach the requests under way that ask for their level, and the server logs no more than anybody wants.',
+  ),
+  requirement(
+    'C16',
+    LISTEN,
+    'A request to listen is acknowledged first, hears under its id what it has asked for, and ends for the server with the last of its kind.',
+  ),
+  requirement('C17', `${LISTEN}#graceful-closure`, 'A request to listen that is ended from this side gets a result.'),
+  requirement(
+    'C18',
+    '2026-07-28/basic/transports/stdio#unexpected-termination',
+    'After a restart of the server those who listen hear of what may have changed.',
+  ),
+  requirement('C19', '2026-07-28/changelog', 'No tool is shown that a client of this revision could not call.'),
+  requirement('E5', CACHING, 'A list is kept no longer, and for no more people, than its server allows.'),
+  requirement('E6', LISTEN, 'Those who listen hear the same of servers of both eras.'),
+  requirement('G1', CACHING, 'A joined list is kept as long as the shortest of its parts, and for one user.'),
+];

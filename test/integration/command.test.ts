@@ -46,6 +46,7 @@ describe('start, status, clients, stop', () => {
       'socketPath',
       'uptimeMs',
       'clients',
+      'protocolVersions',
       'parked',
       'parkedBytes',
       'memory',
@@ -87,10 +88,12 @@ describe('start, status, clients, stop', () => {
         clientId: 'me',
         name: 'raw',
         version: '1',
+        protocolVersion: '2025-06-18',
         view: 'server:example',
         state: 'ready',
         connectedAt: expect.stringMatching(/^\d{4}-.*Z$/),
         inFlight: 0,
+        listening: 0,
         uid: process.getuid?.(),
         pid: null,
         cwd: null,
@@ -406,10 +409,12 @@ test('clients says of each which process it is, where it works, and which server
   });
   client.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
   const before = (await run(['clients'])).stdout;
-  expect(before).toMatch(/^CLIENT +PROGRAM +VIEW +STATE +CALLS +PID +SINCE +SERVERS +DIRECTORY\n/);
-  expect(before).toMatch(/^me +raw 1 +all +ready +0 +4711 +\d+ s +- +~\/work$/m);
+  expect(before).toMatch(/^CLIENT +PROGRAM +VIEW +STATE +CALLS +PID +MCP +SINCE +SERVERS +DIRECTORY\n/);
+  expect(before).toMatch(/^me +raw 1 +all +ready +0 +4711 +2025-06-18 +\d+ s +- +~\/work$/m);
   await client.callTool(1, 'example__add', { a: 1, b: 2 });
-  expect((await run(['clients'])).stdout).toMatch(/^me +raw 1 +all +ready +0 +4711 +\d+ s +example +~\/work$/m);
+  expect((await run(['clients'])).stdout).toMatch(
+    /^me +raw 1 +all +ready +0 +4711 +2025-06-18 +\d+ s +example +~\/work$/m,
+  );
   client.destroy();
 });
 

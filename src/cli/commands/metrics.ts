@@ -28,6 +28,7 @@ export function metricsText(report: StatusReport | undefined, memory: ReadonlyMa
     up,
     gauge('mcp_bridge_uptime_seconds', 'Since the daemon has started.', report.uptimeMs / 1000),
     gauge('mcp_bridge_clients', 'Clients that have a session.', report.clients),
+    ...versionMetrics(report.protocolVersions),
     gauge('mcp_bridge_clients_parked', 'Those of them that are away.', report.parked),
     gauge('mcp_bridge_resident_memory_bytes', 'Memory of the daemon.', report.memory.residentBytes),
     gauge('mcp_bridge_heap_bytes', 'The part of it that objects take.', report.memory.heapBytes),
@@ -37,6 +38,13 @@ export function metricsText(report: StatusReport | undefined, memory: ReadonlyMa
     ...serverMetrics(report.instances, memory),
     ...latencyMetrics(report.latencies, report.latencyBoundsMs),
   ]);
+}
+
+/** A daemon of an earlier build does not say. */
+function versionMetrics(versions: StatusReport['protocolVersions'] | undefined): Metric[] {
+  const samples = Object.entries(versions ?? {}).map(([version, value]) => ({ labels: { version }, value }));
+  const help = 'Clients by the version of the protocol that they speak.';
+  return samples.length === 0 ? [] : [{ name: 'mcp_bridge_clients_by_protocol', help, type: 'gauge', samples }];
 }
 
 function gauge(name: string, help: string, value: number): Metric {

@@ -65,7 +65,7 @@ export function notesOf(report: StatusReport): string[] {
 }
 
 /** The version of MCP that a server speaks; a daemon of an earlier build does not say. */
-export function shownVersion({ protocolVersion }: Partial<InstanceReport> = {}): string {
+export function shownVersion({ protocolVersion }: Partial<Pick<InstanceReport, 'protocolVersion'>> = {}): string {
   return protocolVersion ?? '-';
 }
 
@@ -135,7 +135,7 @@ function notesOn(instances: readonly InstanceReport[]): Iterable<string> {
   return notes.values();
 }
 
-const HEAD = ['CLIENT', 'PROGRAM', 'VIEW', 'STATE', 'CALLS', 'PID', 'SINCE', 'SERVERS', 'DIRECTORY'];
+const HEAD = ['CLIENT', 'PROGRAM', 'VIEW', 'STATE', 'CALLS', 'PID', 'MCP', 'SINCE', 'SERVERS', 'DIRECTORY'];
 const STATE = HEAD.indexOf('STATE');
 const NONE = '-';
 
@@ -147,6 +147,7 @@ export function clientTable(list: readonly ClientReport[], host: CliHost): strin
     const { clientId, name, version, view, state, inFlight, pid, connectedAt, servers, cwd } = client;
     return [
       ...[clientId || NONE, `${name} ${version}`.trim() || NONE, view || NONE, state, `${inFlight}`, `${pid ?? NONE}`],
+      shownVersion(client),
       duration(Math.max(0, now - Date.parse(connectedAt))),
       (servers ?? []).join(', ') || NONE,
       cwd === null || cwd === undefined ? NONE : tilde(cwd, host),

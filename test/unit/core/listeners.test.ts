@@ -71,7 +71,7 @@ const updated = (core: CoreInMemory, uri: string, server = 'memory'): void =>
   changed(core, UPDATED, { uri, more: 1.5 }, server);
 
 describe('a request to listen', () => {
-  test('is acknowledged first, with what the server declares and takes', async () => {
+  test('is acknowledged first, with what the server declares and takes (C16)', async () => {
     const core = makeCore();
     const client = await connected(core);
     listen(client, 'l', { ...ALL_LISTS, ...resources('x:1', 'no:1') });
@@ -119,7 +119,7 @@ describe('a request to listen', () => {
     },
   );
 
-  test('hears of changes that come while the server is asked, behind the acknowledgement', async () => {
+  test('hears of changes that come while the server is asked, behind the acknowledgement (C16)', async () => {
     const core = makeCore();
     const { answers } = core.server();
     core.server().answers = (request, instance) =>
@@ -141,7 +141,7 @@ describe('a request to listen', () => {
 });
 
 describe('a client that listens', () => {
-  test('hears of lists that it has never read, once for each change', async () => {
+  test('hears of lists that it has never read, once for each change (C16)', async () => {
     const core = makeCore();
     const client = await connected(core);
     listen(client, 1, { toolsListChanged: true });
@@ -159,7 +159,7 @@ describe('a client that listens', () => {
     );
   });
 
-  test('hears nothing that it has not asked for', async () => {
+  test('hears nothing that it has not asked for (A11)', async () => {
     const core = makeCore();
     const client = await connected(core);
     listen(client, 1, { promptsListChanged: true, ...resources('x:1') });
@@ -171,7 +171,7 @@ describe('a client that listens', () => {
     expect(client.received).toHaveLength(1);
   });
 
-  test('hears each change under each of its requests', async () => {
+  test('hears each change under each of its requests (C16)', async () => {
     const core = makeCore();
     const client = await connected(core);
     listen(client, 1, resources('x:1', 'x:2'));
@@ -187,7 +187,7 @@ describe('a client that listens', () => {
     expect(client.link.lines.join('\n')).toContain('"more":1.5');
   });
 
-  test('has a resource in common with clients of the era before: the server is told once', async () => {
+  test('has a resource in common with clients of the era before: the server is told once (C16)', async () => {
     const core = makeCore();
     const old = await core.ready();
     const [one, two] = [await connected(core), await connected(core)];
@@ -211,7 +211,7 @@ describe('a client that listens', () => {
     expect(askedOf(core, 'resources/unsubscribe')).toEqual(['x:1']);
   });
 
-  test('ends a subscription with the last of its requests, and may begin again', async () => {
+  test('ends a subscription with the last of its requests, and may begin again (C16)', async () => {
     const core = makeCore();
     const client = await connected(core);
     for (const id of [1, 2]) listen(client, id, resources('x:1'));
@@ -258,7 +258,7 @@ describe('a client that listens', () => {
     expect(client.received).toEqual([]);
   });
 
-  test('gets a result for each request when it has ended its side, and is let go', async () => {
+  test('gets a result for each request when it has ended its side, and is let go (C17)', async () => {
     const core = makeCore();
     const client = await connected(core);
     listen(client, 1, { toolsListChanged: true });
@@ -277,7 +277,7 @@ describe('a client that listens', () => {
     expect(askedOf(core, 'resources/unsubscribe')).toEqual(['x:1']);
   });
 
-  test('gets a result when the daemon ends, which does not wait for it', async () => {
+  test('gets a result when the daemon ends, which does not wait for it (C17)', async () => {
     const core = makeCore();
     const client = await connected(core);
     listen(client, 1, { toolsListChanged: true });
@@ -301,7 +301,7 @@ describe('a client that listens', () => {
     expect(client.answersTo(1)[0]?.result).toMatchObject({ _meta: { [ID]: 1 } });
   });
 
-  test('is told of what may have changed when its server was started again', async () => {
+  test('is told of what may have changed when its server was started again (C18)', async () => {
     const core = makeCore();
     const client = await connected(core);
     listen(client, 1, { ...ALL_LISTS, ...resources('x:1') });
@@ -360,7 +360,7 @@ describe('a client that listens', () => {
 describe('a client of a joined view that listens', () => {
   const inAll = { 'mcp-bridge/view': 'all' };
 
-  test('hears of joined lists, and of resources of several servers', async () => {
+  test('hears of joined lists, and of resources of several servers (C16, G1)', async () => {
     const core = makeCore({ servers: ['a', 'b'] });
     const listed: Readonly<Record<string, string>> = { a: 'x:1', b: 'y:1' };
     for (const [name, uri] of Object.entries(listed)) {

@@ -65,7 +65,7 @@ describe('a list of tools of a server of the era before', () => {
     },
   );
 
-  test('is shown so in the view all too, where such a tool does not exist', async () => {
+  test('is shown so in the view all too, where such a tool does not exist (A10, C19)', async () => {
     const core = makeCore(['a', 'b']);
     const client = await connected(core);
     ask(client, 1, 'tools/list', 'all');
@@ -80,7 +80,7 @@ describe('a list of tools of a server of the era before', () => {
     expect(core.server('a').requests.at(-1)?.params).toMatchObject({ name: 'may' });
   });
 
-  test('is searched so in the view discover', async () => {
+  test('is searched so in the view discover (C19)', async () => {
     const core = makeCore();
     const client = await connected(core);
     ask(client, 1, 'tools/call', 'discover', { name: 'list_tools', arguments: { server: 'a' } });
@@ -124,7 +124,7 @@ describe('a list of a server of 2026', () => {
     return core;
   }
 
-  test('keeps its terms while the server runs, less its age while it does not', async () => {
+  test('keeps its terms while the server runs, less its age while it does not (E5)', async () => {
     const core = makeNewer(['a']);
     const client = await connected(core);
     ask(client, 0, 'prompts/get', 'server:a', { name: 'p' });
@@ -142,7 +142,7 @@ describe('a list of a server of 2026', () => {
     expect(client.answersTo(3)[0]?.result).toMatchObject({ ttlMs: 0, cacheScope: 'public' });
   });
 
-  test('is kept for its user alone where a tool is forbidden', async () => {
+  test('is kept for its user alone where a tool is forbidden (E5)', async () => {
     const core = makeNewer(['a']);
     const refusal = new BridgeError('TOOL_DISABLED', 'No');
     core.server('a').server.gate = { ...OPEN_GATE, isOpen: false, refusalOf: () => refusal };
@@ -156,7 +156,7 @@ describe('a list of a server of 2026', () => {
     expect(core.server('a').starts).toBe(1);
   });
 
-  test('is kept in a joined list for as long as the shortest of them, and for its user alone', async () => {
+  test('is kept in a joined list for as long as the shortest of them, and for its user alone (G1)', async () => {
     const core = makeNewer(['a', 'b'], { a: 50_000, b: 30_000 });
     const client = await connected(core);
     ask(client, 1, 'tools/list', 'all');

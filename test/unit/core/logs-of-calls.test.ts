@@ -40,7 +40,7 @@ async function connected(core: CoreInMemory): Promise<TestClient> {
 }
 
 describe('a call that asks for logs', () => {
-  test('has the server log so much before it is sent, and no more within a second after it', async () => {
+  test('has the server log so much before it is sent, and no more within a second after it (C15)', async () => {
     const core = makeCore();
     const client = await connected(core);
     callTool(client, 1, 'debug');
@@ -54,7 +54,7 @@ describe('a call that asks for logs', () => {
     expect(asked(core)).toHaveLength(4);
   });
 
-  test('gets the messages of its level while it is under way, and a call without a level gets none', async () => {
+  test('gets the messages of its level while it is under way, and a call without a level gets none (C15)', async () => {
     const core = makeCore();
     const [one, two, silent] = [await connected(core), await connected(core), await connected(core)];
     callTool(one, 1, 'warning');
@@ -127,7 +127,7 @@ describe('a call that asks for logs', () => {
     expect(asked(core).sort()).toEqual(['tools/call', 'tools/list']);
   });
 
-  test('gets the messages of a server of its own era too, which reads the level in the call', async () => {
+  test('gets the messages of a server of its own era too, which reads the level in the call (C15)', async () => {
     const core = makeCore();
     core.server().era = ERA_2026;
     const [one, silent] = [await connected(core), await connected(core)];

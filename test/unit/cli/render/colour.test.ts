@@ -59,7 +59,7 @@ test('the busiest server and the busiest client come first', () => {
       uid: 1000,
       pid: null,
     },
-    ...{ cwd: null, servers: [], accepts: false, mailbox: false },
+    ...{ cwd: null, servers: [], accepts: false, mailbox: false, protocolVersion: null, listening: 0 },
   });
   const moment = (atMs: number, counts: readonly number[]) => ({
     atMs,
@@ -67,7 +67,14 @@ test('the busiest server and the busiest client come first', () => {
     clients: [client('a', 0), client('b', 3)],
     status: {
       ...{ pid: 1, version: '1', build: '1', autostarted: false, activated: false, socketPath: '/s', uptimeMs: 1 },
-      ...{ clients: 2, parked: 0, parkedBytes: 0, memory: { residentBytes: 1, heapBytes: 1 }, dialledIn: [] },
+      ...{
+        clients: 2,
+        protocolVersions: {},
+        parked: 0,
+        parkedBytes: 0,
+        memory: { residentBytes: 1, heapBytes: 1 },
+        dialledIn: [],
+      },
       ...{
         counters: {},
         errors: {},

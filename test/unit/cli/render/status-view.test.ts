@@ -29,6 +29,7 @@ function shown(more: Partial<StatusReport>, style: TableStyle = {}): string[] {
     socketPath: '/tmp/b.sock',
     uptimeMs: 61_000,
     clients: 3,
+    protocolVersions: { '2025-11-25': 3 },
     counters: {},
     dialledIn: [],
     memory: { residentBytes: 1, heapBytes: 1 },
