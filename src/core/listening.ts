@@ -26,8 +26,8 @@ const LIST_NOTICES: Readonly<Record<string, string>> = {
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** A listen that has held for so long was no failure: the next pause is the first one. */
-const SOUND_MS = 60_000;
+/** A listen that has held for so long was no failure, as where a proxy ends what is idle: the next pause is the first one. */
+const SOUND_MS = 10_000;
 
 /** The end of a wish for a resource: the server reports its changes, or an error in JSON says why it does not. */
 type Covered = (error: string | undefined) => void;

@@ -301,7 +301,7 @@ describe('a listen that ends', () => {
     }
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
     await acknowledge(core);
-    await core.pass(60_000);
+    await core.pass(10_000);
     ends[0]?.[1](core, listens(core).at(-1)?.id);
     await core.pass(1000);
     expect(listens(core)).toHaveLength(10);
