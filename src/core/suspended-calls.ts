@@ -270,6 +270,7 @@ export class SuspendedCalls {
   goOn(retry: Call, suspension: Suspension, b: Buffer, envelope: Envelope): RetryOutcome {
     const { outcome, unanswered } = suspension;
     if (outcome !== undefined && outcome.is !== 'pages') {
+      retry.binding = suspension.binding; // the outcome may want pages, and the retry was never sent
       this.#settle(suspension, 'over');
       return outcome;
     }

@@ -417,6 +417,29 @@ describe('a retry', () => {
   });
 });
 
+describe('in the view all, a resource that several servers may have', () => {
+  test('is read on by the server that has asked (C6)', async () => {
+    const world = await World.with({ servers: ['a', 'b'] });
+    for (const name of ['a', 'b']) world.core.server(name).has({ resources: [] });
+    const read = { method: 'resources/read', uri: 'x://1' };
+    const reads = (name: string): Message[] =>
+      world.core.server(name).requests.filter(({ method }) => method === 'resources/read');
+    await world.call(1, read);
+    const [refusing, asking] = reads('a').length > 0 ? ['a', 'b'] : ['b', 'a'];
+    const refused = { jsonrpc: '2.0', id: reads(refusing)[0]?.id, error: { code: -32002, message: 'Not here' } };
+    world.core.server(refusing).say(refused);
+    await world.turn();
+    world.core.server(asking).say(elicit('s1'));
+    await world.turn();
+    const { requestState } = askedIn(world.client.answersTo(1)[0]);
+    await world.call(2, { ...read, requestState, inputResponses: { q1: ACCEPTED } });
+    world.core.server(asking).answer(reads(asking)[0]);
+    await world.turn();
+    expect(world.client.answersTo(2)).toMatchObject([{ result: { resultType: 'complete' } }]);
+    expect([reads('a').length, reads('b').length, world.core.openCalls]).toEqual([1, 1, 0]);
+  });
+});
+
 describe('a suspended call', () => {
   test('frees its id, and does not hold its connection', async () => {
     const world = await World.with();
@@ -596,6 +619,20 @@ describe('pages that a server wants to be visited first', () => {
     expect(answer).toMatchObject({ error: { code: -32603, data: { code: -32042 } } });
     expect(world.core.server().requests).toHaveLength(1);
     expect(world.core.suspended.size).toBe(0);
+  });
+
+  test('are questions also if the client was away when the server wanted them (C12)', async () => {
+    const world = await World.with();
+    const first = await world.suspended(1);
+    await world.serverSays({ jsonrpc: '2.0', id: 1, error: refusal });
+    const second = askedIn(await world.call(2, { requestState: first.requestState }));
+    expect(world.core.server().requests).toHaveLength(1);
+    const { requestState } = second;
+    await world.call(3, { requestState, inputResponses: { q1: { action: 'accept' } } });
+    expect(world.core.server().requests).toHaveLength(2);
+    await world.serverAnswers();
+    expect(world.client.answersTo(3)).toMatchObject([{ result: { resultType: 'complete' } }]);
+    expect([world.core.openCalls, world.core.suspended.size]).toEqual([0, 0]);
   });
 
   test('are an error for a client that cannot show them (C12)', async () => {
