@@ -3,7 +3,7 @@
 
 import { OWN_METHODS } from '../protocol/era-2025.ts';
 import { paramsOf } from '../protocol/request-params.ts';
-import { INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -23,7 +23,6 @@ import type { Session } from './session.ts';
 const NO_URI: string = rpcError(INVALID_PARAMS, 'The resource is named by its uri');
 const NO_SUCH_METHOD: string = rpcError(METHOD_NOT_FOUND, 'The server has no logs');
 const NO_LEVEL_OF_THAT_NAME: string = rpcError(INVALID_PARAMS, 'There is no such level');
-const NOT_ANSWERED: string = rpcError(INTERNAL_ERROR, 'The server has not answered');
 
 export class SharedSettings {
   readonly #instance: Instance;
@@ -146,35 +145,6 @@ export class SharedSettings {
   opened(): OwnRequest[] {
     const requests = [...this.levels.opened(), ...this.subscriptions.opened()];
     return this.#instance.listening.isUsed ? [] : requests;
-  }
-
-  /**
-   * Has changes of a resource reported to a client that asks for them in another way than by a request of its own. `then` takes the
-   * server's refusal, in JSON, or undefined. Works for servers of both eras.
-   */
-  listenTo(session: Session, uri: string, then: (error: string | undefined) => void): void {
-    const { listening, calls, era } = this.#instance;
-    const told = this.subscriptions.subscribe(session, uri, false);
-    if (told === undefined) return then(rpcErrorOf(this.#tooMuch(session)));
-    const done = (error: string | undefined): void => {
-      told(error === undefined ? 'result' : 'error');
-      then(error);
-    };
-    if (era.own.subscribe === undefined) return listening.cover(uri, done);
-    calls.own.ask(era.own.subscribe, { uri }, (answer, envelope) => {
-      if (answer !== undefined && envelope.has(Field.result)) return done(undefined);
-      done(answer === undefined ? NOT_ANSWERED : JSON.stringify(envelope.decode(answer.b, Field.error)));
-    });
-  }
-
-  /** Ends it. */
-  stopListening(session: Session, uri: string): void {
-    if (!this.subscriptions.unsubscribe(session, uri)) return;
-    const { listening, calls } = this.#instance;
-    const told = this.subscriptions.sendUnsubscribe(uri);
-    if (!listening.isUsed) calls.own.ask('resources/unsubscribe', { uri });
-    told?.('result');
-    if (listening.isUsed) listening.changed();
   }
 
   /** The number of entries kept here. */

@@ -398,28 +398,3 @@ test('a request of a server of 2026 is answered with an error, and reaches no cl
   expect(answers.map(({ id, error }) => [id, error?.code])).toEqual(methods.map((method) => [method, -32601]));
   expect([client.link.lines, core.counters.serverNoise]).toEqual([[], methods.length]);
 });
-
-describe('a client that asks by no request of its own', () => {
-  test.each(['2025', '2026'])('hears of a resource of a server of %s until it asks no more', async (era) => {
-    const core = await coreOf2026();
-    if (era === '2025') core.server().era = new CoreInMemory().server().era;
-    const client = await core.ready();
-    const session = core.sessionOf(client);
-    if (session === undefined) throw new Error('it is connected');
-    const { sharedSettings } = core.server().instance;
-    const told: unknown[] = [];
-    sharedSettings.listenTo(session, 'x:1', (error) => told.push(error));
-    await core.settle();
-    if (era === '2026') {
-      await acknowledge(core);
-      await acknowledge(core);
-    } else core.server().say({ jsonrpc: '2.0', id: core.server().requests.at(-1)?.id, result: {} });
-    await core.settle();
-    expect([told, [...sharedSettings.subscriptions.subscribersOf('x:1')]]).toEqual([[undefined], [session]]);
-    sharedSettings.stopListening(session, 'x:1');
-    await core.settle();
-    const last = core.server().requests.at(-1);
-    expect(era === '2025' ? last?.method : wanted(last)).toEqual(era === '2025' ? 'resources/unsubscribe' : LISTS);
-    expect(sharedSettings.size).toBe(0);
-  });
-});
