@@ -230,6 +230,12 @@ export class CallTable implements RequestTarget {
     return this.#withLogs;
   }
 
+  /** A sent call wants other logs than before. */
+  logsWanted(call: Call): void {
+    if (call.logLevel === '') this.#withLogs.delete(call);
+    else if (this.#sent.has(call.serverRequestId)) this.#withLogs.add(call);
+  }
+
   /** The sent calls that are not answered yet. */
   sent(): Iterable<Call> {
     return this.#sent.values();

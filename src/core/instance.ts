@@ -324,6 +324,12 @@ export class Instance implements CallOwner {
     return true;
   }
 
+  /** A call goes on for another request, which may want other logs than the one before. */
+  logsWanted(call: Call): void {
+    this.calls.logsWanted(call);
+    if (call.logLevel !== '') this.sharedSettings.wantLogs(call.logLevel);
+  }
+
   /** Ends a call whose client has not come back. */
   giveUpSuspended(call: Call, reason: string): void {
     this.#contain(() => {

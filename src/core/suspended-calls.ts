@@ -304,6 +304,7 @@ export class SuspendedCalls {
     invariant(call !== undefined, 'a call without an outcome is still there');
     this.#settle(suspension, 'open');
     call.takeOver(retry);
+    suspension.instance.logsWanted(call);
     extend(call);
     this.#context.events.callContinued.tell(retry, call);
   }

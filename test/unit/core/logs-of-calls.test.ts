@@ -119,6 +119,52 @@ describe('a call that asks for logs', () => {
     expect(asked(core)).toContain('notice');
   });
 
+  test('goes on with the logs that its retry asks for, and gets none while it waits for that', async () => {
+    const core = makeCore();
+    const client = await connected(core);
+    const able = { [`${PREFIX}clientCapabilities`]: { elicitation: { form: {} } } };
+    callTool(client, 1, 'debug', able);
+    await core.settle();
+    const params = { mode: 'form', message: 'm', requestedSchema: { type: 'object', properties: {} } };
+    core.server().say({ jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params });
+    await core.pass(1000);
+    log(core, 'error', 'away');
+    const { requestState, inputRequests = {} } = client.answersTo(1)[0]?.result ?? {};
+    const inputResponses = Object.fromEntries(
+      Object.keys(inputRequests as object).map((key) => [key, { action: 'accept', content: {} }]),
+    );
+    const _meta = { ...WHO, ...able, [`${PREFIX}logLevel`]: 'error' };
+    const retry = { name: 'tool', arguments: {}, requestState, inputResponses, _meta };
+    client.say({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: retry });
+    await core.settle();
+    for (const level of ['debug', 'error']) log(core, level);
+    await core.settle();
+    expect(logsOf(client)).toEqual(['error']);
+  });
+
+  test('gets logs from its retry on where it had asked for none', async () => {
+    const core = makeCore();
+    const client = await connected(core);
+    const able = { [`${PREFIX}clientCapabilities`]: { elicitation: { form: {} } } };
+    callTool(client, 1, undefined, able);
+    await core.settle();
+    const params = { mode: 'form', message: 'm', requestedSchema: { type: 'object', properties: {} } };
+    core.server().say({ jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params });
+    await core.pass(1000);
+    const { requestState, inputRequests = {} } = client.answersTo(1)[0]?.result ?? {};
+    const inputResponses = Object.fromEntries(
+      Object.keys(inputRequests as object).map((key) => [key, { action: 'accept', content: {} }]),
+    );
+    const _meta = { ...WHO, ...able, [`${PREFIX}logLevel`]: 'info' };
+    const retry = { name: 'tool', arguments: {}, requestState, inputResponses, _meta };
+    client.say({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: retry });
+    await core.settle();
+    log(core, 'info');
+    await core.settle();
+    expect(logsOf(client)).toEqual(['info']);
+    expect(asked(core).at(-1)).toBe('info');
+  });
+
   test('asks nothing of a server that has no logs', async () => {
     const core = makeCore({ tools: {} });
     const client = await connected(core);
