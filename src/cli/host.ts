@@ -25,8 +25,6 @@ export interface CliHost {
   readonly pid: number;
   /** The version and what the program was made of. */
   readonly build: string;
-  /** Called when what somebody waits for is done, and the process goes on. */
-  settled?(): void;
   /** Calls `listener` when the person presses Ctrl-C, instead of ending; gives back what ends that. */
   onInterrupt(listener: () => void): () => void;
   /** Calls `listener` once, when anybody tells this process to end, instead of ending. */

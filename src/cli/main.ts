@@ -6,7 +6,6 @@ import { Socket, type SocketConstructorOpts } from 'node:net';
 import { getSystemErrorMap } from 'node:util';
 import { homeDir, settleHome } from '../local/home-dir.ts';
 import { systemCode } from '../util/bridge-error.ts';
-import { optimiseLate } from './compiler-pace.ts';
 import { exitCodeOf, FAILED, lineFor } from './exit-code.ts';
 import type { CliHost } from './host.ts';
 import { NO_COLOUR, ownPart, run } from './run.ts';
@@ -50,7 +49,6 @@ const host: CliHost = {
   version: MCP_BRIDGE_VERSION,
   pid: process.pid,
   build: MCP_BRIDGE_BUILD,
-  settled: optimiseLate,
   onInterrupt(listener) {
     process.once('SIGINT', listener);
     return () => process.off('SIGINT', listener);

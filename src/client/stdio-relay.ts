@@ -22,8 +22,6 @@ export interface Relay extends Omit<ConnectionOptions, 'client'> {
   readonly stdout: Writable;
   /** The first connection to the daemon. */
   readonly socket: Parameters<ResumingConnection['open']>[0];
-  /** Called once, behind the first answer. */
-  readonly onAnswered: () => void;
   /** Calls back when this process is told to end. */
   readonly onEnd: (leave: () => void) => void;
 }
@@ -38,13 +36,11 @@ export function relay({
   stdin: openInput,
   stdout,
   socket,
-  onAnswered,
   onEnd,
   ...options
 }: Relay): Promise<BridgeError | undefined> {
   return new Promise((resolve) => {
     let takes = true;
-    let isAnswered = false;
     let asking: NodeJS.Timeout | undefined;
     // A socket says of all that is not tiny that it has enough, also when the kernel has just taken it.
     const write = (bytes: Buffer): void => {
@@ -64,8 +60,6 @@ export function relay({
       isDone: () => stdout instanceof Socket && stdout.writableLength === 0,
       flush: () => {
         run.flush();
-        if (!isAnswered) setImmediate(onAnswered);
-        isAnswered = true;
         return takes;
       },
       full: (isFull) => void (isFull ? stdin.pause() : stdin.resume()),

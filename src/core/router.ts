@@ -229,9 +229,11 @@ export class Router {
     }
     const method = ERA_2026.methods.of(b, envelope);
     if (!speaksForItself(session, method, b)) return this.#onRequestOf(session, b, start, end);
-    session.requesters ??= new Requesters(session, this.#context, this.#requesters);
+    const requesters = session.requesters ?? new Requesters(session, this.#context, this.#requesters);
+    // A request that says nothing of who asks is refused, and settles nothing.
+    if (envelope.has(Field.protocolVersion)) session.requesters = requesters;
     if (envelope.doubts(method.reads)) return void this.#refusesAmbiguous(session, method, envelope.raw(b, Field.id));
-    const asker = session.requesters.of(b, envelope);
+    const asker = requesters.of(b, envelope);
     if (asker === undefined) return;
     this.#onRequestOf(asker, b, start, end);
   }

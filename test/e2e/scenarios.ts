@@ -469,11 +469,11 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    title: 'before initialize there is ping, a quick no to server/discover, and a clear error to all else',
+    title: 'before initialize there is ping, a quick no to a server/discover that does not say its version, and a clear error to all else',
     async run(bridge) {
       const client = await bridge.connect();
       expect((await client.request(1, 'ping')).result).toEqual({});
-      expect((await client.request(2, 'server/discover')).error?.code).toBe(-32601);
+      expect((await client.request(2, 'server/discover')).error?.code).toBe(-32602);
       expect((await client.request(3, 'tools/list')).error).toMatchObject({
         code: -32600,
         message: expect.stringContaining('initialize'),

@@ -58,7 +58,6 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
     stdout,
     socket,
     meta: introduction(values, located, host),
-    onAnswered: () => host.settled?.(),
     onEnd: (leave) => host.onEnd(leave),
     dial: (mayStart) => openAgain(where(), mayStart ? start : undefined, newDaemonInput),
     path: where,
