@@ -77,6 +77,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   #hasStarted = false;
   /** Ends what is under way before there is a connection. */
   readonly #leaving = new AbortController();
+  #wantedId = '';
   #isFull = false;
   #wake: (() => void)[] = [];
   #closed: Promise<void> = Promise.resolve();
@@ -97,9 +98,12 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     return this.#path;
   }
 
-  /** The id that the bridge knows this client by; '' before it has answered `initialize`. */
+  /**
+   * The id that the bridge knows this client by; '' before it has answered `initialize`. Without a handshake, the id that was asked
+   * for.
+   */
   get clientId(): string {
-    return this.#connection?.clientId ?? '';
+    return this.#connection?.clientId || this.#wantedId;
   }
 
   /** Connects; the daemon is started if there is none. */
@@ -120,6 +124,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     });
     if (located.clientId) checkClientId(located.clientId, located.clientIdSource);
     this.#path = located.path;
+    this.#wantedId = located.clientId ?? '';
     const start = librarySettings(located, this.#options.autostart, place);
     const { clientId, where } = located;
     const reconnect = reconnectSettings(this.#options.reconnect, located.reconnect);
