@@ -469,7 +469,8 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
-    title: 'before initialize there is ping, a quick no to a server/discover that does not say its version, and a clear error to all else',
+    title:
+      'before initialize there is ping, a quick no to a server/discover that does not say its version, and a clear error to all else',
     async run(bridge) {
       const client = await bridge.connect();
       expect((await client.request(1, 'ping')).result).toEqual({});
