@@ -12,7 +12,7 @@ const PATH = '/callback';
 const TIME_LIMIT_MIN = 5;
 
 /** What came back with the browser. */
-export interface Answer {
+export interface CallbackAnswer {
   readonly code: string | undefined;
   /** The reason why there is no code. */
   readonly error: string | undefined;
@@ -45,7 +45,7 @@ export class CallbackServer {
   }
 
   /** Waits for the answer that comes with this state. A request with another state is refused, and the wait goes on. */
-  answer(state: string, clock: Clock): Promise<Answer> {
+  answer(state: string, clock: Clock): Promise<CallbackAnswer> {
     return new Promise((resolve, reject) => {
       const timer = clock.after(TIME_LIMIT_MIN * 60_000, () => reject(tooLate()));
       this.#server.on('request', (request, response) => {
@@ -64,7 +64,7 @@ export class CallbackServer {
 }
 
 /** Answers the browser. Undefined for a request that has nothing to do with the sign-in. */
-function answerIn(request: IncomingMessage, response: ServerResponse, state: string): Answer | undefined {
+function answerIn(request: IncomingMessage, response: ServerResponse, state: string): CallbackAnswer | undefined {
   const { pathname, searchParams } = new URL(`http://${HOST}${request.url ?? '/'}`);
   const answer = (status: number, text: string): void => {
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(text);

@@ -13,7 +13,7 @@ import type { RemoteServer } from '../model/server-definition.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
-import { type Answer, CallbackServer } from './callback-server.ts';
+import { type CallbackAnswer, CallbackServer } from './callback-server.ts';
 import { challengeOf } from './challenge.ts';
 import { SignInProvider } from './providers.ts';
 import { joinedScope } from './scope.ts';
@@ -83,7 +83,7 @@ async function step({ name }: RemoteServer, task: () => unknown): Promise<void> 
 }
 
 /** The code of the answer. Who has answered is checked first: nothing in another one's answer counts, not even its error. */
-async function answerFor(definition: RemoteServer, { discovered }: SignInProvider, answer: Answer) {
+async function answerFor(definition: RemoteServer, { discovered }: SignInProvider, answer: CallbackAnswer) {
   const metadata = discovered?.authorizationServerMetadata;
   await step(definition, () =>
     validateAuthorizationResponseIssuer({

@@ -30,7 +30,7 @@ export interface ListedPage {
 }
 
 /** A request that is answered. */
-export interface Answered {
+export interface AnsweredRequest {
   readonly idText: string;
   readonly plan: { readonly role: CallRole };
   /** Set at a server of 2026, for a client of 2025. */
@@ -121,7 +121,7 @@ export class ClientOutput {
   }
 
   /** Passes an answer on, under the id that the client has used. `era` is that of whoever gave it. */
-  passAnswer(call: Answered, frame: Frame, envelope: Envelope, era: Era): void {
+  passAnswer(call: AnsweredRequest, frame: Frame, envelope: Envelope, era: Era): void {
     if (era.result === undefined) return this.passAsItIs(call, frame, envelope);
     const { b, start, end } = frame;
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), call.idText);
@@ -130,7 +130,7 @@ export class ClientOutput {
     this.passed();
   }
 
-  protected passAsItIs({ idText }: Answered, { b, start, end }: Frame, envelope: Envelope): void {
+  protected passAsItIs({ idText }: AnsweredRequest, { b, start, end }: Frame, envelope: Envelope): void {
     this.#passWith(Field.id, idText, b, start, end, envelope);
     this.passed();
   }

@@ -12,8 +12,8 @@ import { findMembers, type Span } from '../wire/json-members.ts';
 import { KeySet, setMembers } from '../wire/member-cuts.ts';
 import { Splice } from '../wire/splice.ts';
 import {
-  type Answered,
   type AnsweredQuestion,
+  type AnsweredRequest,
   ClientOutput,
   type ListedPage,
   type WrittenClient,
@@ -135,7 +135,7 @@ export class CompletedOutput extends ClientOutput {
     this.endAnswer();
   }
 
-  override passAnswer(answered: Answered, frame: Frame, envelope: Envelope, era: Era): void {
+  override passAnswer(answered: AnsweredRequest, frame: Frame, envelope: Envelope, era: Era): void {
     if (!era.asksByRequest) return this.passAsItIs(answered, frame, envelope);
     if (envelope.has(Field.error)) return this.#passError(answered, frame, envelope);
     const { b, start, end } = frame;
@@ -166,7 +166,7 @@ export class CompletedOutput extends ClientOutput {
   }
 
   /** Servers of the era before may answer with null where there is nothing to say. */
-  #passNoObject({ idText }: Answered, b: Buffer, at: number): void {
+  #passNoObject({ idText }: AnsweredRequest, b: Buffer, at: number): void {
     if (b[at] === 0x6e) this.answer(idText, '{}');
     else super.fail(idText, NO_OBJECT);
   }
@@ -189,7 +189,7 @@ export class CompletedOutput extends ClientOutput {
     if (head !== '') addFirst(b, at, head);
   }
 
-  #passError(answered: Answered, { b, start, end }: Frame, envelope: Envelope): void {
+  #passError(answered: AnsweredRequest, { b, start, end }: Frame, envelope: Envelope): void {
     const at = envelope.from(Field.error);
     const error = byteAt(b, at) === OPEN_OBJECT ? findMembers(b, at, ['code', 'data'])?.spans : undefined;
     const code = error?.get('code');

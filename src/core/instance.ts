@@ -33,7 +33,7 @@ import { ServerBacklog, SlowClients } from './pressure.ts';
 import { CallInRounds, QuestionRounds } from './question-rounds.ts';
 import { Questions } from './questions.ts';
 import { wrappedTools } from './results-for-2025.ts';
-import { clientInfoText, type Introduction, type KnownServer, type ServerProfile } from './server-knowledge.ts';
+import { clientInfoText, type KnownServer, type SelfIntroduction, type ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 import { SharedSettings } from './shared-settings.ts';
 import {
@@ -742,7 +742,7 @@ function noName(server: string): BridgeError {
 }
 
 /** A running instance, as its runner reports it. */
-export interface RunningInstance extends Introduction {
+export interface RunningInstance extends SelfIntroduction {
   readonly link: Pick<Link, 'outbox' | 'pause' | 'resume'>;
   readonly instanceId: string;
   readonly era: Era;

@@ -12,7 +12,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Call, CallOwner, ClientRequest } from './call.ts';
-import { type Answered, ClientOutput } from './client-output.ts';
+import { type AnsweredRequest, ClientOutput } from './client-output.ts';
 import { listNotice, resourceNotice } from './completed-output.ts';
 import { openCall } from './pending-requests.ts';
 import type { Session } from './session.ts';
@@ -317,7 +317,7 @@ class SubscriptionOutput extends ClientOutput {
     this.#taken(false);
   }
 
-  override passAnswer(_answered: Answered, _frame: unknown, envelope: Envelope): void {
+  override passAnswer(_answered: AnsweredRequest, _frame: unknown, envelope: Envelope): void {
     this.#taken(envelope.has(Field.result));
   }
 }

@@ -32,7 +32,7 @@ export interface CachingTerms {
 }
 
 /** The answer by which an instance has introduced itself. */
-export interface Introduction {
+export interface SelfIntroduction {
   /** The result of `initialize`, or that of `server/discover` in its form: an object's bytes, with a newline behind them. */
   readonly initializeResult: Buffer;
   /** The result of `server/discover` in its own bytes, with a newline; undefined in the era with a handshake. */
@@ -75,7 +75,7 @@ export class ServerProfile {
   constructor(
     capabilities: ClientCapabilities,
     clientInfo: string | undefined,
-    { initializeResult, discoverResult, learnedMs }: Introduction & Pick<ServerProfile, 'learnedMs'>,
+    { initializeResult, discoverResult, learnedMs }: SelfIntroduction & Pick<ServerProfile, 'learnedMs'>,
   ) {
     this.capabilities = capabilities;
     this.clientInfo = clientInfo;
@@ -84,7 +84,7 @@ export class ServerProfile {
     this.learnedMs = learnedMs;
   }
 
-  renew({ initializeResult, discoverResult }: Introduction, learnedMs: number): void {
+  renew({ initializeResult, discoverResult }: SelfIntroduction, learnedMs: number): void {
     this.initializeResult = initializeResult;
     this.discoverResult = discoverResult;
     this.learnedMs = learnedMs;
@@ -290,7 +290,7 @@ export class KnownServer {
   }
 
   /** An instance has opened. `introduced` is the `clientInfo` it was told, '' for the bridge's own. */
-  opened({ capabilities, owner }: ProfileKey, introduction: Introduction, introduced: string): ServerProfile {
+  opened({ capabilities, owner }: ProfileKey, introduction: SelfIntroduction, introduced: string): ServerProfile {
     const now = this.#context.date();
     this.#declaredSharing = declaredSharingIn(capabilitiesOf(introduction.initializeResult));
     const isOfOne = owner !== undefined || this.#declaredSharing === 'isolated';

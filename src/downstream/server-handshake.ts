@@ -17,7 +17,7 @@ import { INTERNAL_ERROR } from '../protocol/rpc-codes.ts';
 import {
   CONFIRMATION_ID,
   DISCOVER,
-  type Discovery,
+  type DiscoverAnswer,
   PROBE_ID,
   readDiscovery,
   supportedVersionsIn,
@@ -128,7 +128,7 @@ export class ServerHandshake {
   #initialize: 'unsent' | 'open' | 'refused' = 'unsent';
   #refusal: ServerRefusal | undefined;
   /** A good answer to the probe, while it is open what the server makes of `initialize`. */
-  #discovery: Discovery | undefined;
+  #discovery: DiscoverAnswer | undefined;
   #wait: Timer | undefined;
 
   constructor(options: HandshakeOptions) {
@@ -267,7 +267,7 @@ export class ServerHandshake {
     return undefined;
   }
 
-  #settleOn2026({ versions, discoverResult, initializeResult }: Discovery): SettledHandshake {
+  #settleOn2026({ versions, discoverResult, initializeResult }: DiscoverAnswer): SettledHandshake {
     this.end();
     const finding = { era: ERA_2026, version: VERSION_2026, versions, probe: 'answered' as const };
     return { ...finding, initializeResult, discoverResult, finding };
@@ -292,7 +292,7 @@ export class ServerHandshake {
     return Buffer.concat([b.subarray(from, to), Buffer.from('\n')]);
   }
 
-  #discoveryIn(b: Buffer): Discovery | undefined {
+  #discoveryIn(b: Buffer): DiscoverAnswer | undefined {
     const result = this.#resultIn(b);
     return result && readDiscovery(result, this.#options.server);
   }

@@ -22,7 +22,7 @@ export function isProbeId(id: string | undefined): boolean {
 }
 
 /** A server's answer to `server/discover`. */
-export interface Discovery {
+export interface DiscoverAnswer {
   /** The versions that the server speaks, as it lists them. */
   readonly versions: readonly string[];
   /** The result in its own bytes, with a newline behind them. */
@@ -41,7 +41,7 @@ const OF_DISCOVER: ReadonlySet<string> = new Set([
  * Reads a result (an object, with a newline behind it); undefined if it is no DiscoverResult. Servers of the era before may answer
  * every request with an empty object. `server` stands for the server's own name where it gives none.
  */
-export function readDiscovery(discoverResult: Buffer, server: string): Discovery | undefined {
+export function readDiscovery(discoverResult: Buffer, server: string): DiscoverAnswer | undefined {
   const members = spansIn(discoverResult, skipSpace(discoverResult, 0));
   const listed = members?.get('supportedVersions');
   if (members === undefined || listed === undefined) return undefined;
