@@ -1,7 +1,7 @@
 // The file format of a server's knowledge. Files are written whole and read with suspicion; a file that cannot be used counts
 // as none.
 
-import { type FoundEra, type KnownServer, type ListPage, ServerProfile } from '../core/server-knowledge.ts';
+import { cachingTermsOf, type FoundEra, type KnownServer, type ListPage, ServerProfile } from '../core/server-knowledge.ts';
 import { eraOf } from '../protocol/eras.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { membersOf } from '../util/json-value.ts';
@@ -109,12 +109,12 @@ function decodeProfile(saved: SavedProfile): ServerProfile {
 
 function decodePage({ cursor, result, original, caching }: SavedPage): ListPage {
   const { ttlMs, cacheScope } = membersOf(caching);
-  const isCaching = typeof ttlMs === 'number' && typeof cacheScope === 'string';
+  const terms = cachingTermsOf(ttlMs, cacheScope);
   return {
     cursor,
     result: bytesOf(result),
     ...(original !== undefined && { original: bytesOf(original) }),
-    ...(isCaching && { caching: { ttlMs, cacheScope } }),
+    ...(terms !== undefined && { caching: terms }),
   };
 }
 

@@ -49,7 +49,9 @@ export class ConnectionManager {
   /** The views of all clients. */
   readonly views: Views;
   readonly #watch: ClientWatch;
-  /** The number of sessions that are not closing. */
+  /** The number of sessions that are a part of a connection. */
+  #partCount = 0;
+  /** The number of sessions that are not closing, without those. */
   #openCount = 0;
   #isDraining = false;
   #whenEmpty: (() => void)[] = [];
@@ -149,12 +151,13 @@ export class ConnectionManager {
     };
     const session = new Session(link, context, { host, serverInfo });
     this.#sessions.add(session);
+    this.#partCount++;
     return session;
   }
 
   endPart(session: Session): void {
     this.#retire(session);
-    this.#sessions.delete(session);
+    if (this.#sessions.delete(session)) this.#partCount--;
   }
 
   #handlerOf(session: Session): LinkHandler {
@@ -213,7 +216,7 @@ export class ConnectionManager {
   #refuse(session: Session, message: string): void {
     this.#options.events.clientRefused.tell(session, message);
     session.output.fail('null', rpcError(INTERNAL_ERROR, message));
-    if (this.#sessions.size - this.#openCount < MOST_LINGERING) return this.#leave(session, TICK_MS);
+    if (this.#sessions.size - this.#partCount - this.#openCount < MOST_LINGERING) return this.#leave(session, TICK_MS);
     // Closed at once: many refused clients in one turn would take all descriptors that are reserved for refusing.
     this.#retire(session);
     session.output.flush();

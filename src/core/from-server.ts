@@ -161,7 +161,9 @@ export class ServerMessages implements FrameSink {
     if (this.#isForClientOf2025(call) && this.#isNoAnswer(call, { b, start, end })) return this.#instance.settle();
     endRequest(call, hasResult ? 'result' : 'error');
     if (!hasResult && call.session.era.asksByRequest) this.#noteElicitations(call, b);
-    if (hasResult || otherServersFor(call).isEmpty) this.#answer(call, { b, start, end });
+    // Of a call whose client is to ask again, this is the outcome.
+    const isSuspended = call.suspension !== undefined && call.suspension.state !== 'open';
+    if (hasResult || isSuspended || otherServersFor(call).isEmpty) this.#answer(call, { b, start, end });
     else this.#calls.retryElsewhere(call);
     this.#instance.settle();
   }

@@ -160,7 +160,9 @@ export class Handshake {
   ): void {
     const { resumption } = this.#ports;
     try {
-      if (this.#isLettingIn) throw new BridgeError('RESUME_REFUSED', 'A session is resumed by the first request');
+      const isSplit = (session.requesters?.sessions() ?? []).length > 0;
+      if (this.#isLettingIn || isSplit)
+        throw new BridgeError('RESUME_REFUSED', 'A session is resumed by the first request');
       resumption.resume(session, { ...request, first }, (resumed, also) => {
         const { clientId, initializeAnswer = NO_ANSWER } = resumed;
         const more = { 'mcp-bridge/resumed': true, ...also, ...this.#ownMeta };

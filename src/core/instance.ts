@@ -389,6 +389,7 @@ export class Instance implements CallOwner {
     const refusal = call.plan.role === 'call' ? this.#refusalOf(call, frame, readAgain) : undefined;
     if (refusal !== undefined) return this.calls.fail(call, refusal);
     extend(call);
+    call.session.waitsAlsoAt(this); // its client may use another instance by now
     this.calls.resubmit(call, frame);
     this.#startIfWaiting();
   }
@@ -550,6 +551,7 @@ export class Instance implements CallOwner {
     const tookMs = overdueMs(call, nowMs, timeoutMs, limits);
     if (tookMs === undefined) return;
     events.incident.tell('timeouts', call.session);
+    this.rounds.drop(call, 'The time for this call is up');
     const hint = `It may still go on there. ${this.#settingsFor(call, tookMs)} allows more.`;
     const message = `Server ${server} has not answered within ${tookMs} ms`;
     calls.giveUp(call, 'The time for this call is up', new BridgeError('CALL_TIMED_OUT', message, { server, hint }));

@@ -54,8 +54,9 @@ export class PendingRequests implements CallOwner {
   #goOn(call: Call, role: CallRole): void | Promise<void> {
     const goOn = this.#waiting.get(call);
     const frame = call.unsent;
-    if (goOn === undefined || frame === undefined || !this.#isStillHere(call)) return;
+    if (goOn === undefined || frame === undefined) return;
     this.#drop(call);
+    if (!this.#isStillHere(call)) return;
     return goOn({ id: call.id, role, frame });
   }
 

@@ -185,6 +185,7 @@ export class QuestionRounds {
 
   /** The client has gone, or has ended its side and cannot answer. */
   #abandoned(round: Round, asked: Asked): void {
+    if (!round.asked.has(asked)) return; // another question of the round has ended it
     this.#forget(round, asked, 'client-gone');
     if (round.call.session.isOpen) this.#end(round, 'The client has ended its side, so it cannot answer');
   }

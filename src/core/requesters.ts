@@ -15,6 +15,7 @@ import type { RequestId } from '../wire/request-id.ts';
 import type { Call, ClientRequest } from './call.ts';
 import type { Messaging } from './handshake.ts';
 import { PendingRequests } from './pending-requests.ts';
+import { Pause } from './pressure.ts';
 import type { Session } from './session.ts';
 import type { InitializeAnswer } from './view.ts';
 import type { ServerDirectory } from './view-choice.ts';
@@ -164,6 +165,7 @@ export class Requesters {
       if (session.isOpen) this.#open(session, who);
     } catch (error) {
       const refusal = failureOf(error);
+      session.pauses.remove(Pause.held);
       for (const { b, start, end } of session.takeHeld())
         if (readAgain.scan(b, start, end, this.#context.limits.maxDepth))
           session.output.fail(certainId(readAgain, b), refusal);

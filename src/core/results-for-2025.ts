@@ -16,7 +16,7 @@ import { findItems } from '../wire/json-items.ts';
 import { findMembers } from '../wire/json-members.ts';
 import { MemberRuns } from '../wire/member-cuts.ts';
 import { Splice } from '../wire/splice.ts';
-import type { CachingTerms, ListPage } from './server-knowledge.ts';
+import { type CachingTerms, cachingTermsOf, type ListPage } from './server-knowledge.ts';
 
 const splice = new Splice();
 /** The members to be cut from one result. */
@@ -108,9 +108,7 @@ function schemaChanges(b: Buffer, result: number): SchemaChange[] {
 }
 
 function cachingIn(b: Buffer, envelope: Envelope): CachingTerms | undefined {
-  const ttlMs = envelope.decode(b, Field.ttlMs);
-  const cacheScope = envelope.decode(b, Field.cacheScope);
-  return typeof ttlMs === 'number' && typeof cacheScope === 'string' ? { ttlMs, cacheScope } : undefined;
+  return cachingTermsOf(envelope.decode(b, Field.ttlMs), envelope.decode(b, Field.cacheScope));
 }
 
 const NO_TOOLS: ReadonlySet<string> = new Set();

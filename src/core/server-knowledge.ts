@@ -31,6 +31,12 @@ export interface CachingTerms {
   readonly cacheScope: string;
 }
 
+/** The terms that a server has named; undefined if they are none that the protocol has. */
+export function cachingTermsOf(ttlMs: unknown, cacheScope: unknown): CachingTerms | undefined {
+  const isTime = typeof ttlMs === 'number' && Number.isFinite(ttlMs) && ttlMs >= 0;
+  return isTime && (cacheScope === 'public' || cacheScope === 'private') ? { ttlMs, cacheScope } : undefined;
+}
+
 /** The answer by which an instance has introduced itself. */
 export interface SelfIntroduction {
   /** The result of `initialize`, or that of `server/discover` in its form: an object's bytes, with a newline behind them. */

@@ -501,7 +501,7 @@ export class Session {
 
   /** Takes a new request in; false when its id is still in use. */
   open(call: Call): boolean {
-    if (this.#calls.has(call.id)) return false;
+    if (this.#calls.has(call.id) || this.requesters?.callOf(call.id) !== undefined) return false;
     this.#calls.add(call.id, call);
     if ('framePlace' in this.link) call.framePlace = this.link.framePlace;
     return true;

@@ -136,6 +136,7 @@ export class SuspendedCalls {
     // A call that was given up lingers while its server may still work on it.
     if (!suspension.isAway && call.session.calls.get(call.id) !== call) return false;
     if (!this.#hasRoom(suspension, question.params?.length ?? 0)) return false;
+    call.again = undefined; // what a client was asked about is not made again
     suspension.unanswered.set(`q${++suspension.keys}`, question);
     if (suspension.state !== 'open') return true;
     suspension.state = 'gathering';

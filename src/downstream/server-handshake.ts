@@ -225,7 +225,12 @@ export class ServerHandshake {
   #onProbeRefused(refusal: ServerRefusal): undefined {
     this.#probe = 'refused';
     this.#isClear = !UNCLEAR.has(refusal.code);
-    if (refusal.code === UNSUPPORTED_VERSION && eraOf(this.#commonOf(refusal.supported ?? [])) === ERA_2026) {
+    const { supported } = refusal;
+    if (
+      refusal.code === UNSUPPORTED_VERSION &&
+      supported !== undefined &&
+      eraOf(this.#commonOf(supported)) === ERA_2026
+    ) {
       // It was asked for the version that it names here, so it is asked in the same way again.
       if (this.#probes === MOST_PROBES) throw this.#refused(DISCOVER, refusal);
       this.#sendProbe(PROBE_ID);

@@ -151,7 +151,8 @@ export const flow = {
     });
     while (came < several) await leaveUntaken();
     const most = untilLast();
-    assert(first < 64e6 / MIB, `memory rose by ${first.toFixed(0)} MiB`);
+    // Beside a whole test suite V8 collects later: the bound is for a machine that does nothing else.
+    assert(first < (isShort ? 96e6 : 64e6) / MIB, `memory rose by ${first.toFixed(0)} MiB`);
     // What is still read for those who have gone is garbage until it is collected.
     assert(most < 192e6 / MIB, `one after the other, memory rose by ${most.toFixed(0)} MiB`);
     const other = await place.pulse(daemon, 'server:other');

@@ -294,6 +294,38 @@ describe('a call ends with an error that says why, for a tool as its result', ()
     expect(it.core.openCalls).toBe(0);
   });
 
+  test('once, if the client has ended its side with several questions and another call', async () => {
+    const it = await world();
+    await called(it);
+    await ask(it, { a: ASK, b: SAMPLE });
+    it.client.call('other');
+    await it.core.settle();
+    it.client.link.endByPeer();
+    await it.core.settle();
+    expect(it.client.answersTo('c')).toMatchObject([toolError(/ended its side/)]);
+    await complete(it);
+    expect(it.client.answersTo('other')).toHaveLength(1);
+    expect(it.core.counters.internalErrors).toBe(0);
+  });
+
+  test('once, if the longest time of a call is over while the client is asked; others go on', async () => {
+    const it = await world(ABLE, { limits: { maxCallMs: 60_000 } });
+    const neighbour = await it.core.ready(ABLE);
+    await called(it);
+    await ask(it, { a: ASK });
+    await it.core.pass(61_000);
+    expect(it.client.answersTo('c')).toMatchObject([{ error: { data: { code: 'CALL_TIMED_OUT' } } }]);
+    expect(takenBack(it.client)).toHaveLength(1);
+    await answer(it, questionsOf(it.client)[0], { action: 'decline' });
+    await it.core.pass(600_000);
+    expect(it.client.answersTo('c')).toHaveLength(1);
+    expect(it.core.counters.internalErrors).toBe(0);
+    neighbour.call('n');
+    await it.core.settle();
+    await complete(it);
+    expect(neighbour.answersTo('n')).toHaveLength(1);
+  });
+
   test.each([
     ['neither questions nor a state', {}],
     ['a question that is none', { inputRequests: { a: { method: 'x/y', params: {} } } }],

@@ -226,6 +226,21 @@ describe('a connection', () => {
     expect(client.answersTo(2)).toHaveLength(1);
   });
 
+  test('does not take an id that is open from before its handshake', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    callTool(client, 7);
+    await core.settle();
+    client.initialize();
+    await core.settle();
+    client.call(7);
+    await core.settle();
+    expect(client.answersTo(7).map(({ error }) => error?.code)).toEqual([-32600]);
+    core.server().answer(core.server().requests[0]);
+    await core.settle();
+    expect(client.answersTo(7)).toHaveLength(2);
+  });
+
   test('gets no notices that it has not asked for', async () => {
     const core = new CoreInMemory();
     const client = await connected(core);
