@@ -1,7 +1,13 @@
 // The file format of a server's knowledge. Files are written whole and read with suspicion; a file that cannot be used counts
 // as none.
 
-import { cachingTermsOf, type FoundEra, type KnownServer, type ListPage, ServerProfile } from '../core/server-knowledge.ts';
+import {
+  cachingTermsOf,
+  type FoundEra,
+  type KnownServer,
+  type ListPage,
+  ServerProfile,
+} from '../core/server-knowledge.ts';
 import { eraOf } from '../protocol/eras.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { membersOf } from '../util/json-value.ts';

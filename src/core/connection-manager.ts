@@ -157,6 +157,7 @@ export class ConnectionManager {
 
   endPart(session: Session): void {
     this.#retire(session);
+    session.pauses.clear();
     if (this.#sessions.delete(session)) this.#partCount--;
   }
 

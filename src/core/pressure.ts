@@ -314,19 +314,27 @@ interface PausedClient extends ObservedClient {
   readonly link: Pick<Link, 'pause' | 'resume'>;
 }
 
-/** The reasons for which a client is not read, as bits. It is read again when the last reason is gone. */
+/**
+ * The reasons for which a client is not read, as bits. It is read again when the last reason is gone. The parts of a connection have
+ * reasons of their own, and the connection is read again when none of them has any.
+ */
 export class Pauses {
   readonly #client: PausedClient;
   readonly #events: Events;
+  /** The reasons of the whole connection, if these are those of a part of it. */
+  readonly #whole: Pauses | undefined;
   #reasons = 0;
+  /** The number of parts that have a reason. */
+  #pausingParts = 0;
 
-  constructor(client: PausedClient, events: Events) {
+  constructor(client: PausedClient, events: Events, whole?: Pauses) {
     this.#client = client;
     this.#events = events;
+    this.#whole = whole;
   }
 
   get isEmpty(): boolean {
-    return this.#reasons === 0;
+    return this.#reasons === 0 && this.#pausingParts === 0;
   }
 
   /** Adds a reason that the client has caused itself. */
@@ -336,13 +344,40 @@ export class Pauses {
   }
 
   add(reason: Pause): void {
-    if (this.#reasons === 0) this.#client.link.pause();
+    if (this.#reasons === 0) this.#begin();
     this.#reasons |= reason;
+  }
+
+  #begin(): void {
+    if (this.#whole !== undefined) this.#whole.#addPart();
+    else if (this.#pausingParts === 0) this.#client.link.pause();
+  }
+
+  #addPart(): void {
+    if (this.isEmpty) this.#client.link.pause();
+    this.#pausingParts++;
   }
 
   remove(reason: Pause): void {
     if ((this.#reasons & reason) === 0) return;
     this.#reasons &= ~reason;
-    if (this.#reasons === 0) this.#client.link.resume();
+    if (this.#reasons === 0) this.#end();
+  }
+
+  #end(): void {
+    if (this.#whole !== undefined) this.#whole.#removePart();
+    else if (this.#pausingParts === 0) this.#client.link.resume();
+  }
+
+  #removePart(): void {
+    this.#pausingParts--;
+    if (this.isEmpty) this.#client.link.resume();
+  }
+
+  /** Drops all reasons: nothing more comes from the client. */
+  clear(): void {
+    if (this.#reasons === 0) return;
+    this.#reasons = 0;
+    this.#end();
   }
 }

@@ -1,4 +1,4 @@
-// Those who ask on one connection, where each request says for itself who that is (the era without a handshake). Requests that say the
+// The requests of one connection without a handshake: each says for itself who asks. Requests that say the
 // same share a session, so a connection has one for each different envelope; nearly always that is one.
 
 import type { ClientSettingsSource } from '../model/client-settings.ts';
@@ -15,7 +15,6 @@ import type { RequestId } from '../wire/request-id.ts';
 import type { Call, ClientRequest } from './call.ts';
 import type { Messaging } from './handshake.ts';
 import { PendingRequests } from './pending-requests.ts';
-import { Pause } from './pressure.ts';
 import type { Session } from './session.ts';
 import type { InitializeAnswer } from './view.ts';
 import type { ServerDirectory } from './view-choice.ts';
@@ -29,7 +28,7 @@ const TOO_MANY = rpcError(
   { code: 'CLIENT_BUSY', hint: 'Ask again when one of them is answered, or on another connection.' },
 );
 
-/** The daemon's part in it. */
+/** The daemon, as far as requesters need it. */
 export interface RequestersContext {
   readonly limits: Limits;
   readonly servers: ServerDirectory;
@@ -89,6 +88,14 @@ export class Requesters {
       if (call !== undefined) return call;
     }
     return undefined;
+  }
+
+  /** Drops a request that waits for what is known of its client's servers; false if there is none of this id. */
+  dropHeld(id: RequestId): boolean {
+    const { maxDepth } = this.#context.limits;
+    const isMeant = ({ b, start, end }: Frame): boolean =>
+      readAgain.scan(b, start, end, maxDepth) && readAgain.id(b, Field.id) === id;
+    return this.#all.some(({ session }) => session.isHolding && session.dropHeld(isMeant));
   }
 
   /** The session of who asks in a request; undefined if the request was refused, which is answered. */
@@ -165,7 +172,6 @@ export class Requesters {
       if (session.isOpen) this.#open(session, who);
     } catch (error) {
       const refusal = failureOf(error);
-      session.pauses.remove(Pause.held);
       for (const { b, start, end } of session.takeHeld())
         if (readAgain.scan(b, start, end, this.#context.limits.maxDepth))
           session.output.fail(certainId(readAgain, b), refusal);
@@ -201,7 +207,7 @@ export class Requesters {
     this.#pending.answer(call, () => call.output.answer(call.idText, result));
   }
 
-  /** Who answers a session: its one server, else the bridge. JSON of which each character is one byte. */
+  /** Names the one that answers a session: its one server, else the bridge. JSON of which each character is one byte. */
   #serverInfoOf(session: Session): string {
     const { view } = session;
     const [server] = view?.isTransparent === true ? view.servers() : [];

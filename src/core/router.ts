@@ -214,7 +214,8 @@ export class Router {
     const id = envelope.id(b, Field.requestId);
     const call = id === undefined ? undefined : (session.calls.get(id) ?? session.requesters?.callOf(id));
     if (call === undefined) {
-      this.#context.events.incident.tell('strayCancels', session);
+      if (id === undefined || session.requesters?.dropHeld(id) !== true)
+        this.#context.events.incident.tell('strayCancels', session);
       return;
     }
     this.#context.events.callGivenUp.tell(call, 'cancelled');

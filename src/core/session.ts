@@ -144,7 +144,7 @@ export class Session {
       this.listeners = listeners;
       this.output = new CompletedOutput(this, events, { serverInfo: () => part.serverInfo(this), listeners });
     }
-    this.pauses = part?.host.pauses ?? new Pauses(this, events);
+    this.pauses = new Pauses(this, events, part?.host.pauses);
     this.backlog = new ClientBacklog(this, limits.maxQueuedBytesPerClient);
     this.liveness = new ClientLiveness(this, now.ms);
     this.#mostInFlight = limits.maxInFlightPerClient;
@@ -409,6 +409,14 @@ export class Session {
     initializing.held.push(ownFrame(frame));
     initializing.heldBytes += frame.end - frame.start;
     if (initializing.heldBytes > most || initializing.held.length >= MOST_HELD) this.pauses.addOver(Pause.held);
+  }
+
+  /** Drops a held frame; false if none of them is meant. */
+  dropHeld(isMeant: (frame: Frame) => boolean): boolean {
+    const held = this.#initializing?.held ?? [];
+    const at = held.findIndex(isMeant);
+    if (at >= 0) held.splice(at, 1);
+    return at >= 0;
   }
 
   takeHeld(): readonly Frame[] {

@@ -75,7 +75,7 @@ export class Suspension {
   /** Undefined once its outcome is kept. */
   call: Call | undefined;
   readonly owner: string;
-  /** Of the request: its method, its name or URI, and its arguments. */
+  /** The mark of the request: of its method, its name or URI, and its arguments. */
   binding = 0;
   readonly unanswered = new Map<string, InputRequest>();
   outcome: Outcome | undefined;

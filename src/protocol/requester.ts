@@ -1,4 +1,4 @@
-// Who asks, where each request says it for itself: reads the envelope of a request of the era without a handshake, and refuses
+// Reads the envelope of a request of the era without a handshake, and refuses
 // what is missing in it or wrong. Everything is checked here; nothing is left to a server.
 
 import { isRecord } from '../util/json-value.ts';

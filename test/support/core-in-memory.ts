@@ -485,6 +485,8 @@ export interface CoreOptions {
   readonly executionTimeoutMs?: number;
   readonly dialIns?: DialInDesk;
   readonly clientSettings?: ClientSettingsSource;
+  /** What is waited for before the servers of a directory are known. */
+  readonly prepare?: (cwd: string | undefined) => Promise<void> | undefined;
   /** Takes the warnings of the log. */
   readonly warn?: Logger['warn'];
 }
@@ -557,7 +559,7 @@ export class CoreInMemory {
       events,
       logger: silent,
       servers: {
-        prepare: () => undefined,
+        prepare: options.prepare ?? (() => undefined),
         names: () => [...this.#servers.keys()],
         find: (name) => this.#servers.get(name)?.server,
         servers: () => [...this.#servers.values()].map(({ server }) => server),

@@ -241,6 +241,52 @@ describe('a connection', () => {
     expect(client.answersTo(7)).toHaveLength(2);
   });
 
+  test('is read on after requests have waited for servers that it does not see', async () => {
+    let found = (): void => undefined;
+    const core = new CoreInMemory({ prepare: () => new Promise((resolve) => (found = resolve)) });
+    const client = await connected(core);
+    const meta = { ...WHO, 'mcp-bridge/view': 'server:nobody' };
+    for (let id = 0; id < 70; id++) callTool(client, id, meta);
+    await core.settle();
+    expect(client.link.isPaused).toBe(true);
+    found();
+    await core.settle();
+    await core.settle();
+    expect(client.link.isPaused).toBe(false);
+    expect(client.received.slice(0, 64).every(({ error }) => error?.data?.code === 'SERVER_NOT_FOUND')).toBe(true);
+  });
+
+  test('may cancel a request that waits for servers to be known', async () => {
+    let found = (): void => undefined;
+    const core = new CoreInMemory({ prepare: () => new Promise((resolve) => (found = resolve)) });
+    const client = await connected(core);
+    for (const id of [1, 2]) callTool(client, id);
+    client.cancel(1);
+    await core.settle();
+    found();
+    await core.settle();
+    await core.settle();
+    expect(core.server().requests).toHaveLength(1);
+    expect(core.counters.strayCancels).toBe(0);
+  });
+
+  test('is not read while one of those who ask on it has too much waiting, whatever the others have', async () => {
+    const core = new CoreInMemory({ limits: { maxWaitingBytesPerClient: 2000, maxInFlightPerServer: 1 } });
+    core.server().opensByItself = false;
+    const client = await connected(core);
+    callTool(client, 'small', { ...WHO, [INFO]: { name: 'other', version: '1' } });
+    ask(client, 'large', 'tools/call', { name: 'tool', arguments: { text: 'x'.repeat(3000) } });
+    await core.settle();
+    expect(client.link.isPaused).toBe(true);
+    core.server().open();
+    await core.settle();
+    expect(core.server().requests).toHaveLength(1);
+    expect(client.link.isPaused).toBe(true);
+    core.server().answer(core.server().requests[0]);
+    await core.settle();
+    expect(client.link.isPaused).toBe(false);
+  });
+
   test('gets no notices that it has not asked for', async () => {
     const core = new CoreInMemory();
     const client = await connected(core);
