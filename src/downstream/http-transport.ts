@@ -5,11 +5,12 @@ import { ERA_2026 } from '../protocol/era-2026.ts';
 import { eraOf } from '../protocol/eras.ts';
 import { isProbeId, VERSION_2026 } from '../protocol/server-discovery.ts';
 import type { Clock, Timer } from '../util/clock.ts';
+import { deferred } from '../util/deferred.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { copyOf } from '../wire/own-frame.ts';
-import { listRequestFor, MirroredHeaders, nextCursorIn } from './mirrored-headers.ts';
+import { isAnswerTo, isForFirstPage, listRequestFor, MirroredHeaders, nextCursorIn } from './mirrored-headers.ts';
 import { contentFailure, RemoteFailure, statusFailure } from './remote-failure.ts';
 import { isMediaType, mediaType, type RemoteFetch } from './remote-fetch.ts';
 import type { Exchange, RemoteMessage, RemoteTransport, TransportPorts } from './remote-link.ts';
@@ -35,6 +36,7 @@ const LAST_WORDS_MS = 1_000;
 const EVENT_STREAM = 'text/event-stream';
 const ENDED = new RemoteFailure('ended the stream before its answer', { isUncertain: true });
 const NO_ANSWER = new RemoteFailure('gave no answer', { isUncertain: true });
+const LATE = new RemoteFailure('did not list its tools in time');
 
 /** A server of 2026 takes no answers, and a call is cancelled there by the end of its stream. */
 const UNSAID: ReadonlySet<string> = new Set(['', 'notifications/cancelled']);
@@ -45,6 +47,10 @@ const LIST = 'tools/list';
 const LIST_ID = '"mcp-bridge-tools"';
 /** A server could name a next page for ever. */
 const MOST_PAGES = 64;
+/** Time for the bridge's own list. Calls wait for it. */
+const LISTING_MS = 10_000;
+/** Time after a list that failed, in which calls go without one. */
+const LIST_AGAIN_MS = 10_000;
 
 export class HttpTransport implements RemoteTransport {
   readonly #options: HttpTransportOptions;
@@ -55,10 +61,12 @@ export class HttpTransport implements RemoteTransport {
   #isOf2026 = false;
   readonly #mirrored: MirroredHeaders;
   #listing: Promise<void> | undefined;
+  /** The bridge's own list is not asked for before this time. */
+  #listAgainAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: HttpTransportOptions) {
     this.#options = options;
-    this.#mirrored = new MirroredHeaders(options.leftOut);
+    this.#mirrored = new MirroredHeaders(options.leftOut, () => options.clock.now());
   }
 
   async send(message: RemoteMessage, exchange: Exchange): Promise<RemoteFailure | undefined> {
@@ -67,7 +75,7 @@ export class HttpTransport implements RemoteTransport {
       return NO_ANSWER;
     }
     const isCall = this.#isOf2026 && message.method === CALL;
-    if (isCall && !this.#mirrored.isListed) await this.#learnMarks(message.body);
+    if (isCall && !this.#mirrored.isListed) await this.#learnMarks(message.body, exchange.signal);
     return this.#sendNow(message, exchange, isCall);
   }
 
@@ -92,45 +100,77 @@ export class HttpTransport implements RemoteTransport {
     return isStream ? this.#readStream(response, exchange, take) : this.#readAnswer(response, take);
   }
 
-  #takeFor({ method }: RemoteMessage): Take {
+  #takeFor({ method, body }: RemoteMessage): Take {
     const { received } = this.#options;
     if (!this.#isOf2026 || method !== LIST) return received;
-    return (frame) => received(this.#mirrored.sift(frame));
+    const isFirstPage = isForFirstPage(body);
+    return (frame) => received(this.#mirrored.sift(frame, isFirstPage));
   }
 
-  /** Reads the list of tools, once for all who need it now. A call goes without these headers if that fails. */
-  #learnMarks(call: RemoteMessage['body']): Promise<void> {
-    this.#listing ??= this.#listTools(call)
-      .catch((error: unknown) => this.#options.failed(error))
-      .finally(() => {
-        this.#listing = undefined;
-      });
-    return this.#listing;
+  /**
+   * Reads the list of tools, once for all calls that need it now. A call goes without these headers if that fails. Rejects if the
+   * signal is aborted; the other calls still wait for the list.
+   */
+  #learnMarks(call: RemoteMessage['body'], signal: AbortSignal): Promise<void> {
+    if (this.#listing === undefined && this.#options.clock.now() < this.#listAgainAtMs) return Promise.resolve();
+    this.#listing ??= this.#listInTime(call).finally(() => {
+      this.#listing = undefined;
+    });
+    return unlessAborted(this.#listing, signal);
   }
 
-  async #listTools(call: RemoteMessage['body']): Promise<void> {
+  /** Reads the list of tools; never rejects. A list that fails is not asked for again at once. */
+  async #listInTime(call: RemoteMessage['body']): Promise<void> {
+    const { clock, failed } = this.#options;
+    const abort = new AbortController();
+    const timer = clock.after(LISTING_MS, () => abort.abort(LATE));
+    const isComplete = await this.#listTools(call, abort.signal).catch((error: unknown) => {
+      failed(abort.signal.aborted ? LATE : error);
+      return false;
+    });
+    timer.cancel();
+    if (!isComplete) this.#listAgainAtMs = clock.now() + LIST_AGAIN_MS;
+  }
+
+  /** Resolves with true if the whole list has come. */
+  async #listTools(call: RemoteMessage['body'], signal: AbortSignal): Promise<boolean> {
     let cursor: string | undefined;
     for (let page = 0; page < MOST_PAGES; page++) {
-      const frame = await this.#ownAnswer(new Uint8Array(listRequestFor(call, LIST_ID, cursor)));
-      if (frame === undefined) return;
-      this.#mirrored.sift(frame);
+      const frame = await this.#ownAnswer(new Uint8Array(listRequestFor(call, LIST_ID, cursor)), signal);
+      if (frame === undefined) return false;
+      this.#mirrored.sift(frame, cursor === undefined);
       cursor = nextCursorIn(frame);
-      if (cursor === undefined) return;
+      if (cursor === undefined) return this.#mirrored.isListed;
     }
+    return false;
   }
 
   /** The answer to the bridge's own request; undefined if there is none, or the server refuses it. */
-  async #ownAnswer(body: RemoteMessage['body']): Promise<Frame | undefined> {
+  async #ownAnswer(body: RemoteMessage['body'], signal: AbortSignal): Promise<Frame | undefined> {
+    const abort = new AbortController();
+    const aborted = (): void => abort.abort();
+    const signals = [signal, this.#end.signal];
+    for (const one of signals) one.addEventListener('abort', aborted, { once: true });
+    try {
+      if (signals.some((one) => one.aborted)) aborted();
+      const response = await this.#post({ body, method: LIST, requestId: LIST_ID }, abort.signal);
+      return await this.#readOwnAnswer(response);
+    } finally {
+      for (const one of signals) one.removeEventListener('abort', aborted);
+      abort.abort(); // the server may keep the stream open after its answer
+    }
+  }
+
+  async #readOwnAnswer(response: Response): Promise<Frame | undefined> {
     const { maxFrameBytes: mostBytes, pacer } = this.#options;
-    const response = await this.#post({ body, method: LIST, requestId: LIST_ID }, this.#end.signal);
     if (response.ok && isMediaType(response, 'application/json')) return readFrame(response, { mostBytes, pacer });
     if (!response.ok || !isMediaType(response, EVENT_STREAM)) return void (await response.body?.cancel());
-    let last: Frame | undefined;
+    const answer = deferred<Frame>();
     const event = ({ data }: ServerEvent): void => {
-      if (data !== undefined) last = copyOf(data);
+      if (data !== undefined && isAnswerTo(data, LIST_ID)) answer.resolve(copyOf(data));
     };
-    await readEvents(response, { event, retry: () => undefined, mostBytes, pacer });
-    return last;
+    const ended = readEvents(response, { event, retry: () => undefined, mostBytes, pacer }).then(() => undefined);
+    return Promise.race([answer.promise, ended]);
   }
 
   #post(message: RemoteMessage, signal: AbortSignal): Promise<Response> {
@@ -176,7 +216,7 @@ export class HttpTransport implements RemoteTransport {
     const code = errorCodeIn(frame);
     if (!this.#isStateless(message) && code !== ERA_2026.errors.unsupportedVersion) throw failure;
     if (mayRepeat && code === ERA_2026.errors.headerMismatch) {
-      await this.#learnMarks(message.body);
+      await this.#learnMarks(message.body, exchange.signal);
       return this.#sendNow(message, exchange, false);
     }
     exchange.taken();
@@ -318,6 +358,16 @@ function errorCodeIn({ b, start, end }: Frame): unknown {
 
 function noStream(status: number): RemoteFailure {
   return new RemoteFailure('has no stream for notifications', { status });
+}
+
+/** Waits for a promise that never rejects. Rejects as soon as the signal is aborted. */
+async function unlessAborted(done: Promise<void>, signal: AbortSignal): Promise<void> {
+  const stopped = deferred<void>();
+  const aborted = (): void => stopped.resolve();
+  signal.addEventListener('abort', aborted, { once: true });
+  if (!signal.aborted) await Promise.race([done, stopped.promise]);
+  signal.removeEventListener('abort', aborted);
+  signal.throwIfAborted();
 }
 
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {

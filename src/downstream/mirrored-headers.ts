@@ -5,6 +5,7 @@
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { ENVELOPE_FIELDS, ENVELOPE_KEYS } from '../protocol/request-envelope.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import { LONGEST_NAME } from '../util/longest-name.ts';
 import { changedFrame } from '../wire/changed-frame.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -24,33 +25,61 @@ interface Mark {
 /** The marks of a tool, or the reason why they are not allowed. */
 type Marks = readonly Mark[] | string;
 
+/** Room for all marks of a list, in characters; marks beyond it are not kept. The calls go without these headers. */
+const MOST_KEPT = 1 << 20;
+/** Room that a mark takes besides its characters. */
+const MARK_ROOM = 64;
+/** Reports of tools that are left out, in one period: a server could name new ones in each list. */
+const MOST_REPORTS = 20;
+const REPORT_PERIOD_MS = 600_000;
+/** Tools whose reports are remembered. */
+const MOST_BAD = 1_000;
+
 /** Shared: each frame is done with before the next one is scanned. */
 const envelope = new Envelope(ERA_2026.keys);
 
 export class MirroredHeaders {
   readonly #marks = new Map<string, readonly Mark[]>();
-  /** Tools with marks that are not allowed. */
-  readonly #bad = new Set<string>();
+  #room = MOST_KEPT;
+  /** Tools in the current list with marks that are not allowed, and those of the list before. Each was reported. */
+  #bad = new Set<string>();
+  #badBefore: ReadonlySet<string> = new Set();
+  #reports = 0;
+  #periodEndMs = Number.NEGATIVE_INFINITY;
   readonly #leftOut: (tool: string, why: string) => void;
-  /** True once the end of the list of tools has come. */
+  readonly #now: () => number;
+  /** True once the end of the current list of tools has come. */
   isListed = false;
 
-  /** `leftOut` is called once for each tool that is taken out of lists. */
-  constructor(leftOut: (tool: string, why: string) => void) {
+  /** `leftOut` is called once for each tool that is taken out of lists, a few times in each period. */
+  constructor(leftOut: (tool: string, why: string) => void, now: () => number) {
     this.#leftOut = leftOut;
+    this.#now = now;
   }
 
-  /** Reads an answer with a page of the list of tools. Returns it without the tools that could not be called. */
-  sift(frame: Frame): Frame {
+  /**
+   * Reads an answer with a page of the list of tools. Returns it without the tools that could not be called. The first page begins a
+   * new list: the marks of the old one are forgotten.
+   */
+  sift(frame: Frame, isFirstPage: boolean): Frame {
     const { b } = frame;
     const page = pageIn(frame);
     const list = page?.get('tools');
     const tools = list && findItems(b, list.from);
     if (page === undefined || list === undefined || tools === undefined) return frame;
+    if (isFirstPage) this.#begin();
     if (!page.has('nextCursor')) this.isListed = true;
     const kept = tools.filter((tool) => this.#note(b, tool));
     if (kept.length === tools.length) return frame;
     return changedFrame(frame, list, `[${kept.map(({ from, to }) => b.toString('utf8', from, to)).join()}]`);
+  }
+
+  #begin(): void {
+    this.#marks.clear();
+    this.#room = MOST_KEPT;
+    this.#badBefore = this.#bad;
+    this.#bad = new Set();
+    this.isListed = false;
   }
 
   /** Notes the marks of a tool; false if they are not allowed. */
@@ -60,16 +89,40 @@ export class MirroredHeaders {
     const tool = membersOf(JSON.parse(b.toString('utf8', from, to)));
     const name = textOf(tool.name);
     const marks = isMarked ? marksIn(tool.inputSchema) : [];
-    this.#marks.delete(name);
+    this.#forget(name);
     if (typeof marks === 'string') return this.#leaveOut(name, marks);
-    if (marks.length > 0) this.#marks.set(name, marks);
+    if (marks.length > 0) this.#keep(name, marks);
     return true;
   }
 
+  #forget(name: string): void {
+    this.#room += roomOf(name, this.#marks.get(name) ?? []);
+    this.#marks.delete(name);
+  }
+
+  #keep(name: string, marks: readonly Mark[]): void {
+    const room = roomOf(name, marks);
+    if (room > this.#room) return;
+    this.#room -= room;
+    this.#marks.set(name, marks);
+  }
+
   #leaveOut(name: string, why: string): false {
-    if (!this.#bad.has(name)) this.#leftOut(name, why);
-    this.#bad.add(name);
+    const known = Buffer.from(name.slice(0, LONGEST_NAME)).toString(); // a slice would keep the whole name in memory
+    const isReported = this.#bad.has(known) || this.#badBefore.has(known);
+    if (this.#bad.size >= MOST_BAD || !(isReported || this.#mayReport())) return false;
+    this.#bad.add(known);
+    if (!isReported) this.#leftOut(name, why);
     return false;
+  }
+
+  #mayReport(): boolean {
+    const now = this.#now();
+    if (now >= this.#periodEndMs) {
+      this.#periodEndMs = now + REPORT_PERIOD_MS;
+      this.#reports = 0;
+    }
+    return this.#reports++ < MOST_REPORTS;
   }
 
   /** The headers for a message, which is a frame without its newline. */
@@ -104,6 +157,25 @@ export function listRequestFor(call: Uint8Array<ArrayBuffer>, id: string, cursor
 export function nextCursorIn(frame: Frame): string | undefined {
   const cursor = pageIn(frame)?.get('nextCursor');
   return cursor && frame.b.toString('utf8', cursor.from, cursor.to);
+}
+
+/** True for a request that begins a list: it has no cursor. */
+export function isForFirstPage(request: Uint8Array<ArrayBuffer>): boolean {
+  const b = bufferOf(request);
+  const params = findMembers(b, 0, ['params'])?.spans.get('params');
+  return params === undefined || findMembers(b, params.from, ['cursor'])?.spans.has('cursor') !== true;
+}
+
+/** True for the answer to the request with this id, which is given in its bytes. */
+export function isAnswerTo({ b, start, end }: Frame, id: string): boolean {
+  if (!envelope.scan(b, start, end, DEEPEST) || envelope.kind !== 'response') return false;
+  return envelope.has(Field.id) && envelope.raw(b, Field.id) === id;
+}
+
+function roomOf(name: string, marks: readonly Mark[]): number {
+  if (marks.length === 0) return 0;
+  const lengths = marks.map(({ path, header }) => MARK_ROOM + header.length + path.join().length);
+  return lengths.reduce((sum, length) => sum + length, name.length);
 }
 
 function pageIn({ b, start, end }: Frame): ReadonlyMap<string, Span> | undefined {

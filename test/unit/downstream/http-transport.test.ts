@@ -263,3 +263,83 @@ test('a server of 2026 is sent no answers and no cancellations: the end of a str
   for (const method of ['', 'notifications/cancelled']) await transport.send(message(method), exchange());
   expect(asked).toEqual(['POST']);
 });
+
+// --- the bridge's own list, before the first call to a server of 2026 ---
+
+const TOOLS = `{"jsonrpc":"2.0","id":"mcp-bridge-tools","result":{"tools":[{"name":"t","inputSchema":{"properties":{
+  "p":{"type":"string","x-mcp-header":"P"}}}}]}}`.replaceAll('\n', '');
+const NOTE = '{"jsonrpc":"2.0","method":"notifications/message"}';
+const CALLED = '{"jsonrpc":"2.0","id":1,"result":{}}';
+
+function callOf(): RemoteMessage {
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 't', arguments: { p: 'a' } } };
+  return { body: new Uint8Array(Buffer.from(JSON.stringify(call))), method: 'tools/call', requestId: '1' };
+}
+
+/** A transport to a server of 2026 that answers lists like this, and notes the parameter of each call. */
+async function listedBy(list: (response: ServerResponse) => void) {
+  const params: unknown[] = [];
+  const lists: ServerResponse[] = [];
+  const server = await connected({
+    post: (response, { headers }) => {
+      if (headers['mcp-method'] === 'tools/list') {
+        lists.push(response);
+        return list(response);
+      }
+      params.push(headers['mcp-param-p']);
+      response.writeHead(200, { 'content-type': 'application/json' }).end(CALLED);
+    },
+  });
+  server.transport.negotiated('2026-07-28');
+  return { ...server, params, lists };
+}
+
+test('a call goes on at the answer to the list, though the stream goes on, and that stream is closed', async () => {
+  const { transport, params, lists } = await listedBy((response) => {
+    response.writeHead(200, STREAM).write(`data: ${TOOLS}\n\ndata: ${NOTE}\n\n`);
+  });
+  await transport.send(callOf(), exchange());
+  expect(params).toEqual(['a']);
+  await until(() => lists[0]?.closed === true);
+});
+
+test('a message behind the answer to the list is not taken for it', async () => {
+  const { transport, params } = await listedBy((response) => {
+    response.writeHead(200, STREAM).end(`data: ${NOTE}\n\ndata: ${TOOLS}\n\ndata: ${NOTE}\n\n`);
+  });
+  await transport.send(callOf(), exchange());
+  expect(params).toEqual(['a']);
+});
+
+test('a call that is cancelled does not wait for the list, and the others do', async () => {
+  const { transport, params, lists } = await listedBy(
+    (response) => void response.writeHead(200, STREAM).flushHeaders(),
+  );
+  const cancelled = exchange();
+  const ended = transport.send(callOf(), cancelled);
+  const other = transport.send(callOf(), exchange());
+  await until(() => lists.length === 1);
+  cancelled.abort();
+  await expect(ended).rejects.toMatchObject({ name: 'AbortError' });
+  expect(params).toEqual([]);
+  lists[0]?.write(`data: ${TOOLS}\n\n`);
+  await other;
+  expect(params).toEqual(['a']);
+});
+
+test('calls go without headers for parameters if the list takes too long, and it is not asked for again at once', async () => {
+  const { transport, clock, params, lists, failures } = await listedBy(() => undefined);
+  const first = transport.send(callOf(), exchange());
+  await until(() => lists.length === 1);
+  clock.advance(10_000);
+  await first;
+  await transport.send(callOf(), exchange());
+  expect(params).toEqual([undefined, undefined]);
+  expect(failures).toMatchObject([{ message: 'did not list its tools in time' }]);
+  expect([lists.length, clock.pending]).toEqual([1, 0]);
+  clock.advance(10_000);
+  const later = transport.send(callOf(), exchange());
+  await until(() => lists.length === 2);
+  clock.advance(10_000);
+  await later;
+});

@@ -17,8 +17,11 @@ interface Sifted {
 
 function sifted(result: string): Sifted {
   const leftOut: string[] = [];
-  const headers = new MirroredHeaders((tool, why) => void leftOut.push(`${tool}: ${why}`));
-  const text = textOf(headers.sift(frameOf(`{"jsonrpc":"2.0","id":1,"result":${result}}`)));
+  const headers = new MirroredHeaders(
+    (tool, why) => void leftOut.push(`${tool}: ${why}`),
+    () => 0,
+  );
+  const text = textOf(headers.sift(frameOf(`{"jsonrpc":"2.0","id":1,"result":${result}}`), true));
   return { headers, text, leftOut };
 }
 
@@ -28,7 +31,10 @@ const toolOf = (name: string, properties: object): string =>
 const request = (method: string, params: unknown): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })));
 
-const none = new MirroredHeaders(() => undefined);
+const none = new MirroredHeaders(
+  () => undefined,
+  () => 0,
+);
 
 test.each<[string, unknown, object]>([
   ['tools/list', {}, {}],
@@ -119,7 +125,10 @@ test.each([
 
 test('the marks of a tool are those of its newest definition', () => {
   const { headers } = sifted(`{"tools":[${toolOf('t', { p: { type: 'string', 'x-mcp-header': 'P' } })}]}`);
-  headers.sift(frameOf(`{"jsonrpc":"2.0","id":2,"result":{"tools":[${toolOf('t', { p: { type: 'string' } })}]}}`));
+  headers.sift(
+    frameOf(`{"jsonrpc":"2.0","id":2,"result":{"tools":[${toolOf('t', { p: { type: 'string' } })}]}}`),
+    false,
+  );
   const found = headers.headersOf(request('tools/call', { name: 't', arguments: { p: 'a' } }));
   expect(found).toEqual({ 'mcp-method': 'tools/call', 'mcp-name': 't' });
 });
@@ -127,4 +136,57 @@ test('the marks of a tool are those of its newest definition', () => {
 test('the list is known at its end', () => {
   expect(sifted('{"tools":[],"nextCursor":"2"}').headers.isListed).toBe(false);
   expect(sifted('{"tools":[]}').headers.isListed).toBe(true);
+});
+
+const pageOf = (tools: readonly string[], next = ''): Frame =>
+  frameOf(`{"jsonrpc":"2.0","id":1,"result":{"tools":[${tools.join()}]${next}}}`);
+const callHeaders = (headers: MirroredHeaders, name: string): object =>
+  headers.headersOf(request('tools/call', { name, arguments: { p: 'a' } }));
+
+test('a list that begins takes the place of the one before, and is known at its own end', () => {
+  const headers = new MirroredHeaders(
+    () => undefined,
+    () => 0,
+  );
+  headers.sift(pageOf([toolOf('old', marked('P'))]), true);
+  headers.sift(pageOf([toolOf('a', marked('P'))], ',"nextCursor":"2"'), true);
+  expect(headers.isListed).toBe(false);
+  headers.sift(pageOf([toolOf('b', marked('P'))]), false);
+  expect(headers.isListed).toBe(true);
+  expect(callHeaders(headers, 'old')).not.toHaveProperty('mcp-param-P');
+  for (const name of ['a', 'b']) expect(callHeaders(headers, name)).toHaveProperty('mcp-param-P');
+});
+
+test('pages without end do not fill the memory with marks', () => {
+  const headers = new MirroredHeaders(
+    () => undefined,
+    () => 0,
+  );
+  const long = 'n'.repeat(300_000);
+  for (let n = 0; n < 10; n++) headers.sift(pageOf([toolOf(`${n}${long}`, marked('P'))]), false);
+  const kept = Array.from({ length: 10 }, (_, n) => 'mcp-param-P' in callHeaders(headers, `${n}${long}`));
+  expect(kept.filter(Boolean)).toHaveLength(3);
+  // The room is there again for a tool that is defined once more.
+  for (let n = 0; n < 10; n++) headers.sift(pageOf([toolOf(`0${long}`, marked('P'))]), false);
+  expect(callHeaders(headers, `0${long}`)).toHaveProperty('mcp-param-P');
+});
+
+test('a server that names new bad tools in each list is reported a few times in ten minutes', () => {
+  let nowMs = 0;
+  const leftOut: string[] = [];
+  const headers = new MirroredHeaders(
+    (tool) => void leftOut.push(tool),
+    () => nowMs,
+  );
+  const list = (from: number): void => {
+    const tools = Array.from({ length: 50 }, (_, n) => toolOf(`bad${from + n}`, marked('')));
+    expect(textOf(headers.sift(pageOf(tools), true))).toContain('"tools":[]');
+  };
+  for (let from = 0; from < 1_000; from += 50) list(from);
+  expect(leftOut).toHaveLength(20);
+  nowMs = 600_000;
+  list(0);
+  expect(leftOut).toHaveLength(40);
+  list(0);
+  expect(new Set(leftOut.slice(20)).size).toBe(20);
 });
