@@ -268,7 +268,7 @@ export class DaemonFrames {
   }
 }
 
-/** What a subscription, under this id as it is spelled, has to be told after a time without a daemon. */
+/** The notices for a subscription after a time without a daemon. The id is in its own spelling. */
 function changesSince(idText: string, wanted: Readonly<Record<string, unknown>>): Buffer[] {
   const tell = (what: string, about: string): Buffer =>
     notification(`notifications/${what}`, `{${about}"_meta":{"${SUBSCRIPTION_ID}":${idText}}}`);

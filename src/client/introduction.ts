@@ -55,7 +55,7 @@ export function introductionLine(
   return extended(b, frame, theirs, { ...Object.fromEntries(unsaid), [RESUME]: true });
 }
 
-/** What all requests of a client without a handshake have in common: said once, before the first of them. */
+/** The members that all requests of a client without a handshake have in common: said once, before the first of them. */
 export function defaultsLine(meta: object): Buffer {
   return notification('bridge/defaults', `{"_meta":${jsonOf(meta)}}`);
 }

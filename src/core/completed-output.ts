@@ -2,14 +2,15 @@
 // a server of the era before says none of that, so it is added here. The content of a result is passed on as it came.
 
 import { type Era, LISTS, type ListKind } from '../protocol/era.ts';
+import { ERA_2025 } from '../protocol/era-2025.ts';
 import { ERA_2026, SERVER_INFO, SUBSCRIPTION_ID } from '../protocol/era-2026.ts';
 import { INTERNAL_ERROR, rpcError } from '../protocol/rpc-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { byteAt, CLOSE_OBJECT, OPEN_OBJECT, skipSpace } from '../wire/json-grammar.ts';
+import { byteAt, OPEN_OBJECT, skipSpace } from '../wire/json-grammar.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
-import { KeySet, setMembers } from '../wire/member-cuts.ts';
+import { addFirst, KeySet, setMembers } from '../wire/member-cuts.ts';
 import { Splice } from '../wire/splice.ts';
 import {
   type AnsweredQuestion,
@@ -24,7 +25,7 @@ import type { CachingTerms } from './server-knowledge.ts';
 const splice = new Splice();
 const COMPLETE = '"resultType":"complete"';
 const NOT_TO_BE_KEPT: CachingTerms = { ttlMs: 0, cacheScope: 'private' };
-const NOT_KEPT = '"ttlMs":0,"cacheScope":"private"';
+const NOT_KEPT = textOf(NOT_TO_BE_KEPT);
 const NO_OBJECT = rpcError(INTERNAL_ERROR, 'The server gave a result that is no object', {
   code: 'SERVER_ANSWER_REFUSED',
 });
@@ -50,7 +51,7 @@ export interface Hearing {
 export class CompletedOutput extends ClientOutput {
   readonly #serverInfo: () => string;
   readonly #listeners: Hearing;
-  /** What is added to nearly all results, and for whom it was made. */
+  /** The members that nearly all results get, and the one who answers in them. */
   #headFor = '';
   #head = '';
 
@@ -143,7 +144,7 @@ export class CompletedOutput extends ClientOutput {
     if (byteAt(b, at) !== OPEN_OBJECT) return this.#passNoObject(answered, b, at);
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), answered.idText);
     const isRead = envelope.keys === era.keysWithOutcome;
-    if (isRead && hasNone(envelope)) addFirst(b, at, this.#headOf(isKept(answered.plan.role)));
+    if (isRead && hasNone(envelope)) addFirst(splice, b, at, this.#headOf(isKept(answered.plan.role)));
     else
       this.#complete(
         b,
@@ -185,8 +186,8 @@ export class CompletedOutput extends ClientOutput {
       set(cacheScope, 'cacheScope', JSON.stringify(terms.cacheScope));
     }
     if (meta === undefined || byteAt(b, meta.from) !== OPEN_OBJECT) set(meta, '_meta', `{${this.#serverInfoMember}}`);
-    else if (serverInfo === undefined) addFirst(b, meta.from, this.#serverInfoMember);
-    if (head !== '') addFirst(b, at, head);
+    else if (serverInfo === undefined) addFirst(splice, b, meta.from, this.#serverInfoMember);
+    if (head !== '') addFirst(splice, b, at, head);
   }
 
   #passError(answered: AnsweredRequest, { b, start, end }: Frame, envelope: Envelope): void {
@@ -234,7 +235,7 @@ export class CompletedOutput extends ClientOutput {
     const at = skipSpace(b, start);
     const params = findMembers(b, at, ['params'])?.spans.get('params');
     splice.clear();
-    if (params === undefined) addFirst(b, at, `"params":{"_meta":{${tag}}}`);
+    if (params === undefined) addFirst(splice, b, at, `"params":{"_meta":{${tag}}}`);
     else if (byteAt(b, params.from) !== OPEN_OBJECT) splice.replace(params.from, params.to, `{"_meta":{${tag}}}`);
     else tagMeta(b, params.from, tag);
     splice.send(this.outbox, b, start, end);
@@ -284,32 +285,24 @@ const TAG: KeySet = new KeySet([SUBSCRIPTION_ID]);
 /** Writes the tag into the `_meta` of the params at `at`, in place of one that the server has written for the bridge. */
 function tagMeta(b: Buffer, at: number, tag: string): void {
   const meta = findMembers(b, at, ['_meta'])?.spans.get('_meta');
-  if (meta === undefined) addFirst(b, at, `"_meta":{${tag}}`);
+  if (meta === undefined) addFirst(splice, b, at, `"_meta":{${tag}}`);
   else if (byteAt(b, meta.from) === OPEN_OBJECT) setMembers(splice, b, meta.from, TAG, tag);
   else splice.replace(meta.from, meta.to, `{${tag}}`);
 }
 
-/** Adds members before the others of the object at `at`. */
-function addFirst(b: Buffer, at: number, members: string): void {
-  const isEmpty = byteAt(b, skipSpace(b, at + 1)) === CLOSE_OBJECT;
-  splice.replace(at + 1, at + 1, isEmpty ? members : `${members},`);
-}
-
 /** A code that another meaning has in this era goes into the data of the error, unless the data has one of its own. */
 function keepCode(b: Buffer, error: number, data: Span | undefined, code: string): void {
-  if (data === undefined) return addFirst(b, error, `"data":{"code":${code}}`);
+  if (data === undefined) return addFirst(splice, b, error, `"data":{"code":${code}}`);
   if (byteAt(b, data.from) !== OPEN_OBJECT) return;
-  if (findMembers(b, data.from, ['code'])?.spans.has('code') !== true) addFirst(b, data.from, `"code":${code}`);
+  if (findMembers(b, data.from, ['code'])?.spans.has('code') !== true) addFirst(splice, b, data.from, `"code":${code}`);
 }
 
 /** The code of an error as the era has it; undefined if it is the same. */
 function spokenCode(code: number): number | undefined {
   const { noSuchResource, reserved } = ERA_2026.errors;
-  if (code === OTHER_NO_SUCH_RESOURCE) return noSuchResource;
+  if (code === ERA_2025.errors.noSuchResource) return noSuchResource;
   return reserved.some(({ least, most }) => code >= least && code <= most) ? INTERNAL_ERROR : undefined;
 }
-
-const OTHER_NO_SUCH_RESOURCE = -32002;
 
 /** True if a result has none of the members that are written here. */
 function hasNone(envelope: Envelope): boolean {
@@ -335,14 +328,13 @@ function placesOf(envelope: Envelope): ResultPlaces {
 function placesIn(b: Buffer, at: number): ResultPlaces {
   const spans = findMembers(b, at, ['resultType', 'ttlMs', 'cacheScope', '_meta'])?.spans;
   const meta = spans?.get('_meta');
-  const key = SERVER_INFO;
   const inMeta =
-    meta !== undefined && byteAt(b, meta.from) === OPEN_OBJECT ? findMembers(b, meta.from, [key]) : undefined;
+    meta !== undefined && byteAt(b, meta.from) === OPEN_OBJECT ? findMembers(b, meta.from, [SERVER_INFO]) : undefined;
   return {
     resultType: spans?.get('resultType'),
     ttlMs: spans?.get('ttlMs'),
     cacheScope: spans?.get('cacheScope'),
     meta,
-    serverInfo: inMeta?.spans.get(key),
+    serverInfo: inMeta?.spans.get(SERVER_INFO),
   };
 }

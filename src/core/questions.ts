@@ -309,7 +309,7 @@ class Attribution {
     this.#calls = calls;
   }
 
-  /** Those with calls under way, including calls that they have given up. */
+  /** The askers with calls under way, including calls that they have given up. */
   askers(): Set<Asker> {
     const askers = new Set<Asker>();
     for (const { asker } of this.#calls.lingering.calls()) askers.add(asker);

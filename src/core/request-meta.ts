@@ -12,8 +12,8 @@ import {
 } from '../protocol/request-envelope.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { byteAt, CLOSE_OBJECT, OPEN_OBJECT, skipSpace } from '../wire/json-grammar.ts';
-import { KeySet, MemberRuns, setMembers } from '../wire/member-cuts.ts';
+import { byteAt, OPEN_OBJECT, skipSpace } from '../wire/json-grammar.ts';
+import { addFirst, KeySet, MemberRuns, setMembers } from '../wire/member-cuts.ts';
 import type { Splice } from '../wire/splice.ts';
 import type { Session } from './session.ts';
 
@@ -112,13 +112,7 @@ function writeMeta(splice: Splice, { b, start }: Frame, envelope: Envelope, keys
     return;
   }
   const meta = `"_meta":{${members}}`;
-  if (!envelope.has(Field.params)) return openWith(splice, b, skipSpace(b, start), `"params":{${meta}}`);
+  if (!envelope.has(Field.params)) return addFirst(splice, b, skipSpace(b, start), `"params":{${meta}}`);
   const params = envelope.from(Field.params);
-  if (byteAt(b, params) === OPEN_OBJECT) openWith(splice, b, params, meta);
-}
-
-/** Adds the first member to the object that opens at `at`. */
-function openWith(splice: Splice, b: Buffer, at: number, member: string): void {
-  const isEmpty = byteAt(b, skipSpace(b, at + 1)) === CLOSE_OBJECT;
-  splice.replace(at + 1, at + 1, isEmpty ? member : `${member},`);
+  if (byteAt(b, params) === OPEN_OBJECT) addFirst(splice, b, params, meta);
 }

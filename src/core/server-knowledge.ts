@@ -51,7 +51,7 @@ export interface FoundEra {
   /** The version that was agreed on, and all that the server has named. */
   readonly version: string;
   readonly versions: readonly string[];
-  /** What `server/discover` led to: an answer, silence, or the end of the process. */
+  /** The outcome of `server/discover`: an answer, silence, or the end of the process. */
   readonly probe: 'answered' | 'unanswered' | 'fatal';
   /** Marks the files of its program at that time; '' if it is none of this machine. */
   readonly program: string;

@@ -81,7 +81,7 @@ export class Session {
   readonly connectedAt: Date;
   /** The session of the whole connection: itself, unless its requests say for themselves who asks. */
   readonly host: Session;
-  /** Those who ask on the connection, once a request has said for itself who that is. */
+  /** The sessions of its requests, once a request has said for itself who asks. */
   requesters: Requesters | undefined;
   /** The client's requests to hear of changes; undefined for a client that hears of all without asking. */
   readonly listeners: Listeners | undefined;

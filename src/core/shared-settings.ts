@@ -1,6 +1,7 @@
 // The settings that clients of one instance share: subscriptions and the log level. Each client gets only what it asked
 // for. A request goes to the server only if it changes what the server is told; the bridge answers the others itself.
 
+import { MESSAGE_LEVELS } from '../protocol/era.ts';
 import { OWN_METHODS } from '../protocol/era-2025.ts';
 import { paramsOf } from '../protocol/request-params.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, rpcError } from '../protocol/rpc-error.ts';
@@ -477,15 +478,13 @@ export function isSameOrPart(whole: string, uri: string): boolean {
   return uri.length === whole.length || /[/:?#]$/.test(whole) || /[/?#]/.test(uri.charAt(whole.length));
 }
 
-/** The levels of the protocol, the least verbose last. */
-const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 export function isLevel(level: string): boolean {
-  return LEVELS.includes(level);
+  return MESSAGE_LEVELS.includes(level);
 }
 
 /** The level of clients that have not asked for one, while others have. */
-const DEFAULT_LEVEL = LEVELS.indexOf('info');
-const NO_LEVEL = LEVELS.length;
+const DEFAULT_LEVEL = MESSAGE_LEVELS.indexOf('info');
+const NO_LEVEL = MESSAGE_LEVELS.length;
 
 /** The level of one client, which moves with it to other instances. */
 interface Reader {
@@ -525,7 +524,7 @@ export class LogLevels {
   /** The level that the client was granted; undefined before the first. */
   levelOf(session: Session): string | undefined {
     const level = this.#readers.get(session)?.level;
-    return level === undefined ? undefined : LEVELS[level];
+    return level === undefined ? undefined : MESSAGE_LEVELS[level];
   }
 
   get areSet(): boolean {
@@ -535,13 +534,13 @@ export class LogLevels {
 
   /** True if the client gets a message of this level. Messages of unknown levels go to all. */
   admits(session: Session, level: string): boolean {
-    const index = LEVELS.indexOf(level);
+    const index = MESSAGE_LEVELS.indexOf(level);
     return index < 0 || index >= (this.#readers.get(session)?.level ?? DEFAULT_LEVEL);
   }
 
   /** True if the server must answer the request: no other client wants more, or the level is unknown. */
   isForServer(session: Session, level: string): boolean {
-    return LEVELS.indexOf(level) <= this.#mostVerbose(session);
+    return MESSAGE_LEVELS.indexOf(level) <= this.#mostVerbose(session);
   }
 
   /** The most verbose level that a client has or has asked for. */
@@ -563,7 +562,7 @@ export class LogLevels {
   /** Notes that a client's request is being sent; returns the function that takes its outcome. */
   ask(session: Session, text: string): (ending: RequestOutcome) => void {
     const reader = this.#reader(session);
-    const level = LEVELS.indexOf(text);
+    const level = MESSAGE_LEVELS.indexOf(text);
     const isKnown = level >= 0;
     const number = this.#told.sent(isKnown ? text : undefined);
     const time = ++reader.asked;
@@ -596,7 +595,7 @@ export class LogLevels {
   }
 
   #tell(index: number): void {
-    const level = LEVELS[index];
+    const level = MESSAGE_LEVELS[index];
     if (level === undefined || this.#told.isGoingToBe(level)) return;
     this.#told.assume(level);
     this.#ports.ask(requestFor(level));
@@ -605,7 +604,7 @@ export class LogLevels {
   /** Sets the client's level without a request of its own to the server. */
   set(session: Session, text: string): void {
     const reader = this.#reader(session);
-    grantLevel(reader, LEVELS.indexOf(text), ++reader.asked);
+    grantLevel(reader, MESSAGE_LEVELS.indexOf(text), ++reader.asked);
     this.#settle();
   }
 
@@ -633,7 +632,7 @@ export class LogLevels {
   opened(): OwnRequest[] {
     this.#isRaised = false;
     this.#wasRaised = false;
-    const level = LEVELS[this.#mostVerbose()];
+    const level = MESSAGE_LEVELS[this.#mostVerbose()];
     this.#told.assume(level);
     return level === undefined ? [] : [requestFor(level)];
   }
@@ -664,12 +663,12 @@ export class LogLevels {
 
 /** True if who wants logs of one level gets a message of the other. Messages of unknown levels go to all. */
 export function admitsLevel(wanted: string, level: string): boolean {
-  const index = LEVELS.indexOf(level);
+  const index = MESSAGE_LEVELS.indexOf(level);
   return index < 0 || index >= indexOf(wanted);
 }
 
 function indexOf(level: string): number {
-  const index = LEVELS.indexOf(level);
+  const index = MESSAGE_LEVELS.indexOf(level);
   return index < 0 ? NO_LEVEL : index;
 }
 

@@ -69,7 +69,7 @@ export interface SettledHandshake {
   readonly versions: readonly string[];
   readonly initializeResult: Buffer;
   readonly discoverResult: Buffer | undefined;
-  /** What is to be remembered of the server; undefined where it was not asked, or has not said it clearly. */
+  /** The facts to be remembered of the server; undefined where it was not asked, or has not said it clearly. */
   readonly finding: Pick<FoundEra, 'era' | 'version' | 'versions' | 'probe'> | undefined;
 }
 

@@ -6,6 +6,18 @@ import { ByteTable } from '../wire/byte-table.ts';
 import { type Envelope, Field, type KeyTable } from '../wire/envelope.ts';
 import { BACKSLASH, byteAt } from '../wire/json-grammar.ts';
 
+/** The levels of log messages, the least verbose last. */
+export const MESSAGE_LEVELS: readonly string[] = [
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+];
+
 /** The lists that a server gives of what it offers. */
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates';
 

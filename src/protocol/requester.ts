@@ -1,9 +1,10 @@
-// Reads the envelope of a request of the era without a handshake, and refuses
-// what is missing in it or wrong. Everything is checked here; nothing is left to a server.
+// Reads the envelope of a request of the era without a handshake, and refuses what is missing in it or wrong. Everything is checked here; nothing is left to a server.
 
 import { isRecord } from '../util/json-value.ts';
+import { isAt } from '../wire/byte-table.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import { CLIENT_ID_RULE, isClientId } from './client-id.ts';
+import { MESSAGE_LEVELS } from './era.ts';
 import { ERA_2026 } from './era-2026.ts';
 import {
   type ClientInitialize,
@@ -15,21 +16,12 @@ import {
 import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
 
 const [VERSION = ''] = ERA_2026.versions;
-const VERSION_TEXT = JSON.stringify(VERSION);
+const VERSION_BYTES = Buffer.from(JSON.stringify(VERSION));
 
 /** More than any client says of itself; it is kept as long as its connection. */
 const MOST_NAME_BYTES = 16_384;
 
-const LEVELS: ReadonlySet<unknown> = new Set([
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency',
-]);
+const LEVELS: ReadonlySet<unknown> = new Set(MESSAGE_LEVELS);
 
 /** The members by which requests are told apart that say different things of who asks. */
 export const REQUESTER_FIELDS: readonly Field[] = [
@@ -48,7 +40,8 @@ export function versionRefusal(b: Buffer, envelope: Envelope): string | undefine
   if (!envelope.has(Field.protocolVersion))
     return rpcError(INVALID_PARAMS, `_meta["io.modelcontextprotocol/protocolVersion"] is missing`);
   const from = envelope.from(Field.protocolVersion);
-  if (isText(b, from, envelope.to(Field.protocolVersion), VERSION_TEXT)) return undefined;
+  const length = envelope.to(Field.protocolVersion) - from;
+  if (length === VERSION_BYTES.length && isAt(b, from, VERSION_BYTES)) return undefined;
   const requested = envelope.decode(b, Field.protocolVersion);
   if (requested === VERSION) return undefined;
   if (typeof requested !== 'string')
@@ -59,16 +52,10 @@ export function versionRefusal(b: Buffer, envelope: Envelope): string | undefine
   });
 }
 
-function isText(b: Buffer, from: number, to: number, text: string): boolean {
-  if (to - from !== text.length) return false;
-  for (let i = 0; i < text.length; i++) if (b[from + i] !== text.charCodeAt(i)) return false;
-  return true;
-}
-
 /** The error for a level that the protocol does not have; undefined without one. */
 export function levelRefusal(b: Buffer, envelope: Envelope): string | undefined {
   if (!envelope.has(Field.logLevel) || LEVELS.has(envelope.decode(b, Field.logLevel))) return undefined;
-  return rpcError(INVALID_PARAMS, `_meta["io.modelcontextprotocol/logLevel"] is one of ${[...LEVELS].join(', ')}`);
+  return rpcError(INVALID_PARAMS, `_meta["io.modelcontextprotocol/logLevel"] is one of ${MESSAGE_LEVELS.join(', ')}`);
 }
 
 /** Reads who asks; a text is the error, in JSON. */

@@ -123,15 +123,17 @@ export function cutMembers(splice: Splice, b: Buffer, values: readonly Span[]): 
   runsOf(b, values).cut(splice, b);
 }
 
-function cutRun(splice: Splice, b: Buffer, { from, to }: Run): void {
-  cutBetween(splice, b, from, to);
-}
-
 function cutBetween(splice: Splice, b: Buffer, from: number, to: number): void {
   const behind = skipSpace(b, to);
   const before = lastBefore(b, from);
   if (byteAt(b, behind) === COMMA) splice.replace(from, skipSpace(b, behind + 1), '');
   else splice.replace(byteAt(b, before) === COMMA ? before : from, to, '');
+}
+
+/** Adds members before the others of the object that opens at b[open]. `members` is JSON without braces, each character one byte. */
+export function addFirst(splice: Splice, b: Buffer, open: number, members: string): void {
+  const isEmpty = byteAt(b, skipSpace(b, open + 1)) === CLOSE_OBJECT;
+  splice.replace(open + 1, open + 1, isEmpty ? members : `${members},`);
 }
 
 /** Keys that somebody may have written in any case, or with escapes. */
@@ -176,6 +178,6 @@ export function setMembers(splice: Splice, b: Buffer, open: number, keys: KeySet
     if (byteAt(b, p) !== COMMA) break;
     p = skipSpace(b, p + 1);
   }
-  for (const found of runs) cutRun(splice, b, found);
+  for (const { from, to } of runs) cutBetween(splice, b, from, to);
   if (members !== '') splice.replace(p, p, isAnyKept ? `,${members}` : members);
 }
