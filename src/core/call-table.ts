@@ -422,7 +422,7 @@ export class CallTable implements RequestTarget {
     if (call.nameText !== '') splice.replace(envelope.from(Field.name), envelope.to(Field.name), call.nameText);
     if (call.cut !== undefined) cutAround(call.cut, start);
     changeMeta(splice, frame, envelope, call.session, this);
-    if (this.mayAskBack && !call.session.era.asksByRequest && maySuspend(call))
+    if (this.mayAskBack && !call.session.era.hasHandshake && maySuspend(call))
       call.binding = bindingOf(this.#server, call, frame, envelope, call.hasLane);
     // Last: what it cuts may begin where `_meta` was added.
     if (call.inRounds !== undefined) continueRounds(splice, b, envelope, call.inRounds);

@@ -127,7 +127,7 @@ export class Call {
 
   /** The one whom the server asks during the call: the client, or the call by itself where each request stands alone. */
   get asker(): Asker {
-    return this.session.era.asksByRequest ? this.session : this;
+    return this.session.era.hasHandshake ? this.session : this;
   }
 }
 

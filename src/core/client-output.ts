@@ -122,7 +122,7 @@ export class ClientOutput {
 
   /** Passes an answer on, under the id that the client has used. `era` is that of whoever gave it. */
   passAnswer(call: AnsweredRequest, frame: Frame, envelope: Envelope, era: Era): void {
-    if (era.result === undefined) return this.passAsItIs(call, frame, envelope);
+    if (era.hasHandshake) return this.passAsItIs(call, frame, envelope);
     const { b, start, end } = frame;
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), call.idText);
     toResultOf2025(splice, b, envelope, call);

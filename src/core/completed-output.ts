@@ -50,7 +50,7 @@ export interface Hearing {
 
 export class CompletedOutput extends ClientOutput {
   readonly #serverInfo: () => string;
-  readonly #listeners: Hearing;
+  readonly #listens: Hearing;
   /** The members that nearly all results get, and the one who answers in them. */
   #headFor = '';
   #head = '';
@@ -59,11 +59,11 @@ export class CompletedOutput extends ClientOutput {
   constructor(
     client: WrittenClient,
     events: Events,
-    { serverInfo, listeners }: { readonly serverInfo: () => string; readonly listeners: Hearing },
+    { serverInfo, listens }: { readonly serverInfo: () => string; readonly listens: Hearing },
   ) {
     super(client, events);
     this.#serverInfo = serverInfo;
-    this.#listeners = listeners;
+    this.#listens = listens;
   }
 
   get #serverInfoMember(): string {
@@ -137,7 +137,7 @@ export class CompletedOutput extends ClientOutput {
   }
 
   override passAnswer(answered: AnsweredRequest, frame: Frame, envelope: Envelope, era: Era): void {
-    if (!era.asksByRequest) return this.passAsItIs(answered, frame, envelope);
+    if (!era.hasHandshake) return this.passAsItIs(answered, frame, envelope);
     if (envelope.has(Field.error)) return this.#passError(answered, frame, envelope);
     const { b, start, end } = frame;
     const at = envelope.from(Field.result);
@@ -222,11 +222,11 @@ export class CompletedOutput extends ClientOutput {
   }
 
   override passListsChanged(kinds: readonly ListKind[], notice: Frame): void {
-    for (const id of this.#listeners.hearingOfLists(kinds)) this.#passTagged(notice, id);
+    for (const id of this.#listens.hearingOfLists(kinds)) this.#passTagged(notice, id);
   }
 
   override passUpdated(uri: string, notice: Frame): void {
-    for (const id of this.#listeners.hearingOf(uri)) this.#passTagged(notice, id);
+    for (const id of this.#listens.hearingOf(uri)) this.#passTagged(notice, id);
   }
 
   /** Passes a notice on under the id of the request that hears of it. */
@@ -242,11 +242,11 @@ export class CompletedOutput extends ClientOutput {
   }
 
   override listChanged(kind: ListKind): void {
-    for (const id of this.#listeners.hearingOfLists([kind])) this.#write(listNotice(kind, id));
+    for (const id of this.#listens.hearingOfLists([kind])) this.#write(listNotice(kind, id));
   }
 
   override resourceChanged(uri: string): void {
-    for (const id of this.#listeners.hearingOf(uri)) this.#write(resourceNotice(uri, id));
+    for (const id of this.#listens.hearingOf(uri)) this.#write(resourceNotice(uri, id));
   }
 
   /** Writes a message of which each character is one byte. */

@@ -248,7 +248,7 @@ export class ConnectionManager {
   #onDrained(session: Session): void {
     session.drained();
     for (const instance of session.instances()) instance.drained();
-    for (const part of session.requesters?.sessions() ?? []) this.#onDrained(part);
+    for (const part of session.parts?.sessions() ?? []) this.#onDrained(part);
   }
 
   /** True once the daemon is about to end: no new calls are taken. */
@@ -259,8 +259,8 @@ export class ConnectionManager {
   #onEnded(session: Session): void {
     session.noteClientEnded();
     session.abandonQuestions(); // the client would have answered before it ended its side
-    for (const part of session.requesters?.sessions() ?? []) part.listeners?.endAll(); // it would wait for ever
-    if (session.state === 'connecting' && session.requesters === undefined)
+    for (const part of session.parts?.sessions() ?? []) part.listens?.endAll(); // it would wait for ever
+    if (session.state === 'connecting' && session.parts === undefined)
       this.#leave(session, this.#limits.stallTimeoutMs);
     else session.endWhenAnswered();
   }
@@ -276,7 +276,7 @@ export class ConnectionManager {
   /** Ends all that is under way for a session; nothing more is done for it. */
   #retire(session: Session): void {
     if (session.state === 'closing') return;
-    for (const part of session.requesters?.sessions() ?? []) this.endPart(part);
+    for (const part of session.parts?.sessions() ?? []) this.endPart(part);
     session.beginClosing();
     if (session.host === session) this.#openCount--;
     // Each step is contained, so that a fault in one does not skip the others.
@@ -360,7 +360,7 @@ export class ConnectionManager {
 
   /** Ends the requests that last as long as their clients want. */
   #endListening(): void {
-    for (const session of this.#sessions) this.contain(session, () => session.listeners?.endAll());
+    for (const session of this.#sessions) this.contain(session, () => session.listens?.endAll());
   }
 
   #openCalls(): number {
@@ -398,7 +398,7 @@ export class ConnectionManager {
     const unsent = new Map([...this.#sessions].map((session) => [session, this.#withdraw(session)]));
     for (const session of [...this.#sessions]) {
       if (session.host !== session) continue;
-      for (const one of [...(session.requesters?.sessions() ?? []), session])
+      for (const one of [...(session.parts?.sessions() ?? []), session])
         this.contain(one, () => this.#dismiss(one, reason, unsent.get(one) ?? new Set()));
       this.#leave(session, TICK_MS);
     }
@@ -412,13 +412,13 @@ export class ConnectionManager {
   }
 }
 
-function waitsForAnswers({ calls, requesters }: Session): boolean {
-  return calls.size > 0 || requesters?.sessions().some((part) => part.calls.size > 0) === true;
+function waitsForAnswers({ calls, parts }: Session): boolean {
+  return calls.size > 0 || parts?.sessions().some((part) => part.calls.size > 0) === true;
 }
 
 /** True if the requests of a connection have sessions of their own, and nothing else came on it. */
-function isSplit({ requesters, state }: Session): boolean {
-  return requesters !== undefined && state === 'connecting';
+function isSplit({ parts, state }: Session): boolean {
+  return parts !== undefined && state === 'connecting';
 }
 
 /** The number of clients with one wanted id that are told apart by counting; further ones get random ids. */

@@ -160,7 +160,7 @@ export class ServerMessages implements FrameSink {
     const hasResult = envelope.has(Field.result);
     if (this.#isForClientOf2025(call) && this.#isNoAnswer(call, { b, start, end })) return this.#instance.settle();
     endRequest(call, hasResult ? 'result' : 'error');
-    if (!hasResult && call.session.era.asksByRequest) this.#noteElicitations(call, b);
+    if (!hasResult && call.session.era.hasHandshake) this.#noteElicitations(call, b);
     // Of a call whose client is to ask again, this is the outcome.
     const isSuspended = call.suspension !== undefined && call.suspension.state !== 'open';
     if (hasResult || isSuspended || otherServersFor(call).isEmpty) this.#answer(call, { b, start, end });
@@ -170,7 +170,7 @@ export class ServerMessages implements FrameSink {
 
   /** True if the server is of 2026 and the client of 2025. */
   #isForClientOf2025({ session }: Call): boolean {
-    return this.#instance.era.result !== undefined && session.era.result === undefined;
+    return !this.#instance.era.hasHandshake && session.era.hasHandshake;
   }
 
   /** Deals with what a server of 2026 says instead of an answer that its client knows; false if it is an answer. */
@@ -199,7 +199,7 @@ export class ServerMessages implements FrameSink {
     if (shown !== answer) envelope.scan(shown.b, shown.start, shown.end, this.#context.limits.maxDepth);
     const { suspension } = call;
     if (suspension?.isAway === true) return this.#context.suspended.keepAnswer(suspension, shown, this.#instance.era);
-    if (envelope.has(Field.error) && !call.session.era.asksByRequest)
+    if (envelope.has(Field.error) && !call.session.era.hasHandshake)
       if (asksForPages(this.#instance, call, shown, envelope)) return;
     this.deliver(call, shown, envelope);
   }
@@ -248,7 +248,7 @@ export class ServerMessages implements FrameSink {
     const { b } = frame;
     const outbox = this.#instance.outbox;
     if (outbox === undefined) return;
-    if (!this.#instance.era.asksByRequest) {
+    if (!this.#instance.era.hasHandshake) {
       // An error, so that the server does not wait. No client is asked: nothing says which one it would be.
       this.#note('serverNoise');
       return answerServer(outbox, envelope.raw(b, Field.id), `"error":${ASKS_IN_ANSWERS}`);
@@ -318,9 +318,9 @@ class ServerNotices {
       this.#note('serverNoise');
       return;
     }
-    if (role !== 'listening' && !this.#instance.listening.accepts(b, envelope))
+    if (role !== 'listenAcknowledged' && !this.#instance.serverListen.accepts(b, envelope))
       return this.#note('notificationsDropped');
-    if (envelope.has(Field.subscriptionId) && role !== 'listening') {
+    if (envelope.has(Field.subscriptionId) && role !== 'listenAcknowledged') {
       // The subscription is the bridge's own.
       const frame = withoutSubscription({ b, start, end }, envelope);
       envelope.scan(frame.b, frame.start, frame.end, this.#context.limits.maxDepth);
@@ -332,11 +332,11 @@ class ServerNotices {
       case 'progress':
         return this.#onProgress(b, start, end, envelope);
       case 'cancelled':
-        if (this.#instance.listening.cancelled({ b, start, end }, envelope)) return;
+        if (this.#instance.serverListen.cancelled({ b, start, end }, envelope)) return;
         if (!this.#instance.questions.cancel({ b, start, end }, envelope)) this.#note('strayCancels');
         return;
-      case 'listening':
-        return this.#instance.listening.acknowledged({ b, start, end }, envelope);
+      case 'listenAcknowledged':
+        return this.#instance.serverListen.acknowledged({ b, start, end }, envelope);
       case 'updated':
         return this.#onUpdated({ b, start, end }, envelope);
       case 'log':
@@ -389,7 +389,7 @@ class ServerNotices {
     const sessions = this.#transparentSessions();
     for (const session of sessions) session.view?.listsToldChanged(session, kinds);
     for (const session of sessions) {
-      const mayDrop = session.listeners === undefined; // those who listen hear of it later
+      const mayDrop = session.listens === undefined; // those who listen hear of it later
       this.#tellAll([session], mayDrop, ({ output }) => output.passListsChanged(kinds, frame));
     }
     this.#instance.lists.readAnnounced(kinds);
@@ -452,11 +452,11 @@ class ServerNotices {
     const { sessions } = this.#instance;
     const { levels } = this.#instance.sharedSettings;
     const { withLogs } = this.#instance.calls;
-    const { asksByRequest } = this.#instance.era;
-    if (asksByRequest && !levels.areSet && withLogs.size === 0) return this.#broadcast(sessions, frame, true);
+    const { hasHandshake } = this.#instance.era;
+    if (hasHandshake && !levels.areSet && withLogs.size === 0) return this.#broadcast(sessions, frame, true);
     const level = textOf(membersOf(envelope.decode(frame.b, Field.params)).level);
     if (withLogs.size > 0) this.#logToCalls(withLogs, level, frame);
-    if (!asksByRequest) return this.#logOf2026(frame, level);
+    if (!hasHandshake) return this.#logOf2026(frame, level);
     const readers = [...sessions].filter((session) => levels.admits(session, level));
     this.#broadcast(readers, frame, true);
   }

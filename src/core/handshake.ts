@@ -160,7 +160,7 @@ export class Handshake {
   ): void {
     const { resumption } = this.#ports;
     try {
-      const isSplit = (session.requesters?.sessions() ?? []).length > 0;
+      const isSplit = (session.parts?.sessions() ?? []).length > 0;
       if (this.#isLettingIn || isSplit)
         throw new BridgeError('RESUME_REFUSED', 'A session is resumed by the first request');
       resumption.resume(session, { ...request, first }, (resumed, also) => {

@@ -26,7 +26,6 @@ import type { Events } from './events.ts';
 import { ServerMessages } from './from-server.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
-import { Listening } from './listening.ts';
 import { InstanceLists, type ListChange } from './lists.ts';
 import type { OwnAnswer, OwnRequests } from './own-requests.ts';
 import { ServerBacklog, SlowClients } from './pressure.ts';
@@ -34,6 +33,7 @@ import { CallInRounds, QuestionRounds } from './question-rounds.ts';
 import { Questions } from './questions.ts';
 import { wrappedTools } from './results-for-2025.ts';
 import { clientInfoText, type KnownServer, type SelfIntroduction, type ServerProfile } from './server-knowledge.ts';
+import { ServerListen } from './server-listen.ts';
 import type { Session } from './session.ts';
 import { SharedSettings } from './shared-settings.ts';
 import {
@@ -97,7 +97,7 @@ export class Instance implements CallOwner {
   readonly tasks: Tasks;
   readonly lists: InstanceLists;
   readonly sharedSettings: SharedSettings;
-  readonly listening: Listening;
+  readonly serverListen: ServerListen;
   /** Takes what the instance sends. */
   readonly fromServer: ServerMessages;
   readonly sessions = new Set<Session>();
@@ -147,7 +147,7 @@ export class Instance implements CallOwner {
       learnt: ports.listLearnt,
     });
     this.sharedSettings = new SharedSettings(this);
-    this.listening = new Listening(this);
+    this.serverListen = new ServerListen(this);
     this.questions = new Questions(this);
     this.rounds = new QuestionRounds(this);
     this.fromServer = new ServerMessages(this);
@@ -297,7 +297,7 @@ export class Instance implements CallOwner {
   #continuedBy(call: Call, frame: Frame, envelope: Envelope): Suspension | BridgeError | undefined {
     const found = this.context.suspended.find(call, this.server, frame, envelope);
     if (typeof found === 'string') return refusalOfRetry(found);
-    return found === undefined && this.isOpen && this.era.asksByRequest ? refusalOfForeign(envelope) : found;
+    return found === undefined && this.isOpen && this.era.hasHandshake ? refusalOfForeign(envelope) : found;
   }
 
   /** Deals with a retry; false if it is to be sent as a call of its own. */
@@ -353,7 +353,7 @@ export class Instance implements CallOwner {
 
   /** Takes a call whose turn has come: true if the server is sent it, false if it was answered here. */
   #takesTurn(call: Call, frame: Frame, envelope: Envelope): boolean {
-    if (this.era.request !== undefined && call.session.era.request === undefined) {
+    if (!this.era.hasHandshake && call.session.era.hasHandshake) {
       if (isOnlyOf(this.era, call, frame, envelope)) {
         this.context.events.callFailed.tell(call, UNKNOWN_METHOD);
         call.output.fail(call.idText, UNKNOWN_METHOD);
@@ -362,7 +362,7 @@ export class Instance implements CallOwner {
       }
       call.inRounds ??= this.#inRounds(call, frame, envelope);
     }
-    if (isRetry(call, envelope) && this.era.asksByRequest && call.suspension === undefined) {
+    if (isRetry(call, envelope) && this.era.hasHandshake && call.suspension === undefined) {
       this.calls.fail(call, refusalOfForeign(envelope)); // only now it is known which era the server speaks
       return false;
     }
@@ -416,7 +416,7 @@ export class Instance implements CallOwner {
   }
 
   attach(session: Session): void {
-    if (session.era.result !== undefined && !this.sessions.has(session)) this.#completed++;
+    if (!session.era.hasHandshake && !this.sessions.has(session)) this.#completed++;
     this.sessions.add(session);
     if (this.#showsOthersRoots(session)) this.calls.tell(ROOTS_CHANGED_NOTICE);
     this.questions.clientCame();
@@ -426,7 +426,7 @@ export class Instance implements CallOwner {
   /** True where all clients share the instance and the new one has other roots: the server is to ask again. */
   #showsOthersRoots(session: Session): boolean {
     const { outbox, sessions, key } = this;
-    if (outbox === undefined || sessions.size <= 1 || !this.era.asksByRequest) return false;
+    if (outbox === undefined || sessions.size <= 1 || !this.era.hasHandshake) return false;
     return key.rootsKey !== undefined && key.rootsKey !== session.roots.key;
   }
 
@@ -459,7 +459,7 @@ export class Instance implements CallOwner {
   }
 
   #forget(session: Session): void {
-    if (this.sessions.delete(session) && session.era.result !== undefined) this.#completed--;
+    if (this.sessions.delete(session) && !session.era.hasHandshake) this.#completed--;
     this.backlog.forget(session);
     this.slowClients.forget(session);
     this.sharedSettings.forget(session);
@@ -595,7 +595,7 @@ export class Instance implements CallOwner {
 
   /** A notification of a client that is not the router's business. */
   notify(session: Session, b: Buffer, start: number, end: number): void {
-    if (!this.era.asksByRequest && this.#isRemoved({ b, start, end })) return;
+    if (!this.era.hasHandshake && this.#isRemoved({ b, start, end })) return;
     this.backlog.tell(session, b, start, end);
   }
 
@@ -650,8 +650,8 @@ export class Instance implements CallOwner {
     this.#profile = this.known.opened(this.key, running, this.#introduced);
     this.#mayBatch = settlesOnBatches(running.initializeResult);
     this.#opening.opened(running);
-    this.calls.lane.isOpen = this.mayAskBack && running.era.asksByRequest;
-    this.calls.mayAskBack = running.era.asksByRequest && (this.mayAskBack || this.key.capabilities.roots !== undefined);
+    this.calls.lane.isOpen = this.mayAskBack && running.era.hasHandshake;
+    this.calls.mayAskBack = running.era.hasHandshake && (this.mayAskBack || this.key.capabilities.roots !== undefined);
     this.calls.namesSessions = this.known.declaredSharing === 'session-aware';
     this.#ports.declared();
     this.questions.opening();
@@ -659,7 +659,7 @@ export class Instance implements CallOwner {
     this.calls.opened(running.link.outbox, this.sharedSettings.opened(), this.#ownMeta(running));
     this.questions.opened();
     this.lists.opened(this.#profile);
-    this.listening.opened(this.#profile);
+    this.serverListen.opened(this.#profile);
     for (const [uri, sessions] of renewed) for (const session of sessions) this.#mayHaveChanged(session, uri);
   }
 
@@ -671,7 +671,7 @@ export class Instance implements CallOwner {
   /** The members of `_meta` in requests of the bridge itself: a server of 2026 is told in each one who asks. */
   #ownMeta({ clientInfo, era }: RunningInstance): string {
     const { capabilities } = this.key;
-    return era.request === undefined ? '' : requestEnvelopeOf({ clientInfo, capabilities });
+    return era.hasHandshake ? '' : requestEnvelopeOf({ clientInfo, capabilities });
   }
 
   /** The start has failed: everybody who waits gets the error. */
@@ -689,7 +689,7 @@ export class Instance implements CallOwner {
     // A step that fails is no reason to keep calls without their answers.
     this.#contain(() => profile !== undefined && this.known.closed(profile));
     this.#contain(() => this.lists.closed());
-    this.#contain(() => this.listening.closed(rpcErrorOf(error)));
+    this.#contain(() => this.serverListen.closed(rpcErrorOf(error)));
     this.#contain(() => this.backlog.goOn());
     this.#contain(() => this.questions.closed());
     this.#contain(() => this.tasks.closed());

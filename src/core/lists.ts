@@ -227,7 +227,7 @@ export function pageIn(
 ): ListPage | undefined {
   const { b } = answer;
   if (!envelope.has(Field.result) || byteAt(b, envelope.from(Field.result)) !== OPEN_OBJECT) return undefined;
-  if (era.result !== undefined)
+  if (!era.hasHandshake)
     return resultTypeOf(b, envelope) === 'complete' ? pageFor2025(kind, cursor, answer, envelope) : undefined;
   return {
     cursor,

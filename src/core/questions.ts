@@ -47,7 +47,7 @@ export class Questions {
     this.#fence = new RootsFence({
       calls,
       clock,
-      isNeeded: () => instance.era.asksByRequest && !isForAll && key.capabilities.roots !== undefined,
+      isNeeded: () => instance.era.hasHandshake && !isForAll && key.capabilities.roots !== undefined,
       isAsked: () => this.#roots.isAsked,
       ping: () => instance.era.own.ping,
     });
@@ -268,7 +268,7 @@ export function refusalBy(asker: Asker, { role, params }: Pick<ServerQuestion, '
   const offered = membersOf(session.capabilities[role]);
   if ('session' in asker) {
     if (!maySuspend(asker)) return rpcError(INTERNAL_ERROR, 'The request of the client has no answer with questions');
-  } else if (!session.era.asksByRequest)
+  } else if (!session.era.hasHandshake)
     return rpcError(INTERNAL_ERROR, 'The client can be asked only in the answer to a request');
   else if (session.hasEnded) return rpcError(INTERNAL_ERROR, 'The client has ended its side, so it cannot answer');
   if (!session.canBeAsked(role)) return rpcError(METHOD_NOT_FOUND, `The client does not support ${role}`);
@@ -715,7 +715,7 @@ class InstanceRoots {
     }
     const isUnused = this.#clients.size === 0; // a client with other roots may come later
     const only = this.#onlyClient();
-    const asker = only?.state === 'ready' && only.era.asksByRequest ? only : this.#callWithoutDirectory();
+    const asker = only?.state === 'ready' && only.era.hasHandshake ? only : this.#callWithoutDirectory();
     if (asker !== undefined) {
       this.#passedOn++;
       return asker;

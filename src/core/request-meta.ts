@@ -62,8 +62,8 @@ export function changeMeta(
   session: Session,
   { era, namesSessions, levelOf }: RequestTarget,
 ): void {
-  const isClientOf2026 = session.era.request !== undefined;
-  const isServerOf2026 = era.request !== undefined;
+  const isClientOf2026 = !session.era.hasHandshake;
+  const isServerOf2026 = !era.hasHandshake;
   const name = namesSessions ? `"${SESSION_KEY}":"${session.muxSessionId}"` : '';
   if (isServerOf2026 && !isClientOf2026) {
     const level = levelOf(session);

@@ -54,7 +54,7 @@ export class ClientRoots {
   /** The roots of a client that is not asked: the directory that its requests name. */
   get #unasked(): string {
     const { era, cwd } = this.#session;
-    if (era.asksByRequest || cwd === undefined || !this.#session.canBeAsked('roots')) return NO_ROOTS;
+    if (era.hasHandshake || cwd === undefined || !this.#session.canBeAsked('roots')) return NO_ROOTS;
     return JSON.stringify({ roots: [{ uri: pathToFileURL(cwd).href }] });
   }
 

@@ -25,9 +25,9 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { ConnectionManager } from './connection-manager.ts';
 import { Handshake, type HandshakeContext } from './handshake.ts';
-import { Requesters, type RequestersPorts } from './requesters.ts';
 import type { Resumption } from './resumption.ts';
 import type { Session } from './session.ts';
+import { SessionParts, type SessionPartsPorts } from './session-parts.ts';
 
 /** Answers what a session of the role `control` asks, frame by frame. */
 export type ControlHandler = (request: Buffer, answer: (json: string) => void) => void;
@@ -59,7 +59,7 @@ const envelope = new Envelope(ERA_2025.keys);
  */
 function speaksForItself(session: Session, method: Method, b: Buffer): boolean {
   if (envelope.has(Field.protocolVersion) || method.role === 'discover') return true;
-  if (session.requesters === undefined) return false;
+  if (session.parts === undefined) return false;
   return method.role !== 'removed' || ERA_2025.methods.of(b, envelope).role !== 'initialize';
 }
 
@@ -68,13 +68,13 @@ export class Router {
   readonly #connections: ConnectionManager;
   readonly #handshake: Handshake;
   readonly #resumption: Resumption;
-  readonly #requesters: RequestersPorts;
+  readonly #partsPorts: SessionPartsPorts;
 
   constructor(context: RouterContext, connections: ConnectionManager, resumption: Resumption) {
     this.#context = context;
     this.#resumption = resumption;
     this.#connections = connections;
-    this.#requesters = {
+    this.#partsPorts = {
       views: connections.views,
       makePart: (host, serverInfo) => connections.makePart(host, serverInfo),
       endPart: (session) => connections.endPart(session),
@@ -212,9 +212,9 @@ export class Router {
 
   #onCancelled(session: Session, b: Buffer, start: number, end: number): void {
     const id = envelope.id(b, Field.requestId);
-    const call = id === undefined ? undefined : (session.calls.get(id) ?? session.requesters?.callOf(id));
+    const call = id === undefined ? undefined : (session.calls.get(id) ?? session.parts?.callOf(id));
     if (call === undefined) {
-      if (id === undefined || session.requesters?.dropHeld(id) !== true)
+      if (id === undefined || session.parts?.dropHeld(id) !== true)
         this.#context.events.incident.tell('strayCancels', session);
       return;
     }
@@ -224,17 +224,17 @@ export class Router {
 
   #onRequest(session: Session, b: Buffer, start: number, end: number): void {
     if (session.state !== 'connecting') {
-      if (session.era.asksByRequest && envelope.has(Field.protocolVersion))
+      if (session.era.hasHandshake && envelope.has(Field.protocolVersion))
         return this.#refuse(session, certainId(envelope, b), { code: INVALID_REQUEST, message: OTHER_ERA });
       return this.#onRequestOf(session, b, start, end);
     }
     const method = ERA_2026.methods.of(b, envelope);
     if (!speaksForItself(session, method, b)) return this.#onRequestOf(session, b, start, end);
-    const requesters = session.requesters ?? new Requesters(session, this.#context, this.#requesters);
+    const parts = session.parts ?? new SessionParts(session, this.#context, this.#partsPorts);
     // A request that says nothing of who asks is refused, and settles nothing.
-    if (envelope.has(Field.protocolVersion)) session.requesters = requesters;
+    if (envelope.has(Field.protocolVersion)) session.parts = parts;
     if (envelope.doubts(method.reads)) return void this.#refusesAmbiguous(session, method, envelope.raw(b, Field.id));
-    const asker = requesters.of(b, envelope);
+    const asker = parts.of(b, envelope);
     if (asker === undefined) return;
     this.#onRequestOf(asker, b, start, end);
   }
@@ -314,14 +314,14 @@ export class Router {
   }
 
   #onRareRequest(session: Session, method: Method, request: Request): void {
-    if (method.role === 'discover' && session.host.requesters !== undefined && session.host !== session) {
+    if (method.role === 'discover' && session.host.parts !== undefined && session.host !== session) {
       const { id, b, start, end } = request;
-      return session.host.requesters.discover(session, { id, role: 'other', frame: { b, start, end } }, envelope);
+      return session.host.parts.discover(session, { id, role: 'other', frame: { b, start, end } }, envelope);
     }
-    if (method.role === 'listen' && session.listeners !== undefined) {
+    if (method.role === 'listen' && session.listens !== undefined) {
       if (this.#connections.isDraining) return session.output.fail(request.idText, SHUTTING_DOWN);
       const { id, b, start, end } = request;
-      return session.listeners.open({ id, role: 'other', frame: { b, start, end } }, envelope);
+      return session.listens.open({ id, role: 'other', frame: { b, start, end } }, envelope);
     }
     if (method.role === 'discover') {
       // Clients of the next era probe with this; the answer lets them fall back without a timeout.

@@ -148,7 +148,7 @@ export class ServerView implements View, ListWatcher {
       instance?.lists.pagesOf('tools')?.some(({ result }) => page?.result.equals(result) === true) === true;
     if (!isRead && page !== undefined) server.known.toolsPassed(page);
     const from = envelope.from(Field.result);
-    const isTranslated = session.era.result !== undefined && instance?.era.asksByRequest !== false;
+    const isTranslated = !session.era.hasHandshake && instance?.era.hasHandshake !== false;
     const seen = isTranslated ? toolsFor2026(answer, from) : answer;
     const permitted = gate.isOpen ? seen : withPermittedTools(seen, from, gate);
     return permitted === seen ? seen : ofOneUser(permitted, from);
@@ -189,7 +189,7 @@ export class ServerView implements View, ListWatcher {
     this.#server = now ?? before;
     for (const session of this.#clients.all())
       each(session, () => {
-        if (now === undefined) session.listeners?.endAll();
+        if (now === undefined) session.listens?.endAll();
         followServers(session, [before], now === undefined ? [] : [now]);
       });
     if (now !== undefined) for (const kind of LIST_KINDS) this.listChanged(kind, () => true);

@@ -211,7 +211,7 @@ export class Server {
 
   /** True if a client with these capabilities may use the instance. Where each call says them, all may. */
   #suits({ era, key }: Instance, capabilities: ClientCapabilities): boolean {
-    return !era.asksByRequest || this.known.suits(key.capabilities, capabilities);
+    return !era.hasHandshake || this.known.suits(key.capabilities, capabilities);
   }
 
   /** True if the instance has these roots. An unused instance that has not asked for roots takes them. */
@@ -404,7 +404,7 @@ export class Server {
 }
 
 function asShownTo({ era }: Session, kind: ListKind, pages: readonly ListPage[] | undefined) {
-  return era.result === undefined || kind !== 'tools' || pages === undefined ? pages : toolPagesFor2026(pages);
+  return era.hasHandshake || kind !== 'tools' || pages === undefined ? pages : toolPagesFor2026(pages);
 }
 
 /** The error of further use of a server that is not offered any more. */
@@ -484,7 +484,7 @@ export class Binding {
   /** The client has announced that its roots have changed. */
   rootsChanged({ b, start, end }: Frame): void {
     const { instance, session } = this;
-    if (instance === undefined || !instance.era.asksByRequest) return; // else it is told in an answer, when it asks
+    if (instance === undefined || !instance.era.hasHandshake) return; // else it is told in an answer, when it asks
     const isShared = this.server.known.asksForRoots && instance.sessions.size > 1;
     if (isShared) return this.rebind();
     // The server asks for the new roots itself. Until then no other client may join.

@@ -20,15 +20,15 @@ import { ownFrame } from '../wire/own-frame.ts';
 import type { RequestId } from '../wire/request-id.ts';
 import type { ResumableLink } from '../wire/resumable-link.ts';
 import type { Call, CallOwner } from './call.ts';
+import { ClientListens } from './client-listens.ts';
 import { ClientOutput } from './client-output.ts';
 import { CompletedOutput } from './completed-output.ts';
 import type { Events } from './events.ts';
 import type { Instance } from './instance.ts';
-import { Listeners } from './listeners.ts';
 import { ClientLiveness } from './liveness.ts';
 import { ClientBacklog, Pause, Pauses } from './pressure.ts';
-import type { Requesters } from './requesters.ts';
 import { ClientRoots } from './roots.ts';
+import type { SessionParts } from './session-parts.ts';
 import type { InitializeAnswer, View } from './view.ts';
 
 /** `closing` is final: whatever still comes is dropped. */
@@ -82,9 +82,9 @@ export class Session {
   /** The session of the whole connection: itself, unless its requests say for themselves who asks. */
   readonly host: Session;
   /** The sessions of its requests, once a request has said for itself who asks. */
-  requesters: Requesters | undefined;
+  parts: SessionParts | undefined;
   /** The client's requests to hear of changes; undefined for a client that hears of all without asking. */
-  readonly listeners: Listeners | undefined;
+  readonly listens: ClientListens | undefined;
   /** The only writer to the client. */
   readonly output: ClientOutput;
   /** Why nothing is read from it; then nothing can be heard of it either. */
@@ -140,9 +140,9 @@ export class Session {
     this.#era = part === undefined ? eraOf(LATEST_PROTOCOL_VERSION) : ERA_2026;
     if (part === undefined) this.output = new ClientOutput(this, events);
     else {
-      const listeners = new Listeners(this, limits);
-      this.listeners = listeners;
-      this.output = new CompletedOutput(this, events, { serverInfo: () => part.serverInfo(this), listeners });
+      const listens = new ClientListens(this, limits);
+      this.listens = listens;
+      this.output = new CompletedOutput(this, events, { serverInfo: () => part.serverInfo(this), listens });
     }
     this.pauses = new Pauses(this, events, part?.host.pauses);
     this.backlog = new ClientBacklog(this, limits.maxQueuedBytesPerClient);
@@ -187,7 +187,7 @@ export class Session {
   drained(): void {
     if (!this.backlog.isOver) this.pauses.remove(Pause.unread);
     this.backlog.drained();
-    this.listeners?.drained();
+    this.listens?.drained();
   }
 
   // --- the client ---
@@ -373,7 +373,7 @@ export class Session {
   /** A client that has stopped asking is let go once everything is answered. */
   endWhenAnswered(): void {
     if (this.host !== this) return this.host.endWhenAnswered();
-    if (this.isOpen && this.isAnswered && this.requesters?.areAnswered !== false) this.#leave(this);
+    if (this.isOpen && this.isAnswered && this.parts?.areAnswered !== false) this.#leave(this);
   }
 
   /** True while it has asked nothing that is not answered. */
@@ -509,7 +509,7 @@ export class Session {
 
   /** Takes a new request in; false when its id is still in use. */
   open(call: Call): boolean {
-    if (this.#calls.has(call.id) || this.requesters?.callOf(call.id) !== undefined) return false;
+    if (this.#calls.has(call.id) || this.parts?.callOf(call.id) !== undefined) return false;
     this.#calls.add(call.id, call);
     if ('framePlace' in this.link) call.framePlace = this.link.framePlace;
     return true;

@@ -34,7 +34,7 @@ export class SharedSettings {
     this.#instance = instance;
     // A server of 2026 is told by the one listen what clients want to hear of, and in each request the level of its logs.
     const ask = ({ method, params }: OwnRequest): void => {
-      if (instance.listening.isUsed) instance.listening.changed();
+      if (instance.serverListen.isUsed) instance.serverListen.changed();
       else instance.calls.own.ask(method, params);
     };
     this.subscriptions = new Subscriptions({ ask, mostBytes: instance.context.limits.maxSubscribedBytesPerClient });
@@ -57,11 +57,11 @@ export class SharedSettings {
   }
 
   #subscribe(call: Call, plan: SubscriptionPlan, uri: string): boolean {
-    const { calls, listening } = this.#instance;
-    if (uri === '') return !listening.isUsed || this.#failWith(call, NO_URI); // else the server's to refuse
+    const { calls, serverListen } = this.#instance;
+    if (uri === '') return !serverListen.isUsed || this.#failWith(call, NO_URI); // else the server's to refuse
     const { session } = call;
     // The outcome alone counts for a client that listens: it never sees the server's answer.
-    if (session.listeners !== undefined && this.subscriptions.join(session, uri, plan.isNamed))
+    if (session.listens !== undefined && this.subscriptions.join(session, uri, plan.isNamed))
       return this.#answerDone(call);
     const told = this.subscriptions.subscribe(session, uri, plan.isNamed);
     if (told === undefined) {
@@ -69,8 +69,8 @@ export class SharedSettings {
       return false;
     }
     plan.told = told;
-    if (!listening.isUsed) return true;
-    listening.cover(uri, (error) => this.#covered(call, error));
+    if (!serverListen.isUsed) return true;
+    serverListen.cover(uri, (error) => this.#covered(call, error));
     return false;
   }
 
@@ -104,9 +104,9 @@ export class SharedSettings {
   #unsubscribe(call: Call, plan: SubscriptionPlan, uri: string): boolean {
     if (!this.subscriptions.unsubscribe(call.session, uri)) return this.#answerDone(call);
     const told = this.subscriptions.sendUnsubscribe(uri);
-    if (this.#instance.listening.isUsed) {
+    if (this.#instance.serverListen.isUsed) {
       told?.('result');
-      this.#instance.listening.changed();
+      this.#instance.serverListen.changed();
       return this.#answerDone(call);
     }
     if (told !== undefined) plan.told = told;
@@ -114,8 +114,8 @@ export class SharedSettings {
   }
 
   #setLevel(call: Call, plan: LevelPlan, level: string): boolean {
-    const { listening, profile } = this.#instance;
-    if (listening.isUsed) {
+    const { serverListen, profile } = this.#instance;
+    if (serverListen.isUsed) {
       if (profile?.declares('logging') !== true) return this.#failWith(call, NO_SUCH_METHOD);
       if (!isLevel(level)) return this.#failWith(call, NO_LEVEL_OF_THAT_NAME);
       this.levels.set(call.session, level);
@@ -138,14 +138,14 @@ export class SharedSettings {
 
   /** A call is about to be sent whose client wants logs of this level meanwhile. A server of 2026 reads that in the call. */
   wantLogs(level: string): void {
-    const { listening, profile } = this.#instance;
-    if (!listening.isUsed && profile?.declares('logging') === true) this.levels.raise(level);
+    const { serverListen, profile } = this.#instance;
+    if (!serverListen.isUsed && profile?.declares('logging') === true) this.levels.raise(level);
   }
 
   /** The requests for a server that was started again. */
   opened(): OwnRequest[] {
     const requests = [...this.levels.opened(), ...this.subscriptions.opened()];
-    return this.#instance.listening.isUsed ? [] : requests;
+    return this.#instance.serverListen.isUsed ? [] : requests;
   }
 
   /** The number of entries kept here. */

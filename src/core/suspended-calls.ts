@@ -468,7 +468,7 @@ function mixedText(sum: number, text: string): number {
 /** True for a request that says that it goes on with a call. */
 export function isRetry(call: Call, envelope: Envelope): boolean {
   const saysSo = envelope.has(Field.requestState) || envelope.has(Field.inputResponses);
-  return saysSo && maySuspend(call) && !call.session.era.asksByRequest;
+  return saysSo && maySuspend(call) && !call.session.era.hasHandshake;
 }
 
 /** The refusal of a retry whose state is not ours, at a server that gives none. */

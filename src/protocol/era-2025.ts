@@ -96,9 +96,7 @@ export const ERA_2025: Era = {
     unsupportedVersion: undefined,
     reserved: [],
   },
-  asksByRequest: true,
-  request: undefined,
-  result: undefined,
+  hasHandshake: true,
 };
 
 export const ROOTS_CHANGED_NOTICE = '{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}';

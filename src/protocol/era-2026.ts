@@ -14,12 +14,17 @@ import {
 const PREFIX = 'io.modelcontextprotocol/';
 const TASKS = ['extensions', `${PREFIX}tasks`];
 
-/** The members of `_meta` by which a request says who asks. Servers of the era before get none of them. */
-const REQUEST_MEMBERS = [
-  { field: Field.protocolVersion, key: `${PREFIX}protocolVersion`, isRequired: true },
-  { field: Field.clientInfo, key: `${PREFIX}clientInfo`, isRequired: false },
-  { field: Field.clientCapabilities, key: `${PREFIX}clientCapabilities`, isRequired: true },
-  { field: Field.logLevel, key: `${PREFIX}logLevel`, isRequired: false },
+interface RequestMember {
+  readonly field: Field;
+  readonly key: string;
+}
+
+/** The members of `_meta` by which a request says who asks, in the order in which they are added. Servers of the era before get none of them. */
+export const REQUEST_MEMBERS: readonly RequestMember[] = [
+  { field: Field.protocolVersion, key: `${PREFIX}protocolVersion` },
+  { field: Field.clientInfo, key: `${PREFIX}clientInfo` },
+  { field: Field.clientCapabilities, key: `${PREFIX}clientCapabilities` },
+  { field: Field.logLevel, key: `${PREFIX}logLevel` },
 ];
 export const SERVER_INFO = `${PREFIX}serverInfo`;
 export const SUBSCRIPTION_ID = `${PREFIX}subscriptionId`;
@@ -123,7 +128,7 @@ const METHODS: Readonly<Record<string, MethodTerms>> = {
   'sampling/createMessage': question('sampling'),
   'elicitation/create': question('elicitation'),
   'roots/list': question('roots'),
-  'notifications/subscriptions/acknowledged': { role: 'listening', wantsAnswer: false },
+  'notifications/subscriptions/acknowledged': { role: 'listenAcknowledged', wantsAnswer: false },
   'notifications/tasks': { role: 'task-status', wantsAnswer: false, name: Field.taskId },
   initialize: removed(true),
   ping: removed(true),
@@ -166,7 +171,5 @@ export const ERA_2026: Era = {
       { least: -32042, most: -32042 },
     ],
   },
-  asksByRequest: false,
-  request: { members: REQUEST_MEMBERS },
-  result: { types: ['complete', 'input_required'], cacheScopes: ['public', 'private'], serverInfoKey: SERVER_INFO },
+  hasHandshake: false,
 };

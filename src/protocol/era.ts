@@ -55,7 +55,7 @@ export type MethodRole =
   | 'list-changed'
   | 'log'
   | 'updated'
-  | 'listening'
+  | 'listenAcknowledged'
   | 'elicited'
   | 'task-status'
   | 'roots-changed'
@@ -126,20 +126,6 @@ interface CodeRange {
   readonly most: number;
 }
 
-/** The members of `_meta` by which each request says for itself who asks, and what the client can do. */
-interface RequestTerms {
-  /** In the order in which they are added. */
-  readonly members: readonly { readonly field: Field; readonly key: string; readonly isRequired: boolean }[];
-}
-
-/** The members that each result has. */
-interface ResultTerms {
-  /** The types of results without any extension. */
-  readonly types: readonly string[];
-  readonly cacheScopes: readonly string[];
-  readonly serverInfoKey: string;
-}
-
 export interface Era {
   /** Newest first. */
   readonly versions: readonly string[];
@@ -150,12 +136,11 @@ export interface Era {
   readonly methods: MethodTable;
   readonly own: OwnMethods;
   readonly errors: EraErrors;
-  /** True if a server asks by requests of its own; else an answer has the questions, and the call is made again. */
-  readonly asksByRequest: boolean;
-  /** Undefined where `initialize` says it once for the whole connection. */
-  readonly request: RequestTerms | undefined;
-  /** Undefined where a result has nothing but its content. */
-  readonly result: ResultTerms | undefined;
+  /**
+   * True if `initialize` says once for a connection who asks, a server asks by requests of its own, and a result is its content alone.
+   * Else each request says who asks, an answer has the server's questions, and each result says its type and how long it may be kept.
+   */
+  readonly hasHandshake: boolean;
 }
 
 const CALLS: ReadonlySet<MethodRole> = new Set<CallRole>([

@@ -1,16 +1,15 @@
 // The members of `_meta` by which a request of the era without a handshake says who asks: their text, and the places where they stand.
 
 import { Field } from '../wire/envelope.ts';
-import { ERA_2026 } from './era-2026.ts';
+import { ERA_2026, REQUEST_MEMBERS } from './era-2026.ts';
 import type { ClientCapabilities } from './initialize.ts';
 
-const MEMBERS = ERA_2026.request?.members ?? [];
-const keyOf = (field: Field): string => MEMBERS.find((member) => member.field === field)?.key ?? '';
+const keyOf = (field: Field): string => REQUEST_MEMBERS.find((member) => member.field === field)?.key ?? '';
 
 /** The keys of these members. */
-export const ENVELOPE_KEYS: readonly string[] = MEMBERS.map(({ key }) => key);
+export const ENVELOPE_KEYS: readonly string[] = REQUEST_MEMBERS.map(({ key }) => key);
 /** The places of these members in a request that was scanned with the keys of its era. */
-export const ENVELOPE_FIELDS: readonly Field[] = MEMBERS.map(({ field }) => field);
+export const ENVELOPE_FIELDS: readonly Field[] = REQUEST_MEMBERS.map(({ field }) => field);
 /** The bridge's own members of `_meta`, which no server gets. */
 export const BRIDGE_KEYS: readonly string[] = ['mcp-bridge/view', 'mcp-bridge/clientId', 'mcp-bridge/cwd'];
 export const BRIDGE_FIELDS: readonly Field[] = [Field.bridgeView, Field.bridgeClientId, Field.bridgeCwd];

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Era, Method } from '../../../src/protocol/era.ts';
 import { ERA_2025 } from '../../../src/protocol/era-2025.ts';
-import { ERA_2026 } from '../../../src/protocol/era-2026.ts';
+import { ERA_2026, REQUEST_MEMBERS } from '../../../src/protocol/era-2026.ts';
 import { eraOf } from '../../../src/protocol/eras.ts';
 import { Envelope, Field } from '../../../src/wire/envelope.ts';
 import { frameAt } from '../../support/json-text.ts';
@@ -128,14 +128,14 @@ describe('the era of 2026-07-28', () => {
     ).toEqual(['tools', 'resources', 'completions', 'extensions io.modelcontextprotocol/tasks', 'elicitation']);
   });
 
-  test('has an envelope in each request, of which two members are required', () => {
-    expect(ERA_2026.request?.members.map(({ key, isRequired }) => [key, isRequired])).toEqual([
-      ['io.modelcontextprotocol/protocolVersion', true],
-      ['io.modelcontextprotocol/clientInfo', false],
-      ['io.modelcontextprotocol/clientCapabilities', true],
-      ['io.modelcontextprotocol/logLevel', false],
+  test('says in each request by four members of _meta who asks, where the era before has a handshake', () => {
+    expect(REQUEST_MEMBERS.map(({ key }) => key)).toEqual([
+      'io.modelcontextprotocol/protocolVersion',
+      'io.modelcontextprotocol/clientInfo',
+      'io.modelcontextprotocol/clientCapabilities',
+      'io.modelcontextprotocol/logLevel',
     ]);
-    expect(ERA_2025.request).toBeUndefined();
+    expect([ERA_2026.hasHandshake, ERA_2025.hasHandshake]).toEqual([false, true]);
   });
 
   test('has its own error codes, and keeps them from servers', () => {

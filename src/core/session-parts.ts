@@ -1,5 +1,5 @@
-// The requests of one connection without a handshake: each says for itself who asks. Requests that say the
-// same share a session, so a connection has one for each different envelope; nearly always that is one.
+// The parts of a connection whose requests each say who asks. Requests that say the same share a session;
+// a connection has one for each different envelope, and nearly always that is one.
 
 import type { ClientSettingsSource } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
@@ -21,15 +21,15 @@ import type { ServerDirectory } from './view-choice.ts';
 import type { Views } from './views.ts';
 
 /** The most sessions of one connection. A client that says something else in each request gives up the oldest that is unused. */
-const MOST_REQUESTERS = 8;
+const MOST_PARTS = 8;
 const TOO_MANY = rpcError(
   INTERNAL_ERROR,
-  `Requests under way on this connection say ${MOST_REQUESTERS} different things of who asks`,
+  `Requests under way on this connection say ${MOST_PARTS} different things of who asks`,
   { code: 'CLIENT_BUSY', hint: 'Ask again when one of them is answered, or on another connection.' },
 );
 
-/** The daemon, as far as requesters need it. */
-export interface RequestersContext {
+/** The daemon, as far as parts need it. */
+export interface SessionPartsContext {
   readonly limits: Limits;
   readonly servers: ServerDirectory;
   readonly clientSettings?: ClientSettingsSource | undefined;
@@ -37,7 +37,7 @@ export interface RequestersContext {
   readonly version: string;
 }
 
-export interface RequestersPorts {
+export interface SessionPartsPorts {
   readonly views: Views;
   /** Makes a session that is a part of the connection of `host`. */
   readonly makePart: (host: Session, serverInfo: (session: Session) => string) => Session;
@@ -49,7 +49,7 @@ export interface RequestersPorts {
 }
 
 /** A session, and the bytes in which its requests say who asks. */
-interface Requester {
+interface Part {
   readonly session: Session;
   /** One for each of REQUESTER_FIELDS; undefined for a missing one. */
   readonly says: readonly (Buffer | undefined)[];
@@ -57,15 +57,15 @@ interface Requester {
 
 const readAgain = new Envelope(ERA_2026.keys);
 
-export class Requesters {
+export class SessionParts {
   readonly #host: Session;
-  readonly #context: RequestersContext;
-  readonly #ports: RequestersPorts;
+  readonly #context: SessionPartsContext;
+  readonly #ports: SessionPartsPorts;
   readonly #pending: PendingRequests;
   /** The one that has asked last is the first. */
-  #all: readonly Requester[] = [];
+  #all: readonly Part[] = [];
 
-  constructor(host: Session, context: RequestersContext, ports: RequestersPorts) {
+  constructor(host: Session, context: SessionPartsContext, ports: SessionPartsPorts) {
     this.#host = host;
     this.#context = context;
     this.#ports = ports;
@@ -127,7 +127,7 @@ export class Requesters {
     }
     const who = readRequester(b, envelope, this.#host.defaults);
     if (typeof who === 'string') return this.#refuse(b, envelope, who);
-    if (this.#all.length >= MOST_REQUESTERS && !this.#endOneUnused()) return this.#refuse(b, envelope, TOO_MANY);
+    if (this.#all.length >= MOST_PARTS && !this.#endOneUnused()) return this.#refuse(b, envelope, TOO_MANY);
     const session = this.#ports.makePart(this.#host, (one) => this.#serverInfoOf(one));
     this.#all = [{ session, says: REQUESTER_FIELDS.map((field) => copyOf(b, envelope, field)) }, ...this.#all];
     session.beginInitialize('null');

@@ -1,6 +1,6 @@
-// What a client of the era without a handshake listens to: its open requests `subscriptions/listen`. Each is acknowledged with what is
-// honoured of it, gets its notices under its own id, and ends with a result, a cancellation, or its connection. Never asks a server
-// itself: resources are subscribed to through the client's view, and counted where all clients' subscriptions are.
+// The open requests `subscriptions/listen` of a client of the era without a handshake. Each is acknowledged with what is honoured of it,
+// gets its notices under its own id, and ends with a result, a cancellation, or its connection. This file never asks a server itself:
+// resources are subscribed to through the client's view, and counted where all clients' subscriptions are.
 
 import type { Limits } from '../model/limits.ts';
 import type { ListKind } from '../protocol/era.ts';
@@ -20,7 +20,7 @@ import { isSameOrPart, weightOf } from './shared-settings.ts';
 import type { InitializeAnswer } from './view.ts';
 
 /** The most of one client at a time. Each notice is written once for each of them. */
-const MOST_LISTENERS = 64;
+const MOST_LISTENS = 64;
 
 /** Every change of these lists is one notice. */
 const KINDS_OF = {
@@ -32,7 +32,7 @@ type ListedCapability = keyof typeof KINDS_OF;
 const LISTED = Object.keys(KINDS_OF) as readonly ListedCapability[];
 
 /** One open request of the client. */
-interface Listener {
+interface ClientListen {
   readonly call: Call;
   readonly filter: ListenFilter;
   readonly bytes: number;
@@ -46,12 +46,12 @@ interface Listener {
   readonly dueUris: Set<string>;
 }
 
-/** A resource that listeners of the client share. */
+/** A resource that several listens of the client share. */
 interface Topic {
   readonly uri: string;
   /** The id of the client's request to subscribe, which the bridge makes for it. */
   readonly id: string;
-  readonly listeners: Set<Listener>;
+  readonly listens: Set<ClientListen>;
   /** True if a server has taken the subscription. */
   readonly isTaken: Promise<boolean>;
   isSettled: boolean;
@@ -59,10 +59,10 @@ interface Topic {
 
 const ownEnvelope = new Envelope(ERA_2026.keys);
 
-export class Listeners implements CallOwner {
+export class ClientListens implements CallOwner {
   readonly #session: Session;
   readonly #limits: Limits;
-  readonly #all = new Map<Call, Listener>();
+  readonly #all = new Map<Call, ClientListen>();
   readonly #topics = new Map<string, Topic>();
   #bytes = 0;
   #asked = 0;
@@ -86,17 +86,17 @@ export class Listeners implements CallOwner {
     const filter = listenFilterIn(envelope.decode(request.frame.b, Field.params));
     if (typeof filter === 'string') return this.#refuse(call, filter);
     const bytes = filter.uris.reduce((sum, uri) => sum + weightOf(uri), 0);
-    if (this.#all.size >= MOST_LISTENERS || this.#bytes + bytes > this.#limits.maxSubscribedBytesPerClient)
+    if (this.#all.size >= MOST_LISTENS || this.#bytes + bytes > this.#limits.maxSubscribedBytesPerClient)
       return this.#refuseTooMany(call);
-    const listener = {
+    const listen = {
       ...{ call, filter, bytes, isAcknowledged: false },
       ...{ lists: new Set<ListKind>(), uris: new Set<string>() },
       ...{ dueLists: new Set<ListKind>(), dueUris: new Set<string>() },
     };
-    this.#all.set(call, listener);
+    this.#all.set(call, listen);
     this.#bytes += bytes;
-    this.#begin(listener).catch((error: unknown) => {
-      if (this.#isOpen(listener)) this.#end(listener, () => this.#refuse(call, failureOf(error)));
+    this.#begin(listen).catch((error: unknown) => {
+      if (this.#isOpen(listen)) this.#end(listen, () => this.#refuse(call, failureOf(error)));
     });
   }
 
@@ -109,30 +109,29 @@ export class Listeners implements CallOwner {
   #refuseTooMany(call: Call): void {
     this.#session.events.incident.tell('subscriptionsRefused', this.#session);
     const { maxSubscribedBytesPerClient } = this.#limits;
-    const message = `A client may listen with at most ${MOST_LISTENERS} requests, and to ${maxSubscribedBytesPerClient} bytes of URIs`;
+    const message = `A client may listen with at most ${MOST_LISTENS} requests, and to ${maxSubscribedBytesPerClient} bytes of URIs`;
     const hint = 'End one of them, or raise limits.maxSubscribedBytesPerClient.';
     this.#refuse(call, rpcErrorOf(new BridgeError('REQUEST_REFUSED', message, { hint })));
   }
 
-  async #begin(listener: Listener): Promise<void> {
+  async #begin(listen: ClientListen): Promise<void> {
     const { view } = this.#session;
     if (view === undefined) throw new BridgeError('REQUEST_REFUSED', 'The client has gone');
     const capabilities = declaredIn(await view.initializeAnswer(this.#session));
-    if (!this.#isOpen(listener)) return;
-    for (const name of listener.filter.lists)
-      if (membersOf(capabilities[name]).listChanged === true)
-        for (const kind of KINDS_OF[name]) listener.lists.add(kind);
+    if (!this.#isOpen(listen)) return;
+    for (const name of listen.filter.lists)
+      if (membersOf(capabilities[name]).listChanged === true) for (const kind of KINDS_OF[name]) listen.lists.add(kind);
     if (membersOf(capabilities.resources).subscribe === true)
-      await Promise.all(listener.filter.uris.map((uri) => this.#listenTo(uri, listener)));
-    if (this.#isOpen(listener)) this.#acknowledge(listener);
+      await Promise.all(listen.filter.uris.map((uri) => this.#listenTo(uri, listen)));
+    if (this.#isOpen(listen)) this.#acknowledge(listen);
   }
 
-  #isOpen(listener: Listener): boolean {
-    return this.#all.get(listener.call) === listener;
+  #isOpen(listen: ClientListen): boolean {
+    return this.#all.get(listen.call) === listen;
   }
 
-  #acknowledge(listener: Listener): void {
-    const { call, filter, lists, uris, dueUris } = listener;
+  #acknowledge(listen: ClientListen): void {
+    const { call, filter, lists, uris, dueUris } = listen;
     const honoured = LISTED.filter((name) => KINDS_OF[name].some((kind) => lists.has(kind)));
     const notifications = {
       ...Object.fromEntries(honoured.map((name) => [`${name}ListChanged`, true])),
@@ -144,13 +143,13 @@ export class Listeners implements CallOwner {
       outbox.utf8(JSON.stringify({ jsonrpc: '2.0', method, params }));
       outbox.endFrame();
     });
-    listener.isAcknowledged = true;
+    listen.isAcknowledged = true;
     for (const uri of dueUris) if (!uris.has(uri)) dueUris.delete(uri);
-    this.#catchUp(listener);
+    this.#catchUp(listen);
   }
 
   /** Tells what is still to be heard. */
-  #catchUp({ call, dueLists, dueUris }: Listener): void {
+  #catchUp({ call, dueLists, dueUris }: ClientListen): void {
     const notices = new Set([...dueLists].map((kind) => listNotice(kind, call.idText)));
     for (const uri of dueUris) notices.add(resourceNotice(uri, call.idText));
     dueLists.clear();
@@ -165,7 +164,7 @@ export class Listeners implements CallOwner {
   /** The client has read something of what is queued for it. */
   drained(): void {
     if (this.#mustWait) return;
-    for (const listener of this.#all.values()) if (listener.isAcknowledged) this.#catchUp(listener);
+    for (const listen of this.#all.values()) if (listen.isAcknowledged) this.#catchUp(listen);
   }
 
   /** True while so much is queued for the client that further notices wait. */
@@ -202,18 +201,18 @@ export class Listeners implements CallOwner {
   }
 
   /** Hears of a resource from when a server has taken the subscription. */
-  async #listenTo(uri: string, listener: Listener): Promise<void> {
+  async #listenTo(uri: string, listen: ClientListen): Promise<void> {
     const topic = this.#topics.get(uri) ?? this.#subscribe(uri);
-    topic.listeners.add(listener);
-    if (await topic.isTaken) listener.uris.add(uri);
-    else topic.listeners.delete(listener);
+    topic.listens.add(listen);
+    if (await topic.isTaken) listen.uris.add(uri);
+    else topic.listens.delete(listen);
   }
 
   /** Subscribes as a client of the era before would, so that this is counted and moved like the others' subscriptions. */
   #subscribe(uri: string): Topic {
     const id = `mcp-bridge/listens-${++this.#asked}`;
     const isTaken = new Promise<boolean>((resolve) => this.#ask(id, uri, resolve));
-    const topic: Topic = { uri, id, listeners: new Set(), isTaken, isSettled: false };
+    const topic: Topic = { uri, id, listens: new Set(), isTaken, isSettled: false };
     this.#topics.set(uri, topic);
     void isTaken.then((hasTaken) => {
       topic.isSettled = true;
@@ -242,7 +241,7 @@ export class Listeners implements CallOwner {
 
   /** Ends all requests with their result. */
   endAll(): void {
-    for (const listener of [...this.#all.values()]) this.#end(listener, () => this.#answerEnd(listener.call));
+    for (const listen of [...this.#all.values()]) this.#end(listen, () => this.#answerEnd(listen.call));
   }
 
   #answerEnd(call: Call): void {
@@ -251,16 +250,16 @@ export class Listeners implements CallOwner {
     this.#session.close(call);
   }
 
-  #end(listener: Listener, answer: () => void): void {
-    this.#all.delete(listener.call);
-    this.#bytes -= listener.bytes;
-    for (const uri of listener.filter.uris) this.#leave(uri, listener);
+  #end(listen: ClientListen, answer: () => void): void {
+    this.#all.delete(listen.call);
+    this.#bytes -= listen.bytes;
+    for (const uri of listen.filter.uris) this.#leave(uri, listen);
     answer();
   }
 
-  #leave(uri: string, listener: Listener): void {
+  #leave(uri: string, listen: ClientListen): void {
     const topic = this.#topics.get(uri);
-    if (topic === undefined || !topic.listeners.delete(listener) || topic.listeners.size > 0) return;
+    if (topic === undefined || !topic.listens.delete(listen) || topic.listens.size > 0) return;
     this.#topics.delete(uri);
     const session = this.#session;
     if (!session.isOpen) return; // all that it has is taken back
@@ -279,8 +278,8 @@ export class Listeners implements CallOwner {
   }
 
   #drop(call: Call): void {
-    const listener = this.#all.get(call);
-    if (listener !== undefined) this.#end(listener, () => this.#session.close(call));
+    const listen = this.#all.get(call);
+    if (listen !== undefined) this.#end(listen, () => this.#session.close(call));
   }
 
   wasSent(): boolean {

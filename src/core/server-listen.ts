@@ -42,7 +42,7 @@ interface Listen {
   isIdle: boolean;
 }
 
-export class Listening {
+export class ServerListen {
   readonly #instance: Instance;
   /** The list notices that the server declares. Undefined while it does not run, or is of an era that has no listen. */
   #lists: readonly string[] | undefined;
@@ -64,7 +64,7 @@ export class Listening {
 
   /** True if the server of this instance is listened to, so that it is sent no single subscriptions. */
   get isUsed(): boolean {
-    return !this.#instance.era.asksByRequest;
+    return !this.#instance.era.hasHandshake;
   }
 
   /** The instance runs. */
