@@ -237,6 +237,23 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     examples: ['auth docs', 'auth docs --logout'],
     run: async (values, host) => (await import('./commands/auth.ts')).auth(values, host),
   }),
+  token: row({
+    group: 'Servers and clients',
+    summary: 'Make, list or revoke tokens, for clients over HTTP',
+    words: [
+      { name: 'action', describe: WHAT_TO_DO, choices: ['create', 'list', 'revoke'], isNeeded: true },
+      { name: 'names', describe: 'The token; with revoke, one or more', isMany: true },
+    ],
+    options: options.TOKEN,
+    needs: ['create|list|revoke', 'what to do'],
+    examples: [
+      'token create laptop --expires 30d',
+      "token create ci --servers 'git*'",
+      'token list',
+      'token revoke ci',
+    ],
+    run: async (values, host) => (await import('./commands/token.ts')).token(values, host),
+  }),
   install: row({
     group: 'Servers and clients',
     summary: "Put the bridge into clients' configs",

@@ -167,6 +167,16 @@ export const ANNOUNCE = {
 } as const satisfies Options;
 
 export const INPUT = { ...PROJECT } as const satisfies Options;
+export const TOKEN = {
+  view: { type: 'string', describe: 'The one view that it may see: discover, all, or server:NAME; else any' },
+  servers: {
+    type: 'string',
+    repeats: true,
+    describe: 'The servers that it may use, such as git*; may be given several times; else all',
+  },
+  expires: { type: 'string', describe: 'When it ends: a time such as 12h, 30d or 8w; else when it is revoked' },
+  json: LISTING.json,
+} as const satisfies Options;
 export const SWITCH = { ...WHERE, cwd: PROJECT.cwd } as const satisfies Options;
 export const RESOURCES = {
   ...TOOL_COMMAND,
