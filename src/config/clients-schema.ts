@@ -8,7 +8,7 @@ import { NO_TOOL, type PatternBudget, toolRulesOf } from './tool-rules.ts';
 /** An entry of the list. The first that matches a client applies. */
 export interface ClientEntry {
   /** Globs; undefined for any. */
-  readonly match: { readonly name: readonly string[] | undefined; readonly client: readonly string[] | undefined };
+  readonly match: Readonly<Record<MatchKey, readonly string[] | undefined>>;
   readonly view: string | undefined;
   /** Globs over the servers that it sees; undefined for all. */
   readonly servers: readonly string[] | undefined;
@@ -17,10 +17,12 @@ export interface ClientEntry {
   readonly toolRules: readonly ToolRule[];
 }
 
+const MATCH_KEYS = ['name', 'client', 'token'] as const;
+type MatchKey = (typeof MATCH_KEYS)[number];
 const KEYS = ['match', 'view', 'servers', 'names', 'toolRules'];
 const VIEW = /^(?:discover|all|server:.+)$/s;
 const NOTHING: ClientEntry = {
-  match: { name: undefined, client: undefined },
+  match: { name: undefined, client: undefined, token: undefined },
   view: undefined,
   servers: [],
   names: {},
@@ -59,13 +61,13 @@ function entryOf(reader: Reader, value: unknown, { place, budget }: At): ClientE
 function matchOf(reader: Reader, value: unknown, { place, budget }: At): ClientEntry['match'] {
   if (value === undefined) reader.fault(place, 'is missing', 'such as {"name": "cursor*"}');
   const section = reader.section(value, place);
-  reader.keys(section, place, ['name', 'client']);
-  const fields = reader.meant(section, place, ['name', 'client']);
-  const globs = (key: 'name' | 'client'): readonly string[] | undefined =>
+  reader.keys(section, place, MATCH_KEYS);
+  const fields = reader.meant(section, place, MATCH_KEYS);
+  const globs = (key: MatchKey): readonly string[] | undefined =>
     globsOf(reader, fields[key], { place: `${place}.${key}`, budget, otherwise: undefined });
-  const match = { name: globs('name'), client: globs('client') };
-  if (value !== undefined && match.name === undefined && match.client === undefined)
-    reader.fault(place, 'needs a name, or a client', 'such as {"name": "cursor*"}');
+  const match = { name: globs('name'), client: globs('client'), token: globs('token') };
+  if (value !== undefined && MATCH_KEYS.every((key) => match[key] === undefined))
+    reader.fault(place, 'needs a name, a client, or a token', 'such as {"name": "cursor*"}');
   return match;
 }
 

@@ -147,6 +147,8 @@ export interface ClientReport {
   readonly listening: number;
   /** The user whose process has connected. */
   readonly uid: number;
+  /** The name of the token with which it has come over HTTP, or null. Daemons before tokens say nothing of it. */
+  readonly token?: string | null;
   /** Its process and working directory, as it says itself; null if it does not. */
   readonly pid: number | null;
   readonly cwd: string | null;

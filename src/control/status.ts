@@ -8,6 +8,7 @@ import type { Server } from '../core/server.ts';
 import type { Session } from '../core/session.ts';
 import type { InstanceRunner } from '../downstream/instance-runner.ts';
 import type { ClientMessaging } from '../messaging/client-messaging.ts';
+import { grantOf } from '../model/principal.ts';
 import { systemClock } from '../util/clock.ts';
 import type {
   AuditReport,
@@ -111,6 +112,7 @@ export function clientReports(connections: ConnectionManager, messaging: ClientM
       listening: session.listens?.size ?? 0,
       uid: session.principal.uid,
       pid: session.principal.pid ?? null,
+      token: grantOf(session.principal)?.name ?? null,
       cwd: session.cwd ?? null,
       servers: serversOf(session),
       accepts,

@@ -2,9 +2,9 @@
 // It knows nothing of methods; what a frame means is the router's business.
 
 import { randomBytes } from 'node:crypto';
-import { type ClientSettings, type ClientSettingsSource, PLAIN_SETTINGS } from '../model/client-settings.ts';
+import { type ClientSettings, type ClientSettingsSource, narrowed, PLAIN_SETTINGS } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
-import type { Principal } from '../model/principal.ts';
+import { grantOf, type Principal } from '../model/principal.ts';
 import type { Era } from '../protocol/era.ts';
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { eraOf } from '../protocol/eras.ts';
@@ -262,10 +262,12 @@ export class Session {
     return this.#settings;
   }
 
-  /** Applies the config's settings for the client. */
+  /** Applies the config's settings for the client, and what its token grants. */
   applySettings(source: ClientSettingsSource | undefined): void {
     const { name = '', program } = this.#says ?? {};
-    this.#settings = source?.of({ name, program }) ?? PLAIN_SETTINGS;
+    const grant = grantOf(this.#principal);
+    const settings = source?.of({ name, program, token: grant?.name }) ?? PLAIN_SETTINGS;
+    this.#settings = narrowed(settings, grant?.servers);
   }
 
   /** The view that the client sees; undefined before it has said which. */

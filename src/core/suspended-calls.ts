@@ -10,7 +10,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Limits } from '../model/limits.ts';
-import type { Principal } from '../model/principal.ts';
+import { principalKey } from '../model/principal.ts';
 import type { CallRole, Era } from '../protocol/era.ts';
 import { BridgeError, type RefusalReason } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
@@ -74,6 +74,7 @@ export class Suspension {
   instance: Instance;
   /** Undefined once its outcome is kept. */
   call: Call | undefined;
+  /** Who may go on with the call, on whichever connection. */
   readonly owner: string;
   /** The mark of the request: of its method, its name or URI, and its arguments. */
   binding = 0;
@@ -90,18 +91,13 @@ export class Suspension {
   constructor(instance: Instance, call: Call) {
     this.instance = instance;
     this.call = call;
-    this.owner = ownerOf(call.session.principal);
+    this.owner = principalKey(call.session.principal);
   }
 
   /** True while its client is not there, and the server may still ask or answer. */
   get isAway(): boolean {
     return this.state === 'away';
   }
-}
-
-/** The user that may go on with a call, on whichever connection. */
-function ownerOf({ kind, uid }: Principal): string {
-  return `${kind} ${uid}`;
 }
 
 interface SuspendedCallsContext {
@@ -262,7 +258,7 @@ export class SuspendedCalls {
     if (this.#context.clock.now() >= state.untilMs) return 'expired';
     const suspension = this.#byId.get(state.id);
     if (suspension === undefined) return 'used';
-    if (suspension.owner !== ownerOf(retry.session.principal)) return 'other-client';
+    if (suspension.owner !== principalKey(retry.session.principal)) return 'other-client';
     const { binding } = suspension;
     return bindingOf(server, retry, frame, envelope, (binding & 1) === 1) === binding ? suspension : 'other-call';
   }

@@ -7,6 +7,7 @@ import type { AuditTrail, CallRecord } from '../core/audit-trail.ts';
 import type { ObservedClient } from '../core/events.ts';
 import { LineLog } from '../local/line-log.ts';
 import { RotatedFile } from '../local/rotated-file.ts';
+import { grantOf, type Principal } from '../model/principal.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -141,6 +142,7 @@ export class AuditLog implements AuditTrail {
       `"protocolVersion":${written(session.protocolVersion ?? '')}`,
       `"uid":${session.principal.uid}`,
       `"pid":${session.principal.pid ?? null}`,
+      ...tokenIn(session.principal),
       `"connection":${number}`,
       `"view":${written(view)}`,
       `"server":${written(server)}`,
@@ -191,6 +193,11 @@ function decoded(text: string): string {
   const json = Buffer.from(text, 'latin1').toString();
   const value: unknown = JSON.parse(json);
   return typeof value === 'string' ? value : json;
+}
+
+function tokenIn(principal: Principal): string[] {
+  const grant = grantOf(principal);
+  return grant === undefined ? [] : [`"token":${written(grant.name)}`];
 }
 
 /** Writes a value as JSON; an unknown one is null. */

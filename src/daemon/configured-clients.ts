@@ -15,6 +15,8 @@ type Matches = (text: string) => boolean;
 interface Entry {
   readonly matchesName: Matches;
   readonly matchesProgram: Matches;
+  /** Undefined for an entry that says nothing of tokens. */
+  readonly matchesToken: Matches | undefined;
   readonly byProgram: Map<string, ClientSettings>;
   readonly settingsFor: (program: string | undefined) => ClientSettings;
 }
@@ -34,9 +36,12 @@ export class ConfiguredClients implements ClientSettingsSource {
     return true;
   }
 
-  of({ name, program: stated }: ClientIdentity): ClientSettings {
+  of({ name, program: stated, token }: ClientIdentity): ClientSettings {
     const program = stated ?? programNamed(name);
-    const entry = this.#entries.find((one) => one.matchesName(name) && one.matchesProgram(program ?? ''));
+    const fits = (one: Entry): boolean => one.matchesName(name) && one.matchesProgram(program ?? '');
+    // What is said of its token goes first: a client may call itself as it likes.
+    const byToken = this.#entries.find((one) => token !== undefined && one.matchesToken?.(token) === true && fits(one));
+    const entry = byToken ?? this.#entries.find((one) => one.matchesToken === undefined && fits(one));
     const byProgram = entry?.byProgram ?? this.#plain;
     const known = byProgram.get(program ?? '');
     if (known !== undefined) return known;
@@ -54,6 +59,7 @@ function entryOf(entry: ClientEntry, place: string): Entry {
   return {
     matchesName: matching(match.name, true),
     matchesProgram: matching(match.client, true),
+    matchesToken: match.token === undefined ? undefined : matching(match.token, true),
     byProgram: new Map(),
     settingsFor: (program) => settingsOf(entry, { program, place, sees }),
   };

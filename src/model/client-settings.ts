@@ -1,6 +1,7 @@
 // The config's settings for one client: its default view, its servers and tools, and its names for servers. Sessions
 // with the same settings share one object.
 
+import { anyOf } from '../util/glob.ts';
 import type { ToolRule } from './tool-rules.ts';
 
 export interface ClientSettings {
@@ -24,6 +25,8 @@ export interface ClientIdentity {
   readonly name: string;
   /** The program from the client's config: `connect --client NAME`. */
   readonly program: string | undefined;
+  /** The name of its token: the one thing here that a client cannot make up. */
+  readonly token: string | undefined;
 }
 
 export interface ClientSettingsSource {
@@ -39,6 +42,22 @@ export const PLAIN_SETTINGS: ClientSettings = {
   idOf: (name) => name,
   nameOf: (id) => id,
 };
+
+const narrowedSettings = new WeakMap<ClientSettings, Map<string, ClientSettings>>();
+
+/** The same settings for a client that may see these servers only. The same servers give the same object. */
+export function narrowed(settings: ClientSettings, servers: readonly string[] | undefined): ClientSettings {
+  if (servers === undefined) return settings;
+  const byServers = narrowedSettings.get(settings) ?? new Map<string, ClientSettings>();
+  narrowedSettings.set(settings, byServers);
+  const key = JSON.stringify(servers);
+  const known = byServers.get(key);
+  if (known !== undefined) return known;
+  const mayBeSeen = anyOf(servers); // a glob that cannot be kept fits nothing
+  const result = { ...settings, sees: (id: string) => mayBeSeen(id) && settings.sees(id) };
+  byServers.set(key, result);
+  return result;
+}
 
 /** Client programs by the name in `clientInfo`. `connect --client NAME` is better: names change with versions. */
 const PROGRAMS: readonly (readonly [name: RegExp, program: string])[] = [

@@ -1,9 +1,43 @@
 // Who is behind a connection. The front that accepts a connection says it; reports, the audit log and policy read it.
 
 /** A process on this host, which came over the Unix socket. The socket's mode lets no other user in. */
-export interface Principal {
+interface LocalPrincipal {
   readonly kind: 'local';
   readonly uid: number;
   /** The process, by its own word; nothing may be decided by it. */
   readonly pid: number | undefined;
+}
+
+/** Somebody who came over TCP. */
+interface HttpPrincipal {
+  readonly kind: 'http';
+  /** The user of the daemon: all that it does, it does as this user. */
+  readonly uid: number;
+  readonly pid: number | undefined;
+  /** What was granted to them; undefined where no token is asked for. */
+  readonly grant: Grant | undefined;
+}
+
+export type Principal = LocalPrincipal | HttpPrincipal;
+
+/** The terms on which somebody with a token is let in. */
+export interface Grant {
+  /** No two tokens have one, not even one after the other. */
+  readonly id: string;
+  /** The name of the token, for rules and reports. */
+  readonly name: string;
+  /** The one view that may be seen; undefined for any. */
+  readonly view?: string | undefined;
+  /** Globs over the servers that may be seen; undefined for all. */
+  readonly servers?: readonly string[] | undefined;
+}
+
+export function grantOf(principal: Principal): Grant | undefined {
+  return principal.kind === 'http' ? principal.grant : undefined;
+}
+
+/** A text that is the same for all connections of one principal, and for no others. */
+export function principalKey(principal: Principal): string {
+  const { kind, uid } = principal;
+  return kind === 'local' ? `${kind} ${uid}` : `${kind} ${uid} ${JSON.stringify(principal.grant?.id)}`;
 }

@@ -21,6 +21,7 @@ import type { ClientSettingsSource } from '../../src/model/client-settings.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../src/model/limits.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../../src/model/liveness-settings.ts';
 import { DEFAULT_MESSAGING, type MessagingSettings } from '../../src/model/messaging-settings.ts';
+import type { Grant } from '../../src/model/principal.ts';
 import type { ServerNature, Sharing } from '../../src/model/server-definition.ts';
 import { OPEN_GATE } from '../../src/model/tool-gate.ts';
 import type { Era } from '../../src/protocol/era.ts';
@@ -491,6 +492,13 @@ export interface CoreOptions {
   readonly warn?: Logger['warn'];
 }
 
+interface ConnectOptions {
+  readonly clingsOn?: boolean;
+  readonly uid?: number;
+  /** What a client over HTTP was granted. */
+  readonly grant?: Grant;
+}
+
 const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 const NOBODY_DIALS_IN: DialInDesk = {
@@ -605,16 +613,21 @@ export class CoreInMemory {
   }
 
   /** A client that has connected and said nothing yet. */
-  connect(options: { readonly clingsOn?: boolean; readonly uid?: number } = {}): TestClient {
+  connect(options: ConnectOptions = {}): TestClient {
     const client = new TestClient(this.#newLink());
     client.link.clingsOn = options.clingsOn ?? false;
-    this.manager.accept(client.link, { kind: 'local', uid: options.uid ?? 1000, pid: undefined });
+    const { uid = 1000, grant } = options;
+    const pid = undefined;
+    this.manager.accept(
+      client.link,
+      grant === undefined ? { kind: 'local', uid, pid } : { kind: 'http', uid, pid, grant },
+    );
     return client;
   }
 
   /** A client that has shaken hands. */
-  async ready(params: object = {}): Promise<TestClient> {
-    const client = this.connect();
+  async ready(params: object = {}, options: ConnectOptions = {}): Promise<TestClient> {
+    const client = this.connect(options);
     client.initialize('init', params);
     await this.settle();
     client.say({ jsonrpc: '2.0', method: 'notifications/initialized' });

@@ -357,6 +357,21 @@ describe('a retry', () => {
     expect(world.answersTo('s1')).toEqual([]);
   });
 
+  test('is good for the same token alone, and not for a later one of its name (C8)', async () => {
+    const world = await World.with();
+    const grant = { id: '1', name: 'ci' };
+    const asking = world.core.connect({ grant });
+    await world.call(1, {}, asking);
+    await world.serverSays(elicit('s1'));
+    const { requestState } = askedIn(asking.answersTo(1)[0]);
+    const retry = { requestState, inputResponses: { q1: ACCEPTED } };
+    for (const other of [world.core.connect({ grant: { id: '2', name: 'ci' } }), world.core.connect()])
+      expect(reasonOf(await world.call(1, retry, other))).toEqual([-32602, 'other-client']);
+    expect(world.answersTo('s1')).toEqual([]);
+    await world.call(1, retry, world.core.connect({ grant }));
+    expect(world.answersTo('s1')).toHaveLength(1);
+  });
+
   test('may come on another connection of the same user, after the first one has gone (C8)', async () => {
     const world = await World.with();
     const { requestState } = await world.suspended(1);

@@ -66,6 +66,20 @@ test('a line says which user has connected, and the process that the client stat
   ]);
 });
 
+test('a line names the token with which a client has come, where there is one', async () => {
+  const { core, lines } = audited();
+  for (const options of [{ grant: { id: 'a', name: 'laptop' } }, {}]) {
+    const client = await core.ready({}, options);
+    client.call(1);
+    await core.settle();
+    core.server().answer(core.server().requests.at(-1));
+    await core.settle();
+  }
+  const [first, second] = await lines();
+  expect(first).toMatchObject({ token: 'laptop', uid: 1000 });
+  expect(second).not.toHaveProperty('token');
+});
+
 test('connections under one id are told apart, and names that are long are cut', async () => {
   const { core, lines } = audited();
   const meta = { _meta: { 'mcp-bridge/clientId': 'me', 'mcp-bridge/view': 'discover' } };
