@@ -616,6 +616,7 @@ export class Instance implements CallOwner {
     this.#contain(() => {
       this.calls.pump();
       this.backlog.drained();
+      this.serverListen.drained();
     });
   }
 

@@ -1,9 +1,10 @@
 // The one `subscriptions/listen` of the bridge at an instance of 2026: for the lists of the server, and for all resources that clients
-// want to hear of. Another set of resources needs another listen; the old one is cancelled when the new one is acknowledged, so that nothing
-// is missed in between. A listen that ends is opened again, each time after a longer pause.
+// want to hear of. Another set of resources needs another listen, which names all of them; so changes are gathered for a while. The old one
+// is cancelled when the new one is acknowledged, so that nothing is missed in between. A listen that ends is opened again, each time
+// after a longer pause, and at once if somebody waits for a resource.
 //
-//   wanted ─▶ sent ─ acknowledged ─▶ current ─ ended by the server ─▶ a pause ─▶ sent
-//               └─ refused ─▶ those who wait for it are told
+//   wanted ─ some ms ─▶ sent ─ acknowledged ─▶ current ─ ended by the server ─▶ a pause ─▶ sent
+//                         └─ refused ─▶ those who wait for it are told
 
 import { cancelNotice, LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
 import { capabilitiesOf } from '../protocol/initialize.ts';
@@ -26,6 +27,12 @@ const LIST_NOTICES: Readonly<Record<string, string>> = {
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
+/** Changes that come within this time go into one listen. */
+const GATHER_MS = 5;
+/** The time is longer behind a long listen: adding one resource after the other would cost the square of their number. */
+const BYTES_PER_MS = 1024;
+/** While more waits for the server than this, no listen is sent; a sink that has so much to write tells when it has drained. */
+const MOST_BLOCKED_BYTES = 65_536;
 /** A listen that has held for so long was no failure, as where a proxy ends what is idle: the next pause is the first one. */
 const SOUND_MS = 10_000;
 
@@ -36,6 +43,8 @@ interface Listen {
   /** The id of the request, which is that of the subscription too. */
   readonly id: number;
   readonly uris: ReadonlySet<string>;
+  /** The resources that the server reports; none until it is acknowledged. */
+  honored: ReadonlySet<string>;
   /** Undefined until it is acknowledged. */
   acknowledgedMs: number | undefined;
   /** True if the server has declined all of it. */
@@ -53,6 +62,11 @@ export class ServerListen {
   #waiting: { readonly uri: string; readonly done: Covered }[] = [];
   #pause: Timer | undefined;
   #pauseMs = FIRST_PAUSE_MS;
+  /** Runs while changes are gathered. */
+  #gathering: Timer | undefined;
+  #gatherMs = GATHER_MS;
+  /** True if a listen is to be sent once the server has taken what waits for it. */
+  #isHeldUp = false;
   /** True if something may have changed unheard since the last listen. */
   #hasGap = false;
   /** True if the server does not know the method. */
@@ -76,7 +90,7 @@ export class ServerListen {
     this.#lists = Object.keys(LIST_NOTICES).filter((capability) => declares(capability, 'listChanged'));
     this.#mayNameResources = declares('resources', 'subscribe');
     this.#isUnknown = false;
-    this.changed();
+    this.#update();
   }
 
   /** The instance has gone. */
@@ -86,22 +100,55 @@ export class ServerListen {
     this.#next = undefined;
     this.#hasGap = false;
     this.#pauseMs = FIRST_PAUSE_MS;
-    this.#pause?.cancel();
-    this.#pause = undefined;
+    this.#gatherMs = GATHER_MS;
+    this.#isHeldUp = false;
+    this.#gathering?.cancel();
+    this.#gathering = undefined;
+    this.#endPause();
     for (const { done } of this.#waiting.splice(0)) done(error);
   }
 
   /** Calls back when the server reports the changes of this resource, which clients want by now. */
   cover(uri: string, done: Covered): void {
     if (!this.#mayNameResources || this.#isUnknown) return done(NOT_REPORTED);
+    if (this.#current?.honored.has(uri) === true) return done(undefined);
     this.#waiting.push({ uri, done });
+    this.#endPause();
     this.changed();
   }
 
-  /** Clients may want something else than before. */
+  #endPause(): void {
+    this.#pause?.cancel();
+    this.#pause = undefined;
+  }
+
+  /** Clients may want something else than before, and in a moment something else again. */
   changed(): void {
+    if (this.#lists === undefined || this.#gathering !== undefined || this.#isBusy) return;
+    this.#gathering = this.#instance.context.clock.after(this.#gatherMs, () => {
+      this.#gathering = undefined;
+      this.#update();
+    });
+  }
+
+  /** True while no listen is sent; when that ends, it is looked what is wanted then. */
+  get #isBusy(): boolean {
+    return this.#isUnknown || this.#next !== undefined || this.#pause !== undefined || this.#isHeldUp;
+  }
+
+  /** The server has taken something of what waited for it. */
+  drained(): void {
+    if (!this.#isHeldUp) return;
+    this.#isHeldUp = false;
+    this.#update();
+  }
+
+  /** Sends a listen if what clients want differs from what the server reports. */
+  #update(): void {
     const lists = this.#lists;
-    if (lists === undefined || this.#isUnknown || this.#next !== undefined || this.#pause !== undefined) return;
+    if (lists === undefined || this.#isBusy) return;
+    this.#isHeldUp = (this.#instance.outbox?.blockedBytes ?? 0) > MOST_BLOCKED_BYTES;
+    if (this.#isHeldUp) return;
     const uris = new Set(this.#mayNameResources ? this.#instance.sharedSettings.subscriptions.uris() : []);
     if (this.#current !== undefined && isSame(this.#current.uris, uris)) return this.#settle(this.#current);
     if (lists.length > 0 || uris.size > 0) this.#listen(lists, uris);
@@ -115,7 +162,9 @@ export class ServerListen {
     const id = own.ask(METHOD, { notifications: { ...notices, ...resources } }, (answer, envelope) =>
       this.#answered(listen, answer, envelope),
     );
-    const listen: Listen = { id, uris, acknowledgedMs: undefined, isIdle: false };
+    const listen: Listen = { id, uris, honored: new Set(), acknowledgedMs: undefined, isIdle: false };
+    const bytes = [...uris].reduce((sum, { length }) => sum + length, 0);
+    this.#gatherMs = GATHER_MS + bytes / BYTES_PER_MS;
     this.#next = listen;
   }
 
@@ -126,21 +175,22 @@ export class ServerListen {
     if (listen === undefined || envelope.id(b, Field.subscriptionId) !== listen.id) return;
     const { notifications } = membersOf(envelope.decode(b, Field.params));
     const honored = membersOf(notifications);
-    const uris = Array.isArray(honored.resourceSubscriptions) ? (honored.resourceSubscriptions as unknown[]) : [];
+    const reported = Array.isArray(honored.resourceSubscriptions) ? (honored.resourceSubscriptions as unknown[]) : [];
     const before = this.#current;
     listen.acknowledgedMs = clock.now();
+    listen.honored = new Set(reported.map(textOf));
     listen.isIdle = Object.keys(honored).length === 0;
     this.#instance.calls.own.keep(listen.id);
     this.#next = undefined;
     this.#current = listen;
     if (before !== undefined) this.#cancel(before);
-    this.#settle(listen, new Set(uris.map(textOf)));
+    this.#settle(listen);
     this.#catchUp(listen);
     this.changed();
   }
 
   /** Tells those who wait for a resource whether the server reports it. */
-  #settle({ uris }: Listen, honored: ReadonlySet<string> = uris): void {
+  #settle({ uris, honored }: Listen): void {
     const settled = this.#waiting.filter(({ uri }) => uris.has(uri));
     this.#waiting = this.#waiting.filter(({ uri }) => !uris.has(uri));
     for (const { uri, done } of settled) done(honored.has(uri) ? undefined : NOT_REPORTED);
@@ -186,20 +236,20 @@ export class ServerListen {
     const { acknowledgedMs } = listen;
     if (this.#next === listen) {
       this.#next = undefined;
-      const failed = this.#waiting.filter(({ uri }) => listen.uris.has(uri));
+      const failed = this.#waiting.filter(({ uri }) => this.#isUnknown || listen.uris.has(uri));
       this.#waiting = this.#waiting.filter((waiting) => !failed.includes(waiting));
       for (const { done } of failed) done(error);
     } else if (this.#current === listen) {
       this.#current = undefined;
       this.#hasGap = true;
     } else return;
-    if (this.#current !== undefined) return this.changed();
+    if (this.#current !== undefined || this.#waiting.length > 0) return this.changed();
     if (this.#lists === undefined || this.#isUnknown || listen.isIdle) return;
     const { clock } = this.#instance.context;
     if (acknowledgedMs !== undefined && clock.now() - acknowledgedMs >= SOUND_MS) this.#pauseMs = FIRST_PAUSE_MS;
     this.#pause = clock.after(this.#pauseMs, () => {
       this.#pause = undefined;
-      this.changed();
+      this.#update();
     });
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }

@@ -27,13 +27,19 @@ const listens = (core: CoreInMemory): Message[] =>
   core.server().requests.filter(({ method }) => method === 'subscriptions/listen');
 const wanted = (listen: Message | undefined): unknown => listen?.params?.notifications;
 
+/** Lets the time pass for which changes are gathered. */
+async function gathered(core: CoreInMemory): Promise<void> {
+  await core.settle();
+  await core.pass(20);
+}
+
 async function acknowledge(core: CoreInMemory, listen = listens(core).at(-1), honored = wanted(listen)): Promise<void> {
   core.server().say({
     jsonrpc: '2.0',
     method: 'notifications/subscriptions/acknowledged',
     params: { notifications: honored, _meta: { [ID]: listen?.id } },
   });
-  await core.settle();
+  await gathered(core);
 }
 
 async function notice(core: CoreInMemory, method: string, params: object, id: unknown): Promise<void> {
@@ -43,7 +49,7 @@ async function notice(core: CoreInMemory, method: string, params: object, id: un
 
 async function subscribe(core: CoreInMemory, client: TestClient, uri: string, id = uri): Promise<void> {
   client.say({ jsonrpc: '2.0', id, method: 'resources/subscribe', params: { uri } });
-  await core.settle();
+  await gathered(core);
 }
 
 describe('a server of 2026', () => {
@@ -173,8 +179,67 @@ describe('a subscription', () => {
     await core.settle();
     expect([one.answersTo('u'), listens(core).length]).toMatchObject([[{ result: {} }], 2]);
     other.link.destroy();
-    await core.settle();
+    await gathered(core);
     expect(wanted(listens(core)[2])).toEqual(LISTS);
+  });
+
+  test('changes one listen with all others that come within some milliseconds', async () => {
+    const core = await coreOf2026();
+    const clients = [await core.ready(), await core.ready()];
+    await acknowledge(core);
+    for (let n = 0; n < 50; n++) {
+      for (const client of clients)
+        client.say({ jsonrpc: '2.0', id: n, method: 'resources/subscribe', params: { uri: `x:${n}` } });
+      await core.settle();
+    }
+    clients[0]?.say({ jsonrpc: '2.0', id: 'u', method: 'resources/unsubscribe', params: { uri: 'x:0' } });
+    clients[1]?.say({ jsonrpc: '2.0', id: 'u', method: 'resources/unsubscribe', params: { uri: 'x:0' } });
+    await core.settle();
+    expect(listens(core)).toHaveLength(1);
+    await gathered(core);
+    await acknowledge(core);
+    const uris = Array.from({ length: 49 }, (_, n) => `x:${n + 1}`);
+    expect(listens(core).slice(1).map(wanted)).toEqual([{ ...LISTS, resourceSubscriptions: uris }]);
+    for (const client of clients) expect(client.answersTo(49)).toMatchObject([{ result: {} }]);
+  });
+
+  test('comes the later, the more was sent for the last one', async () => {
+    const core = await coreOf2026();
+    const client = await core.ready();
+    await acknowledge(core);
+    await subscribe(core, client, `x:${'y'.repeat(100_000)}`, 'long');
+    await acknowledge(core);
+    await subscribe(core, client, 'x:1');
+    expect(listens(core)).toHaveLength(2);
+    await core.pass(150);
+    expect(listens(core)).toHaveLength(3);
+  });
+
+  test('waits while the server takes nothing', async () => {
+    const core = await coreOf2026();
+    const client = await core.ready();
+    await acknowledge(core);
+    core.server().link?.block();
+    client.call(1, { long: 'x'.repeat(200_000) });
+    await subscribe(core, client, 'x:1');
+    await subscribe(core, client, 'x:2');
+    core.server().link?.take();
+    await core.settle();
+    expect(listens(core)).toHaveLength(1);
+    core.server().link?.unblock();
+    await gathered(core);
+    expect(listens(core).slice(1).map(wanted)).toMatchObject([{ resourceSubscriptions: ['x:1', 'x:2'] }]);
+  });
+
+  test('to a resource that the server has declined a moment ago is declined too', async () => {
+    const core = await coreOf2026();
+    const [one, other] = [await core.ready(), await core.ready()];
+    await acknowledge(core);
+    await subscribe(core, one, 'x:1');
+    other.say({ jsonrpc: '2.0', id: 'x:1', method: 'resources/subscribe', params: { uri: 'x:1' } });
+    await acknowledge(core, undefined, { ...LISTS, resourceSubscriptions: [] });
+    await gathered(core);
+    expect([one, other].map((client) => client.answersTo('x:1'))).toMatchObject([[{ error: {} }], [{ error: {} }]]);
   });
 
   test('that nobody acknowledges fails after the time for the bridge’s own requests', async () => {
@@ -305,6 +370,37 @@ describe('a listen that ends', () => {
     ends[0]?.[1](core, listens(core).at(-1)?.id);
     await core.pass(1000);
     expect(listens(core)).toHaveLength(10);
+  });
+
+  test('is opened at once for a resource that somebody wants to hear of meanwhile', async () => {
+    const core = await coreOf2026();
+    const client = await core.ready();
+    for (let n = 0; n < 6; n++) {
+      await acknowledge(core);
+      ends[0]?.[1](core, listens(core).at(-1)?.id);
+      if (n < 5) await core.pass(60_000);
+    }
+    await subscribe(core, client, 'x:1');
+    expect(wanted(listens(core).at(-1))).toMatchObject({ resourceSubscriptions: ['x:1'] });
+    // Those who have asked while a listen was on its way that has failed do not wait either.
+    client.say({ jsonrpc: '2.0', id: 'x:2', method: 'resources/subscribe', params: { uri: 'x:2' } });
+    await core.settle();
+    ends[2]?.[1](core, listens(core).at(-1)?.id);
+    await gathered(core);
+    expect([client.answersTo('x:1'), wanted(listens(core).at(-1))]).toMatchObject([
+      [{ error: { message: 'lost' } }],
+      { resourceSubscriptions: ['x:2'] },
+    ]);
+  });
+
+  test('because the server knows no such method ends the wait of all who want something else', async () => {
+    const core = await coreOf2026();
+    const client = await core.ready();
+    await subscribe(core, client, 'x:1');
+    core.server().say({ jsonrpc: '2.0', id: listens(core)[0]?.id, error: { code: -32601, message: 'no' } });
+    await gathered(core);
+    expect(client.answersTo('x:1')).toMatchObject([{ error: { code: -32601 } }]);
+    expect(core.openCalls).toBe(0);
   });
 
   test('because the server knows no such method is not opened again', async () => {
