@@ -214,10 +214,11 @@ export class ClientListens implements CallOwner {
     const isTaken = new Promise<boolean>((resolve) => this.#ask(id, uri, resolve));
     const topic: Topic = { uri, id, listens: new Set(), isTaken, isSettled: false };
     this.#topics.set(uri, topic);
-    void isTaken.then((hasTaken) => {
+    const settled = (hasTaken: boolean): void => {
       topic.isSettled = true;
       if (!hasTaken && this.#topics.get(uri) === topic) this.#topics.delete(uri);
-    });
+    };
+    isTaken.then(settled, () => settled(false)); // those who wait for it see to an error
     return topic;
   }
 

@@ -187,6 +187,8 @@ export class Router {
       case 'bridge-leave':
       case 'bridge-leaving':
         return this.#resumption.notice(session, method.role, membersOf(envelope.decode(bytes, Field.params)));
+      case 'bridge-defaults': // a handshake says who asks
+        return this.#context.events.incident.tell('badFrames', session);
       case 'between-clients':
         return this.#context.messaging.notice(session, { b: bytes, start, end }, envelope);
       default:
@@ -194,12 +196,14 @@ export class Router {
     }
   }
 
-  /** Takes what a connection says once for all of its requests. Each request is judged as if it had said this itself. */
+  /** Takes what a connection says for all requests behind it. Each of them is judged as if it had said this itself. */
   #onDefaults(session: Session, b: Buffer, bytes: number): void {
     const params = bytes > MOST_DEFAULTS_BYTES ? undefined : envelope.decode(b, Field.params);
     const { _meta } = membersOf(params);
-    if (isRecord(_meta)) session.setDefaults(_meta);
-    else this.#context.events.incident.tell('badFrames', session);
+    if (!isRecord(_meta)) return this.#context.events.incident.tell('badFrames', session);
+    if (JSON.stringify(_meta) === JSON.stringify(session.defaults)) return;
+    session.setDefaults(_meta);
+    session.parts?.defaultsChanged();
   }
 
   /** Takes progress, which can only be about a question that the client was asked. */

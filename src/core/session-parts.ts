@@ -5,7 +5,7 @@ import type { ClientSettingsSource } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { type ClientInitialize, serverInfoOf } from '../protocol/initialize.ts';
-import { levelRefusal, REQUESTER_FIELDS, readRequester, versionRefusal } from '../protocol/requester.ts';
+import { levelRefusal, REQUESTER_FIELDS, type RequesterDefaults, readRequester, versionRefusal } from '../protocol/requester.ts';
 import { certainId, failureOf, INTERNAL_ERROR, INVALID_REQUEST, rpcError } from '../protocol/rpc-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { isAt } from '../wire/byte-table.ts';
@@ -53,6 +53,8 @@ interface Part {
   readonly session: Session;
   /** One for each of REQUESTER_FIELDS; undefined for a missing one. */
   readonly says: readonly (Buffer | undefined)[];
+  /** The members that the connection had given for all requests. */
+  readonly defaults: RequesterDefaults;
 }
 
 const readAgain = new Envelope(ERA_2026.keys);
@@ -103,8 +105,17 @@ export class SessionParts {
     const refusal = versionRefusal(b, envelope) ?? levelRefusal(b, envelope);
     if (refusal !== undefined) return this.#refuse(b, envelope, refusal);
     const [first] = this.#all;
-    const session = first !== undefined && saysSame(first.says, b, envelope) ? first.session : this.#other(b, envelope);
+    const session = first !== undefined && this.#isOf(first, b, envelope) ? first.session : this.#other(b, envelope);
     return session !== undefined && this.#all.length > 1 ? this.#unlessOpen(session, b, envelope) : session;
+  }
+
+  #isOf({ says, defaults }: Part, b: Buffer, envelope: Envelope): boolean {
+    return defaults === this.#host.defaults && saysSame(says, b, envelope);
+  }
+
+  /** The connection gives other members for all requests from now on. Sessions that nobody waits for give their ids free. */
+  defaultsChanged(): void {
+    for (const { session } of this.#all) if (session.isAnswered) this.#forget(session);
   }
 
   /** An id is in use on the whole connection. */
@@ -120,16 +131,18 @@ export class SessionParts {
   }
 
   #other(b: Buffer, envelope: Envelope): Session | undefined {
-    const known = this.#all.find(({ says }) => saysSame(says, b, envelope));
+    const known = this.#all.find((part) => this.#isOf(part, b, envelope));
     if (known !== undefined) {
       this.#all = [known, ...this.#all.filter((other) => other !== known)];
       return known.session;
     }
-    const who = readRequester(b, envelope, this.#host.defaults);
+    const { defaults } = this.#host;
+    const who = readRequester(b, envelope, defaults);
     if (typeof who === 'string') return this.#refuse(b, envelope, who);
     if (this.#all.length >= MOST_PARTS && !this.#endOneUnused()) return this.#refuse(b, envelope, TOO_MANY);
     const session = this.#ports.makePart(this.#host, (one) => this.#serverInfoOf(one));
-    this.#all = [{ session, says: REQUESTER_FIELDS.map((field) => copyOf(b, envelope, field)) }, ...this.#all];
+    const says = REQUESTER_FIELDS.map((field) => copyOf(b, envelope, field));
+    this.#all = [{ session, says, defaults }, ...this.#all];
     session.beginInitialize('null');
     session.introduce(who);
     const preparing = this.#context.servers.prepare(who.cwd);

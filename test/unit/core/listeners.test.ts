@@ -258,6 +258,26 @@ describe('a client that listens', () => {
     expect(client.received).toEqual([]);
   });
 
+  test('gets an error, and nobody else does, if the bridge fails while it subscribes', async () => {
+    const core = makeCore();
+    const uncaught: unknown[] = [];
+    const note = (error: unknown): void => void uncaught.push(error);
+    process.on('unhandledRejection', note);
+    const client = await connected(core);
+    let begun = 0;
+    core.events.callBegun.on(() => {
+      if (++begun === 2) throw new Error('a fault of the bridge'); // the first is the client's own request
+    });
+    listen(client, 1, resources('x:1'));
+    await core.settle();
+    listen(client, 2, resources('x:1'));
+    await core.settle();
+    process.off('unhandledRejection', note);
+    expect(uncaught).toEqual([]);
+    expect(client.answersTo(1)).toMatchObject([{ error: { code: -32603, message: 'The bridge has failed' } }]);
+    expect(honouredBy(client, 2)).toEqual(resources('x:1'));
+  });
+
   test('gets a result for each request when it has ended its side, and is let go (C17)', async () => {
     const core = makeCore();
     const client = await connected(core);

@@ -321,6 +321,55 @@ describe('a connection that says once what its requests have in common', () => {
     expect(core.server('one').requests).toHaveLength(1);
   });
 
+  test('may say something else later, which counts for the requests behind it', async () => {
+    const core = new CoreInMemory({ servers: ['one', 'two'] });
+    const client = await connected(core);
+    callTool(client, 'before');
+    await core.settle();
+    defaults(client, { 'mcp-bridge/view': 'server:one', 'mcp-bridge/clientId': 'reviewer' });
+    callTool(client, 1);
+    await core.settle();
+    core.server('one').answer(core.server('one').requests[0]);
+    callTool(client, 2);
+    await core.settle();
+    defaults(client, { 'mcp-bridge/view': 'server:one', 'mcp-bridge/clientId': 'reviewer' }); // as before
+    callTool(client, 3);
+    await core.settle();
+    expect(core.server('one').requests).toHaveLength(3);
+    for (const request of core.server('one').requests.slice(1)) core.server('one').answer(request);
+    await core.settle();
+    defaults(client, { 'mcp-bridge/view': 'server:two', 'mcp-bridge/clientId': 'reviewer' });
+    callTool(client, 4);
+    await core.settle();
+    expect(core.server('two').requests).toHaveLength(1);
+    expect(core.manager.clients().map(({ clientId }) => clientId)).toEqual(['reviewer']);
+  });
+
+  test('may leave what is under way as it was', async () => {
+    const core = new CoreInMemory({ servers: ['one', 'two'] });
+    const client = await connected(core);
+    defaults(client, { 'mcp-bridge/view': 'server:one' });
+    callTool(client, 1);
+    await core.settle();
+    defaults(client, { 'mcp-bridge/view': 'server:two' });
+    callTool(client, 2);
+    await core.settle();
+    for (const name of ['one', 'two']) core.server(name).answer(core.server(name).requests[0]);
+    await core.settle();
+    for (const id of [1, 2]) expect(client.answersTo(id)).toMatchObject([{ result: { echo: { a: 1 } } }]);
+  });
+
+  test('is counted and passed over behind a handshake, and no server sees it', async () => {
+    const core = new CoreInMemory();
+    const client = await core.ready();
+    client.call(1);
+    await core.settle();
+    defaults(client, { 'mcp-bridge/view': 'all' });
+    await core.settle();
+    expect(core.counters.badFrames).toBe(1);
+    expect(core.server().received.map(({ method }) => method)).toEqual(['tools/call']);
+  });
+
   test('has each request refused if what it says cannot be', async () => {
     for (const wrong of [{ 'mcp-bridge/cwd': 'x' }, { 'mcp-bridge/client': 'a b' }, { 'mcp-bridge/view': 1 }]) {
       const core = new CoreInMemory();
