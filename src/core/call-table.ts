@@ -329,7 +329,7 @@ export class CallTable implements RequestTarget {
     this.#events.callFailed.tell(call, error);
     const content = [{ type: 'text', text: error.message }];
     call.output.answer(call.idText, JSON.stringify({ content, isError: true }));
-    call.session.close(call);
+    call.close();
   }
 
   /** Fails the sent calls of an instance that is gone: their outcome is not certain. Waiting calls wait for the next one. */

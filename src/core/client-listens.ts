@@ -103,7 +103,7 @@ export class ClientListens implements CallOwner {
   #refuse(call: Call, error: string): void {
     this.#session.events.callFailed.tell(call, error);
     call.output.fail(call.idText, error);
-    this.#session.close(call);
+    call.close();
   }
 
   #refuseTooMany(call: Call): void {
@@ -248,7 +248,7 @@ export class ClientListens implements CallOwner {
   #answerEnd(call: Call): void {
     this.#session.events.callAnsweredHere.tell(call);
     call.output.answer(call.idText, JSON.stringify({ _meta: { [SUBSCRIPTION_ID]: call.id } }));
-    this.#session.close(call);
+    call.close();
   }
 
   #end(listen: ClientListen, answer: () => void): void {
@@ -280,7 +280,7 @@ export class ClientListens implements CallOwner {
 
   #drop(call: Call): void {
     const listen = this.#all.get(call);
-    if (listen !== undefined) this.#end(listen, () => this.#session.close(call));
+    if (listen !== undefined) this.#end(listen, () => call.close());
   }
 
   wasSent(): boolean {

@@ -62,6 +62,8 @@ export class ServerMessages implements FrameSink {
   frame(b: Buffer, start: number, end: number): void {
     const { limits, events } = this.#context;
     const { keys, keysWithOutcome } = this.#instance.era;
+    // Which call is answered is known behind the scan. To look at the head of each result costs 5 to 35 ns of the 3 µs of a call; to scan
+    // results for clients of 2026 once more would cost them as much as the first scan.
     const looksAtResults = events.callAnswered.isHeard || this.#instance.completesResults;
     envelope.keys = looksAtResults ? keysWithOutcome : keys;
     const isSound = envelope.scan(b, start, end, limits.maxDepth);

@@ -357,7 +357,7 @@ export class Instance implements CallOwner {
       if (isOnlyOf(this.era, call, frame, envelope)) {
         this.context.events.callFailed.tell(call, UNKNOWN_METHOD);
         call.output.fail(call.idText, UNKNOWN_METHOD);
-        call.session.close(call);
+        call.close();
         return false;
       }
       call.inRounds ??= this.#inRounds(call, frame, envelope);
@@ -530,6 +530,7 @@ export class Instance implements CallOwner {
   returned(frame: Frame): boolean {
     const { calls } = this;
     const { limits } = this.context;
+    readAgain.keys = this.era.keys;
     readAgain.scan(frame.b, frame.start, frame.end, limits.maxDepth);
     const call = calls.peekSent(serverRequestIdAt(frame.b, Field.id, readAgain));
     if (call === undefined) return true;

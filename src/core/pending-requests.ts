@@ -86,7 +86,7 @@ export class PendingRequests implements CallOwner {
   #end(call: Call, write: () => void): void {
     this.#drop(call);
     write();
-    call.session.close(call);
+    call.close();
   }
 
   refuse(call: Call, error: string): void {
@@ -109,7 +109,7 @@ export class PendingRequests implements CallOwner {
 
   cancel(call: Call): void {
     this.#drop(call);
-    call.session.close(call);
+    call.close();
   }
 
   wasSent({ isSecondTry, mayBeDone }: Call): boolean {

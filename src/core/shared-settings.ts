@@ -88,7 +88,7 @@ export class SharedSettings {
   #failWith(call: Call, error: string): false {
     this.#instance.context.events.callFailed.tell(call, error);
     call.output.fail(call.idText, error);
-    call.session.close(call);
+    call.close();
     return false;
   }
 
@@ -132,7 +132,7 @@ export class SharedSettings {
   /** Answers the call with an empty result, without asking the server. */
   #answerDone(call: Call): false {
     call.output.answer(call.idText, '{}');
-    call.session.close(call);
+    call.close();
     return false;
   }
 

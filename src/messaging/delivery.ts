@@ -56,7 +56,7 @@ export class Delivery implements ClientQuestion, CallOwner {
         ),
       );
     call.output.passAnswer(call, answer, envelope, this.#to.session.era);
-    call.session.close(call);
+    call.close();
   }
 
   progress(notice: Frame, envelope: Envelope): void {
@@ -118,12 +118,12 @@ export class Delivery implements ClientQuestion, CallOwner {
   /** Ends the request without an answer. */
   #close(): void {
     const call = this.#forget();
-    call?.session.close(call);
+    call?.close();
   }
 
   #fail(call: Call, error: BridgeError): void {
     call.output.fail(call.idText, rpcErrorOf(error));
-    call.session.close(call);
+    call.close();
   }
 
   /** Forgets the request. Returns its call if it was still open. */

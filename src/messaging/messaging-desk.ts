@@ -55,7 +55,7 @@ export class MessagingDesk implements OwnTools, CallOwner {
       this.#carryOut(tool, argumentsIn(tool, request.frame, envelope), call);
     } catch (error) {
       session.output.fail(call.idText, failureOf(error));
-      session.close(call);
+      call.close();
     }
     return true;
   }
@@ -77,7 +77,7 @@ export class MessagingDesk implements OwnTools, CallOwner {
 
   #say(call: Call, value: object): void {
     call.output.answer(call.idText, JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(value) }] }));
-    call.session.close(call);
+    call.close();
   }
 
   // --- reading ---
@@ -130,7 +130,7 @@ export class MessagingDesk implements OwnTools, CallOwner {
 
   abandon(call: Call): void {
     this.#stopWaiting(call);
-    call.session.close(call);
+    call.close();
   }
 
   tickCall(call: Call, nowMs: number): void {
