@@ -5,7 +5,13 @@ import type { ClientSettingsSource } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { type ClientInitialize, serverInfoOf } from '../protocol/initialize.ts';
-import { levelRefusal, REQUESTER_FIELDS, type RequesterDefaults, readRequester, versionRefusal } from '../protocol/requester.ts';
+import {
+  levelRefusal,
+  REQUESTER_FIELDS,
+  type RequesterDefaults,
+  readRequester,
+  versionRefusal,
+} from '../protocol/requester.ts';
 import { certainId, failureOf, INTERNAL_ERROR, INVALID_REQUEST, rpcError } from '../protocol/rpc-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { isAt } from '../wire/byte-table.ts';
