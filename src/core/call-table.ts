@@ -130,16 +130,29 @@ export class CallTable implements RequestTarget {
     this.lingering.tick(nowMs);
     this.own.tick(nowMs);
     if (this.#concurrent.tick(nowMs)) this.pump();
+    const before = this.#waiting.size;
+    for (const call of this.#waiting.calls()) this.#noteWait(call, nowMs);
     for (const [session, next] of this.#waiting.heads()) {
       if (this.lane.isTaken) this.#checkLane(session, next, nowMs);
       this.#checkConcurrent(session, nowMs);
     }
+    if (this.#waiting.size < before) this.pump(); // what waits behind those that got an error may need no turn
+  }
+
+  /** Calls wait for their turn from when they come, not only from when they are the next of their client. */
+  #noteWait(call: Call, nowMs: number): void {
+    // Each turn of the lane may take its time.
+    if (this.lane.isTaken && call.laneTurn !== this.lane.turn) {
+      call.laneTurn = this.lane.turn;
+      call.laneUntilMs = nowMs + this.#limits.maxLaneMs;
+    }
+    this.#concurrent.noteWait(call, nowMs, this.#limits.maxLaneMs);
   }
 
   /** Gives a client that has waited long enough for the lane another instance, or an error for each such call. */
   #checkLane(session: Session, first: Call, nowMs: number): void {
     for (let call: Call | undefined = first; call !== undefined; call = this.#waiting.headOf(session)) {
-      if (this.lane.admits(call.asker, call.laneName) || !this.#hasWaitedForLane(call, nowMs)) return;
+      if (this.lane.admits(call.asker, call.laneName) || nowMs < call.laneUntilMs) return;
       this.lane.isOverlong = true;
       const found = this.#contended(session);
       if (found === 'moved') return;
@@ -151,22 +164,12 @@ export class CallTable implements RequestTarget {
 
   /** Another instance would not help: a bound is for servers whose processes write to one place. */
   #checkConcurrent(session: Session, nowMs: number): void {
-    const { maxLaneMs } = this.#limits;
     for (let call = this.#waiting.headOf(session); call !== undefined; call = this.#waiting.headOf(session)) {
-      if (!this.#concurrent.hasKept(call, nowMs, maxLaneMs)) return;
+      if (!this.#concurrent.hasKept(call, nowMs)) return;
       this.#waiting.remove(call);
       this.#events.incident.tell('serverBusy', this.#server);
       this.fail(call, turnKept(this.#server, this.#limits));
     }
-  }
-
-  /** Each turn of the lane may take its time. */
-  #hasWaitedForLane(call: Call, nowMs: number): boolean {
-    if (call.laneTurn !== this.lane.turn || call.laneUntilMs === 0) {
-      call.laneTurn = this.lane.turn;
-      call.laneUntilMs = nowMs + this.#limits.maxLaneMs;
-    }
-    return nowMs >= call.laneUntilMs;
   }
 
   /** Sends the server a notification. */
@@ -430,6 +433,7 @@ export class CallTable implements RequestTarget {
   }
 
   #wait(call: Call, unsent: Frame): void {
+    call.laneTurn = 0; // it may have waited at another instance
     if (this.#waiting.add(call, unsent)) return;
     this.#events.incident.tell('serverBusy', this.#server);
     const hint = 'Too much is waiting for it already; ask again later.';
@@ -522,6 +526,11 @@ export class WaitingRequests {
   /** The next call of this client. */
   headOf(session: Session): Call | undefined {
     return this.#queue.headOf(session);
+  }
+
+  /** All calls that wait. */
+  calls(): Iterable<Call> {
+    return this.#queue.items();
   }
 
   /** The next call of each client. */
@@ -646,15 +655,18 @@ export class ConcurrentCalls {
     for (const serverRequestId of [...this.#underWay.keys()]) this.end(serverRequestId);
   }
 
+  /** Notes that a call waits for calls of other clients, which may keep it for so long without one of them ending. */
+  noteWait(call: Call, nowMs: number, mostMs: number): void {
+    if (this.admits(call) || !this.#isHeldByOthers(call.session)) return;
+    if (this.#waits.get(call)?.ended === this.#ended) return;
+    this.#waits.set(call, { ended: this.#ended, untilMs: nowMs + mostMs });
+  }
+
   /** True if calls of other clients have kept a call waiting for so long, and none of them has ended meanwhile. */
-  hasKept(call: Call, nowMs: number, mostMs: number): boolean {
+  hasKept(call: Call, nowMs: number): boolean {
     if (this.admits(call) || !this.#isHeldByOthers(call.session)) return false;
-    let wait = this.#waits.get(call);
-    if (wait === undefined || wait.ended !== this.#ended) {
-      wait = { ended: this.#ended, untilMs: nowMs + mostMs };
-      this.#waits.set(call, wait);
-    }
-    return nowMs >= wait.untilMs;
+    const wait = this.#waits.get(call);
+    return wait !== undefined && wait.ended === this.#ended && nowMs >= wait.untilMs;
   }
 
   /** True if other clients hold the room. A client that waits for a call of its own can cancel that. */

@@ -40,6 +40,10 @@ export class FairQueue<Owner, Item> {
     return this.#waiting.get(owner)?.first;
   }
 
+  *items(): Iterable<Item> {
+    for (const fifo of this.#waiting.values()) yield* fifo.items();
+  }
+
   /** The next item of each owner. */
   heads(): (readonly [Owner, Item])[] {
     return [...this.#waiting].flatMap(([owner, { first }]) => (first === undefined ? [] : [[owner, first] as const]));
@@ -89,6 +93,13 @@ class Fifo<Item> {
       this.#head = 0;
     }
     return item;
+  }
+
+  *items(): Iterable<Item> {
+    for (let i = this.#head; i < this.#items.length; i++) {
+      const item = this.#items[i];
+      if (item !== undefined) yield item;
+    }
   }
 
   remove(item: Item): boolean {

@@ -150,6 +150,18 @@ describe('the lane', () => {
     expect(core.server().requests).toHaveLength(2);
   });
 
+  test('gives all calls that have waited for so long their errors together, and what waits behind them goes on', async () => {
+    const { core, other } = await waiting({ definition: { sharing: 'shared' } });
+    for (const id of ['waits too', 'and this']) other.call(id);
+    other.say({ jsonrpc: '2.0', id: 'list', method: 'tools/list' });
+    await core.pass(maxLaneMs - SECOND);
+    expect(core.server().requests).toHaveLength(1);
+    await core.pass(2 * SECOND);
+    for (const id of ['waits', 'waits too', 'and this'])
+      expect(errorsOf(other, id)).toMatchObject([{ code: 'SERVER_BUSY' }]);
+    expect(core.server().requests.map(({ method }) => method)).toEqual(['tools/call', 'tools/list']);
+  });
+
   test('is not kept from others by one client after the other, each for a while', async () => {
     const { core, other } = await waiting({ definition: { sharing: 'shared' } });
     const third = await core.ready(ABLE);
