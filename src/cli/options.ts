@@ -1,7 +1,7 @@
 // The options of each command, once: for node's parser, which `serve` and `connect` use because it costs nothing, and
 // for yargs, which tells people about them.
 
-import { CONNECT, LOGGING, type Options, WHERE } from './start-options.ts';
+import { CONNECT, HTTP, LOGGING, type Options, WHERE } from './start-options.ts';
 
 export { CONNECT, SERVE, WHERE } from './start-options.ts';
 
@@ -78,7 +78,7 @@ export const LOGS = {
   all: { type: 'boolean', describe: 'Lines of daemons at other sockets too' },
 } as const satisfies Options;
 
-export const UPGRADE = { ...WHERE, 'log-level': LOGGING['log-level'] } as const satisfies Options;
+export const UPGRADE = { ...WHERE, http: HTTP, 'log-level': LOGGING['log-level'] } as const satisfies Options;
 export const RESTART = {
   ...UPGRADE,
   'if-older': { type: 'boolean', describe: 'Only if the daemon is of another build than this program, and not newer' },

@@ -27,9 +27,15 @@ export const LOGGING = {
   'log-file': { type: 'string', describe: 'The file to log to, instead of stderr' },
 } as const satisfies Options;
 
+export const HTTP = {
+  type: 'string',
+  describe: 'Also listen for HTTP there: 127.0.0.1:4810, [::1]:4810 or unix:/path; else http.listen of the config',
+} as const satisfies Option;
+
 export const SERVE = {
   ...WHERE,
   ...LOGGING,
+  http: HTTP,
   'config-dir': { type: 'string', describe: 'The directory to look for a config in, instead of the working directory' },
   'config-checked': {
     type: 'string',

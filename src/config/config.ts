@@ -1,5 +1,6 @@
 // What a config file comes to, and what holds without one. Whoever has none loads no more of its reading than this.
 
+import { type HttpSettings, NO_HTTP } from '../model/http-settings.ts';
 import { DEFAULT_LIMITS, type Limits } from '../model/limits.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../model/liveness-settings.ts';
 import { DEFAULT_MESSAGING, type MessagingSettings } from '../model/messaging-settings.ts';
@@ -30,6 +31,8 @@ export interface Config extends OwnClientSettings {
   /** Says what happens to tools that have changed; undefined for the default. */
   readonly onToolChange: ToolChangePolicy | undefined;
   readonly audit: AuditSettings;
+  /** Where clients over HTTP are let in. */
+  readonly http: HttpSettings;
   readonly agents: MessagingSettings;
   /** Servers that may connect by themselves. */
   readonly dialIn: readonly DialInServer[];
@@ -82,6 +85,7 @@ export const EMPTY_CONFIG: Config = {
   },
   onToolChange: undefined,
   audit: NO_AUDIT,
+  http: NO_HTTP,
   agents: DEFAULT_MESSAGING,
   dialIn: [],
 };

@@ -13,6 +13,7 @@ import { clientSettingsOf } from './client-settings.ts';
 import { clientsOf } from './clients-schema.ts';
 import { type ClosingSection, closed, closingSectionsIn } from './closing-sections.ts';
 import type { Config, DiscoverySettings } from './config.ts';
+import { httpSettingsOf } from './http-settings.ts';
 import { policyOf } from './policy-schema.ts';
 import { type ConfigFinding, Reader, readSection, readSettings } from './reader.ts';
 import { synonymsOf } from './search-words.ts';
@@ -42,6 +43,7 @@ const SECTIONS = [
   'liveness',
   'daemon',
   'audit',
+  'http',
   'agents',
   'dialIn',
 ];
@@ -72,6 +74,8 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
     discovery: { ...discoveryOf(reader, meant.discovery, resolvePath, patterns), policy: lists },
     onToolChange,
     audit: auditSettingsOf(reader, meant.audit, resolvePath),
+    // What stands under a misspelled key opens nothing.
+    http: httpSettingsOf(reader, root.http, resolvePath),
     agents: agentsOf(reader, meant.agents),
     dialIn: dialInOf(reader, root.dialIn, (name) => Object.hasOwn(servers, name)),
   };

@@ -119,6 +119,8 @@ export interface StatusReport {
   /** The file was named by flag or environment. Otherwise it is looked for from `configDir` on. */
   readonly configNamed: boolean;
   readonly configDir: string;
+  /** The address of `--http`, or null. Daemons before there was one say nothing of it. */
+  readonly httpFlag?: string | null;
   /** MCP_SERVERS_CONFIG in its environment, or null. */
   readonly serversConfig: string | null;
   readonly configFaults: readonly string[];

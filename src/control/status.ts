@@ -46,6 +46,7 @@ interface DaemonFacts {
   readonly build: string;
   readonly socketPath: string;
   readonly configDir: string;
+  readonly httpFlag?: string | undefined;
   readonly isAutostarted: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly memory: () => MemoryReport;
@@ -80,6 +81,7 @@ export function statusReport(of: StatusSources, cwd: string | undefined): Status
     configFile: finder.config.file ?? null,
     configNamed: finder.config.origin === 'named',
     configDir: of.options.configDir,
+    httpFlag: of.options.httpFlag ?? null,
     serversConfig: of.options.environment.MCP_SERVERS_CONFIG || null,
     configFaults: finder.configFaults,
     definitionFaults: of.definitions.faults,

@@ -54,6 +54,8 @@ export interface DaemonOptions {
   /** The descriptor of that socket, where somebody has bound it already. */
   readonly activatedFd?: number | undefined;
   readonly config: Config;
+  /** The address for HTTP that the command line named; the config has it too. */
+  readonly httpFlag?: string | undefined;
   readonly limits: Limits;
   /** The directory in which a config is looked for that is not named. */
   readonly configDir: string;

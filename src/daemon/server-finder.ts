@@ -45,6 +45,7 @@ const LASTING = {
   daemon: 'daemon',
   cache: 'discovery.cache',
   audit: 'audit',
+  http: 'http',
   agents: 'agents',
 } as const;
 type Lasting = keyof typeof LASTING;

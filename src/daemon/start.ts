@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import type { Config } from '../config/config.ts';
 import { type ConfigPlace, configFilesOf } from '../config/config-file.ts';
 import { LastGoodConfigs } from '../config/last-good.ts';
 import { loadConfig, loadOrLastGood } from '../config/load.ts';
@@ -34,6 +35,8 @@ export interface ServeOptions {
   readonly configDir: string | undefined;
   /** The config that `restart` has read before it ended the daemon before. */
   readonly checkedConfig: string | undefined;
+  /** The address to listen on for HTTP, in place of the config's. */
+  readonly httpFlag: string | undefined;
   readonly logLevel: LogLevel;
   readonly logFile: string | undefined;
   readonly version: string;
@@ -77,6 +80,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   );
   const loaded = await loadOrLastGood(place, lastGood, options.checkedConfig);
   for (const fault of loaded.faults) logger.warn('config', { file: loaded.file, fault });
+  const config = await withHttpFlag(loaded.config, options.httpFlag);
   const { path } = socketPath({
     flag: options.socketFlag,
     environment: process.env.MCP_BRIDGE_SOCKET,
@@ -107,14 +111,15 @@ export async function serve(options: ServeOptions): Promise<void> {
   const daemon = new Daemon({
     socketPath: path,
     activatedFd,
-    config: loaded.config,
+    config,
+    httpFlag: options.httpFlag,
     configDir: place.cwd,
-    limits: withinDescriptors(loaded.config.limits, logger),
+    limits: withinDescriptors(config.limits, logger),
     finder,
     homedir: home,
     environment: process.env,
     cwd: process.cwd(),
-    catalogDir: loaded.config.cache.isKept
+    catalogDir: config.cache.isKept
       ? join(xdgCacheDir(process.env.XDG_CACHE_HOME, home), 'mcp-bridge', 'catalog')
       : undefined,
     seenToolsDir: join(stateDir(process.env, home), 'seen-tools'),
@@ -154,6 +159,12 @@ export async function serve(options: ServeOptions): Promise<void> {
   }
   logger.info('stopped');
   sink?.close();
+}
+
+async function withHttpFlag(config: Config, flag: string | undefined): Promise<Config> {
+  if (flag === undefined) return config;
+  const { withHttpAddress } = await import('../config/http-settings.ts');
+  return { ...config, http: withHttpAddress(config.http, flag, (path) => resolve(process.cwd(), path)) };
 }
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

@@ -476,6 +476,19 @@ export const AUDIT = {
   }),
 };
 
+/** Clients over HTTP. The address and the lists are read in config/http-settings.ts. */
+export const HTTP = {
+  tokens: flag(true, {
+    text: 'whether clients over TCP need a [token](http.md#tokens). `false` lets in every program and every user of this machine, so it is refused where other machines reach the bridge',
+  }),
+  allowRemote: flag(false, {
+    text: 'whether `listen` may be an address that other machines reach. It needs tokens, and `tls` or `behindProxy`',
+  }),
+  behindProxy: flag(false, {
+    text: 'whether a proxy of yours stands before the bridge and speaks TLS for it',
+  }),
+};
+
 export const AGENTS = {
   enabled: flag(false, {
     text: 'whether language models get the tools `list_agents`, `send_message` and `read_messages`, and a mailbox',
@@ -579,6 +592,7 @@ export const SETTINGS: Readonly<Record<string, SettingsTable>> = {
   liveness: LIVENESS,
   daemon: DAEMON,
   audit: AUDIT,
+  http: HTTP,
   agents: AGENTS,
   'agents.mailbox': MAILBOX,
   discovery: DISCOVERY,

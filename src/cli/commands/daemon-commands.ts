@@ -1,5 +1,6 @@
 // `start`, `stop`, `reload`, `status`, `clients`: the daemon in the background, and what it says of itself.
 
+import { resolve } from 'node:path';
 import {
   type ControlAnswer,
   ControlClient,
@@ -26,6 +27,7 @@ type ListingValues = WhereValues & { readonly json?: boolean | undefined };
 
 export interface StartValues extends ListingValues {
   readonly 'log-level'?: string | undefined;
+  readonly http?: string | undefined;
 }
 
 export async function start(values: StartValues, host: CliHost): Promise<number> {
@@ -35,6 +37,8 @@ export async function start(values: StartValues, host: CliHost): Promise<number>
   if (running !== undefined) {
     const other = otherConfig(values, running, host);
     if (other !== undefined) throw other;
+    if (values.http !== undefined && running.httpFlag !== httpArgument(values.http, host))
+      throw runsOtherwise(values.http);
     if (configError !== undefined) host.stderr.write(lineFor(goingOn(configError)));
     const { pid } = running;
     if (values.json === true) return printJson({ socketPath: path, pid, logFile: null, ranAlready: true }, host);
@@ -47,12 +51,33 @@ export async function start(values: StartValues, host: CliHost): Promise<number>
   if (configError !== undefined && !isSetAside) goOnWithLastGood(located, configError, host);
   const config = givenConfig(values, located, host);
   const level = values['log-level'] === undefined ? [] : ['--log-level', values['log-level']];
-  const { socket, logFile } = await startDaemon({ ...placeOf(host), path, serveArgs: [...config, ...level] });
+  const { socket, logFile } = await startDaemon({
+    ...placeOf(host),
+    path,
+    serveArgs: [...config, ...level, ...httpArguments(values.http, host)],
+  });
   socket.destroy();
   const pid = await daemonPid(path, host);
   if (values.json === true) return printJson({ socketPath: path, pid, logFile, ranAlready: false }, host);
   host.stdout.write(`mcp-bridge runs at ${path} (pid ${pid}); its log is ${logFile}\n`);
   return DONE;
+}
+
+function runsOtherwise(address: string): BridgeError {
+  return new BridgeError('REQUEST_REFUSED', `mcp-bridge runs already, and was not started with --http ${address}`, {
+    hint: `To have it listen there: mcp-bridge restart --http ${address}`,
+  });
+}
+
+/** The same address for a daemon, which works in another directory. */
+function httpArgument(address: string, { cwd }: CliHost): string {
+  return address.startsWith(UNIX) ? UNIX + resolve(cwd, address.slice(UNIX.length)) : address;
+}
+
+const UNIX = 'unix:';
+
+export function httpArguments(address: string | null | undefined, host: CliHost): string[] {
+  return address === undefined || address === null ? [] : ['--http', httpArgument(address, host)];
 }
 
 /** A daemon begins with what the file said when it was last good. If that named a socket, it is not known that this is it. */

@@ -5,19 +5,22 @@ import { resolve } from 'node:path';
 import type { StatusReport } from '../../client/control-client.ts';
 import { compareVersions } from '../../client/daemon-build.ts';
 import { startDaemon } from '../../client/start-daemon.ts';
+import { withHttpAddress } from '../../config/http-settings.ts';
 import { LastGoodConfigs } from '../../config/last-good.ts';
-import { loadConfig } from '../../config/load.ts';
+import { type LoadedConfig, loadConfig } from '../../config/load.ts';
 import { stateDir } from '../../local/state-dir.ts';
 import { BridgeError, messageOf } from '../../util/bridge-error.ts';
 import { DONE, lineFor } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { doubtOf, locate, placeOf, type WhereValues } from '../locate.ts';
 import { askIfRunning, endDaemon } from '../running-daemon.ts';
+import { httpArguments } from './daemon-commands.ts';
 import { agreedConfig, ownConfigDir } from './directory-config.ts';
 
 export interface RestartValues extends WhereValues {
   readonly 'if-older'?: boolean | undefined;
   readonly 'log-level'?: string | undefined;
+  readonly http?: string | undefined;
 }
 
 interface Replaced {
@@ -110,7 +113,9 @@ async function replace(
   const isActivated = running?.activated === true;
   if (isActivated) refuseArguments(values, path);
   // A config that is broken is said before anything is ended.
-  const checked = await checkedConfig({ named, dir }, host);
+  const { file: checked, config } = await checkedConfig({ named, dir }, host);
+  const http = httpArguments(values.http ?? running?.httpFlag, host);
+  for (const address of http.slice(1)) withHttpAddress(config.http, address, String);
   await endDaemon(path, host, 'restart');
   if (isActivated) {
     const next = await nextForSocket(path, host);
@@ -121,6 +126,7 @@ async function replace(
     ...(named === undefined ? ['--config-dir', dir] : ['--config', named]),
     ...(checked === undefined ? [] : ['--config-checked', checked]),
     ...(level === undefined ? [] : ['--log-level', level]),
+    ...http,
     ...(running?.autostarted === true ? ['--autostarted'] : []),
   ];
   const { socket, logFile } = await startDaemon({ ...placeOf(host), path, serveArgs });
@@ -132,7 +138,7 @@ async function replace(
  * The file that is used, read as the next daemon reads it. What it says is kept for that one: while the calls of the one before are
  * answered, somebody may begin to write.
  */
-async function checkedConfig({ named, dir }: ConfigChoice, host: CliHost): Promise<string | undefined> {
+async function checkedConfig({ named, dir }: ConfigChoice, host: CliHost): Promise<LoadedConfig> {
   const { environment, homedir } = host;
   const notKept = (error: unknown): void => {
     const hint = 'The daemon cannot go on with it if it is broken when that starts.';
@@ -142,12 +148,12 @@ async function checkedConfig({ named, dir }: ConfigChoice, host: CliHost): Promi
   };
   const lastGood = new LastGoodConfigs(stateDir(environment, homedir), notKept);
   const place = { named, cwd: dir, homedir, xdgConfigHome: environment.XDG_CONFIG_HOME, runsPrograms: true };
-  return (await loadConfig(place, lastGood)).file;
+  return await loadConfig(place, lastGood);
 }
 
 /** A program that starts the daemon for its socket starts it as it likes. */
 function refuseArguments(values: RestartValues, path: string): void {
-  const given = (['config', 'log-level'] as const).find((name) => values[name] !== undefined);
+  const given = (['config', 'http', 'log-level'] as const).find((name) => values[name] !== undefined);
   if (given === undefined) return;
   throw new BridgeError('USAGE', `--${given} says nothing to the service that starts the daemon of ${path}`, {
     hint: 'Put it in the unit that starts it: mcp-bridge service install writes one.',

@@ -15,6 +15,7 @@ export async function serve(args: readonly string[], host: CliHost): Promise<num
     configFile: values.config,
     configDir: values['config-dir'],
     checkedConfig: values['config-checked'],
+    httpFlag: values.http,
     logLevel: (values['log-level'] ?? 'info') as LogLevel,
     logFile: values['log-file'],
     version: host.version,

@@ -61,7 +61,7 @@ describe('the JSON Schema', () => {
   });
 
   test('draws the same borders', () => {
-    for (const section of ['limits', 'liveness', 'daemon', 'audit', 'agents']) {
+    for (const section of ['limits', 'liveness', 'daemon', 'audit', 'http', 'agents']) {
       for (const [key, { minimum, maximum }] of Object.entries(schema.properties[section]?.properties ?? {})) {
         if (minimum !== undefined) {
           expect(faultsOf({ [section]: { [key]: minimum } })).toEqual([]);
@@ -226,6 +226,13 @@ function files(): fc.Arbitrary<unknown> {
     ...{ enabled: flag, file: text, maxBytes: mostly([65_536], [1000, '1']), keep: mostly([1, 1000], [0, 1001]) },
     ...{ arguments: flag, onFailure: mostly(['continue', 'refuse'], ['stop', 1]) },
   };
+  const http = {
+    listen: mostly(['127.0.0.1:0', '[::1]:4810', 'localhost:1', 'unix:/x'], ['x', '', 7, '127.0.0.1', 'host:80']),
+    ...{ tokens: mostly([true], ['no']), allowRemote: flag, behindProxy: flag },
+    allowedHosts: mostly([[], ['a.b', '[::1]', 'A']], ['a', ['a:1'], [''], [7]]),
+    allowedOrigins: mostly([[], ['https://a.b:1', 'vscode-webview://x']], ['*', ['*'], ['https://a/b'], ['a']]),
+    tls: object({ cert: text, key: text }, ['cert', 'key']),
+  };
   const { cwd: _, ...settings } = common;
   const sections = {
     serverSettings: object({ a: object(settings) }),
@@ -233,6 +240,7 @@ function files(): fc.Arbitrary<unknown> {
     daemon: object({ idleExitMs: delay }),
     policy: object({ onToolChange: mostly(['allow', 'warn', 'block'], ['ask', 1]) }),
     audit: object(audit),
+    http: object(http),
     client: object({
       id: fc.oneof(text, mostly(['me', '!~'], ['a b', 'é', 'x'.repeat(129)])),
       view: mostly(['discover', 'all', 'server:x'], ['server:', 'y', 7]),
