@@ -30,6 +30,8 @@ export class SelfReference {
   /** Real paths by the paths that were asked for. */
   readonly #realpaths: ReadonlyMap<string, string>;
   readonly #bins: ReadonlySet<string>;
+  /** The names of our own files, under which another copy of this program has them too. */
+  readonly #fileNames: ReadonlySet<string>;
   readonly #addresses: ReadonlySet<string>;
 
   constructor(self: OwnIdentity, machine: Machine, realpaths: ReadonlyMap<string, string>) {
@@ -37,6 +39,7 @@ export class SelfReference {
     this.#machine = machine;
     this.#realpaths = realpaths;
     this.#bins = new Set(self.bins.flatMap((bin) => [bin, realpaths.get(bin) ?? bin]));
+    this.#fileNames = new Set([...this.#bins].map((bin) => machine.path.basename(bin)));
     this.#addresses = new Set(self.endpoints.flatMap((endpoint) => addressesIn(endpoint)));
   }
 
@@ -45,15 +48,22 @@ export class SelfReference {
     const line = unwrapped(launched.command ?? '', launched.args);
     const name = programName(line.command);
     if (this.#bins.has(line.command) || this.#bins.has(name)) return true;
-    if (ownPathsOf(launched, this.#machine).some((path) => this.#isOurPath(path))) return true;
+    const isRelay = line.args.includes('connect');
+    if (ownPathsOf(launched, this.#machine).some((path) => this.#isOurPath(path) || (isRelay && this.#isOurCopy(path))))
+      return true;
     const run = packageRun(line);
     if (this.#self.packages.some((own) => run?.unversioned === `npm:${own}`)) return true;
-    const isRelay = ['npm:mcp-remote', 'npm:supergateway'].includes(run?.unversioned ?? '') || RELAYS.has(name);
-    return isRelay && line.args.some((arg) => this.#isOurAddress(arg));
+    const isForwarder = ['npm:mcp-remote', 'npm:supergateway'].includes(run?.unversioned ?? '') || FORWARDERS.has(name);
+    return isForwarder && line.args.some((arg) => this.#isOurAddress(arg));
   }
 
   #isOurPath(path: string): boolean {
     return this.#bins.has(path) || this.#bins.has(this.#realpaths.get(path) ?? path);
+  }
+
+  /** True for another copy of this program, such as the installed one beside a clone: its `connect` leads here too. */
+  #isOurCopy(path: string): boolean {
+    return this.#fileNames.has(this.#machine.path.basename(path));
   }
 
   #isOurAddress(text: string): boolean {
@@ -61,7 +71,7 @@ export class SelfReference {
   }
 }
 
-const RELAYS = new Set(['socat', 'nc', 'ncat', 'netcat', 'mcp-remote', 'mcp-proxy', 'curl', 'websocat']);
+const FORWARDERS = new Set(['socat', 'nc', 'ncat', 'netcat', 'mcp-remote', 'mcp-proxy', 'curl', 'websocat']);
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '0.0.0.0', '[::]']);
 
 /** Host and port, or the path of a socket, in the ways that programs are told of them. */
