@@ -16,7 +16,7 @@ interface Message {
 const tool = (name: string, description: string, properties: object = {}) => ({
   name,
   description,
-  inputSchema: { type: 'object', properties },
+  inputSchema: { type: 'object', properties, required: Object.keys(properties) },
 });
 
 const TOOLS = [

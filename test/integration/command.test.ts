@@ -35,6 +35,8 @@ describe('start, status, clients, stop', () => {
     const client = await RawClient.connect(path);
     await client.initialize({ 'mcp-bridge/clientId': 'me', 'mcp-bridge/view': 'server:example' });
     expect(textOf(await client.callTool(1, 'add', { a: 2, b: 40 }))).toBe('42');
+    // What `describe` tells to type has all that the tool needs.
+    expect((await run(['describe', 'example', 'add'])).stdout).toContain('mcp-bridge call example add a=1 b=1\n');
 
     const status = JSON.parse((await run(['status', '--json'])).stdout) as Record<string, unknown>;
     expect(Object.keys(status)).toEqual([
