@@ -34,10 +34,10 @@ export function startFailure(
     return new BridgeError('SERVER_START_FAILED', `Server ${name} ${missing}`, { server: name });
   const lastWords = connection.lastWords();
   const remedy = remedyFor(definition);
-  const hint = lastWords === '' ? remedy : `Its last words were: ${lastWords}`;
   // Many clients show a person nothing but the message.
   const why = connection.lastLine().slice(0, LONGEST_REASON) || remedy;
-  const options = hint === why ? { server: name } : { server: name, hint };
+  const isAllSaid = lastWords === '' || lastWords === why;
+  const options = isAllSaid ? { server: name } : { server: name, hint: `Its last words were: ${lastWords}` };
   return new BridgeError('SERVER_START_FAILED', `Server ${name} ${how}: ${why}`, options);
 }
 

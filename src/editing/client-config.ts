@@ -26,15 +26,15 @@ export interface ClientConfig {
   readonly isHere: boolean;
 }
 
-/** By its id, or as it is shown to people. */
+/** The target of this id, or of this title. */
 export function targetNamed(client: string): ClientTarget {
   const wanted = spelling(client);
   const found = CLIENT_TARGETS.find((target) => [target.client, target.title].map(spelling).includes(wanted));
   if (found !== undefined) return found;
   const names = CLIENT_TARGETS.map((target) => target.client);
   const near = nearest(client, names);
-  throw new BridgeError('USAGE', `There is no client ${client} that this could be done to`, {
-    hint: suggestion(near) ?? `There are: ${names.join(', ')}`,
+  throw new BridgeError('USAGE', `mcp-bridge install knows no client ${client}`, {
+    hint: suggestion(near) ?? `It knows: ${names.join(', ')}`,
   });
 }
 

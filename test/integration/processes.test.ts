@@ -120,7 +120,7 @@ test('a command that does not exist, and a server that says nothing, give a clea
   const mute = await client.initialize({ 'mcp-bridge/view': 'server:mute' });
   expect(mute.error).toMatchObject({
     message: 'Server mute did not answer initialize within 400 ms (its startTimeoutMs, or limits.startTimeoutMs): hm',
-    data: { hint: 'Its last words were: hm' },
+    data: { code: 'SERVER_START_FAILED' },
   });
   client.destroy();
   await daemon.stop();

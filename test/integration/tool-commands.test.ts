@@ -144,7 +144,7 @@ describe('search', () => {
   test('says when nothing was found, and how it is used', async () => {
     expect(await run('search', 'zzqqxx')).toMatchObject({
       code: 0,
-      stdout: 'No tool was found for: zzqqxx\nWhich there are: mcp-bridge tools\n',
+      stdout: 'No tool was found for: zzqqxx\nTo see all tools: mcp-bridge tools\n',
     });
     expect(await run('search', '--', '-x')).toMatchObject({ code: 0 });
     expect(await run('search')).toMatchObject({ code: 2 });

@@ -66,7 +66,7 @@ async function takeOut({ name, pid, project }: AnnounceValues, host: CliHost): P
   const meant = servers.filter((one) => one.name === name && (pid === undefined || String(one.pid) === pid));
   if (meant.length === 0)
     throw new BridgeError('SERVER_NOT_FOUND', `There is no ${name} in ${file}`, {
-      hint: 'Which there are: mcp-bridge servers --running',
+      hint: 'To see which there are: mcp-bridge servers --running',
     });
   for (const { id } of meant) {
     tell(await unregister(id, { file, own: { pid: host.pid, cwd: host.cwd }, isStrict: true }), host);

@@ -32,7 +32,8 @@ export async function discover(values: DiscoverValues, host: CliHost): Promise<n
   const selected: Survey | Narrowed = clients.length === 0 ? found : await ofClients(found, clients);
   if (values.explain !== undefined) return await explain(values.explain, selected, values, host);
   if (values.json === true) return printJson(reportOf(selected), host);
-  const isEmpty = selected.discovery.servers.length === 0;
+  const { servers } = selected.discovery;
+  const isEmpty = servers.length === 0 || (values.all !== true && servers.every(({ state }) => state === 'self'));
   host.stdout.write(isEmpty ? nothing(selected, clients, host) : listing(selected, values, host));
   host.stdout.write(remarks(selected, values, host));
   await tellOverride(found, host);
@@ -116,9 +117,9 @@ function nothing(found: Survey | Narrowed, clients: readonly string[], host: Cli
   const home = printable(tilde(host.homedir, host));
   const places = found.cwd === host.homedir ? home : `${home} and ${printable(tilde(found.cwd, host))}`;
   return (
-    `No server is defined in the files of any client that is looked for in ${places}.\n` +
-    `Which files that are is told in ${printable(tilde(guideIn(host), host))}.\n` +
-    'To define one for all clients: mcp-bridge add NAME -- COMMAND…\n'
+    `No client has a server in its files in ${places}.\n` +
+    `The clients and their files: ${printable(tilde(guideIn(host), host))}\n` +
+    'To add a server for all clients: mcp-bridge add NAME -- COMMAND…\n'
   );
 }
 

@@ -92,7 +92,7 @@ export async function bypassFindings(offered: ReadonlySet<string>, host: CliHost
     }),
   );
   const flat = findings.flat();
-  return flat.length === 0 ? [ok('clients', 'No client starts servers that the bridge offers')] : flat;
+  return flat.length === 0 ? [ok('clients', 'No client starts a server by itself that the bridge offers too')] : flat;
 }
 
 /** Findings on servers that the daemon has used; the others have to be started to know whether they start. */

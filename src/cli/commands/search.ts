@@ -53,7 +53,7 @@ export async function search(values: SearchValues, host: CliHost): Promise<numbe
   for (const name of Array.isArray(answer.notKnownYet) ? answer.notKnownYet : [])
     host.stderr.write(`mcp-bridge: ${printable(textOf(name))} has not said yet what tools it has\n`);
   host.stdout.write(
-    rows.length === 0 ? `No tool was found for: ${printable(query)}\nWhich there are: mcp-bridge tools\n` : text,
+    rows.length === 0 ? `No tool was found for: ${printable(query)}\nTo see all tools: mcp-bridge tools\n` : text,
   );
   host.stdout.write(await whatTellsApart(alikeIn(results), values, host));
   return DONE;

@@ -67,6 +67,8 @@ describe('a server that could not be started', () => {
       'Server s ended with code 1: Error: TOKEN is not set',
       'Its last words were: starting\nError: TOKEN is not set',
     ]);
+    const once = startFailure(program('node'), having('TOKEN is not set\n'), ended('ended with code 1'));
+    expect(messageAndHint(once)).toEqual(['Server s ended with code 1: TOKEN is not set', undefined]);
     const long = startFailure(program('node'), having('x'.repeat(1000)), ended('ended with code 1'));
     expect(long.message).toBe(`Server s ended with code 1: ${'x'.repeat(200)}`);
   });

@@ -124,10 +124,18 @@ describe('on a terminal', () => {
 
 test('where there is nothing, it says so, and what to do', async () => {
   expect(await discovered()).toBe(
-    'No server is defined in the files of any client that is looked for in ~ and ~/p.\n' +
-      'Which files that are is told in /docs/discovery.md.\n' +
-      'To define one for all clients: mcp-bridge add NAME -- COMMAND…\n',
+    'No client has a server in its files in ~ and ~/p.\n' +
+      'The clients and their files: /docs/discovery.md\n' +
+      'To add a server for all clients: mcp-bridge add NAME -- COMMAND…\n',
   );
+});
+
+test('where there is nothing but the bridge, it says so too', async () => {
+  writeFiles(home, { '.cursor/mcp.json': { mcpServers: { b: { command: 'mcp-bridge', args: ['connect'] } } } });
+  expect(await discovered()).toMatch(
+    /^No client has a server in its files[\s\S]*\n\nNot shown: 1 entry of the bridge itself\. See: mcp-bridge discover --all\n$/,
+  );
+  expect(await discovered({ all: true })).toMatch(/^NAME.*\nb +self /);
 });
 
 describe('--client', () => {
