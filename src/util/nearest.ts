@@ -33,12 +33,12 @@ export function suggestion(near: readonly string[]): string | undefined {
 /** Put the likeliest names first where there may be many. */
 export function nearest(wanted: string, names: Iterable<string>): string[] {
   if (!spend(Math.min(wanted.length, LONGEST_NAME) + 1)) return [];
-  const wantedPairs = new WantedPairs(wanted);
+  comparison.begin(wanted);
   const best: { readonly name: string; readonly likeness: number }[] = [];
   let compared = 0;
   for (const name of names) {
     if (++compared > MOST_COMPARED || !spend(Math.min(name.length, LONGEST_NAME) + 1)) break;
-    const likeness = wantedPairs.likenessTo(name);
+    const likeness = comparison.likenessTo(name);
     if (likeness < LEAST_LIKENESS || (best.length === MOST && likeness <= (best[MOST - 1]?.likeness ?? 0))) continue;
     const place = best.findIndex((other) => other.likeness < likeness);
     best.splice(place < 0 ? best.length : place, 0, { name, likeness });
@@ -80,46 +80,81 @@ function wrongLetters(a: string, b: string): number {
 const LONGEST_NAME = 256;
 const START = 94;
 const END = 36;
+/** A power of two. The longest name has 513 pairs, if lower case makes two letters of each. */
+const SLOTS = 1024;
 
-/** The letters of a name, two each, as they follow each other; those of others are compared with them without a copy. */
-class WantedPairs {
-  /** Each pair, and the number of the name that last had it. */
-  readonly #pairs = new Map<number, number>();
+/**
+ * Compares names by the pairs of letters that follow each other in them. Twenty thousand names have a million pairs, so the tables
+ * are kept and nothing is made for a name: a slot is empty when its number is older than what is compared now.
+ */
+class PairComparison {
+  readonly #wanted = new Int32Array(SLOTS);
+  /** The number of the name that last had the pair of that slot. */
+  readonly #wantedBy = new Float64Array(SLOTS);
   /** Pairs of the name at hand that are not wanted. */
-  readonly #others = new Set<number>();
+  readonly #others = new Int32Array(SLOTS);
+  readonly #othersBy = new Float64Array(SLOTS);
+  /** The names so far, and the number of the wanted one. */
   #number = 0;
+  #wantedNumber = 0;
+  #size = 0;
 
-  constructor(wanted: string) {
-    for (const pair of pairsOf(wanted)) this.#pairs.set(pair, 0);
+  /** From now on, names are compared with this one. */
+  begin(wanted: string): void {
+    this.#wantedNumber = ++this.#number;
+    this.#size = 0;
+    const letters = lettersOf(wanted);
+    for (let i = 0; i <= letters.length; i++) {
+      const pair = pairAt(letters, i);
+      const slot = slotOf(pair, this.#wanted, this.#wantedBy, this.#wantedNumber);
+      if (this.#wantedBy[slot] === this.#wantedNumber) continue;
+      this.#wanted[slot] = pair;
+      this.#wantedBy[slot] = this.#wantedNumber;
+      this.#size++;
+    }
   }
 
   /** Dice's coefficient. */
   likenessTo(name: string): number {
-    this.#number++;
-    this.#others.clear();
-    const size = this.#pairs.size;
+    const number = ++this.#number;
     const length = Math.min(name.length, LONGEST_NAME) + 1;
     // Nothing of the shorter one may be missing, and it would still be too short.
-    if (2 * length < LEAST_LIKENESS * (size + length)) return 0;
+    if (2 * length < LEAST_LIKENESS * (this.#size + length)) return 0;
+    const letters = lettersOf(name);
     let common = 0;
-    for (const pair of pairsOf(name)) {
-      const last = this.#pairs.get(pair);
-      if (last === undefined) this.#others.add(pair);
-      else if (last !== this.#number) {
-        this.#pairs.set(pair, this.#number);
-        common++;
+    let others = 0;
+    for (let i = 0; i <= letters.length; i++) {
+      const pair = pairAt(letters, i);
+      const slot = slotOf(pair, this.#wanted, this.#wantedBy, this.#wantedNumber);
+      const last = this.#wantedBy[slot] ?? 0;
+      if (last >= this.#wantedNumber) {
+        if (last !== number) common++;
+        this.#wantedBy[slot] = number;
+        continue;
       }
+      const other = slotOf(pair, this.#others, this.#othersBy, number);
+      if (this.#othersBy[other] === number) continue;
+      this.#others[other] = pair;
+      this.#othersBy[other] = number;
+      others++;
     }
-    return (2 * common) / (size + common + this.#others.size);
+    return (2 * common) / (this.#size + common + others);
   }
 }
 
-function* pairsOf(name: string): Iterable<number> {
-  const letters = name.slice(0, LONGEST_NAME).toLowerCase();
-  let last = START;
-  for (let i = 0; i <= letters.length; i++) {
-    const letter = i < letters.length ? letters.charCodeAt(i) : END;
-    yield last * 65_536 + letter;
-    last = letter;
-  }
+const comparison = new PairComparison();
+
+const lettersOf = (name: string): string => name.slice(0, LONGEST_NAME).toLowerCase();
+
+/** The pair that ends with this letter, or with the end of the name. Its number has 32 bits, with a sign. */
+function pairAt(letters: string, i: number): number {
+  const first = i === 0 ? START : letters.charCodeAt(i - 1);
+  return (first << 16) | (i < letters.length ? letters.charCodeAt(i) : END);
+}
+
+/** Finds the slot that has the pair, or an empty one for it. */
+function slotOf(pair: number, pairs: Int32Array, by: Float64Array, since: number): number {
+  let slot = (Math.imul(pair, 0x9e3779b1) >>> 22) & (SLOTS - 1);
+  while ((by[slot] ?? 0) >= since && pairs[slot] !== pair) slot = (slot + 1) & (SLOTS - 1);
+  return slot;
 }

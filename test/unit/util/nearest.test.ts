@@ -1,3 +1,4 @@
+import { PerformanceObserver } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -78,6 +79,29 @@ describe('the names that are most like another', () => {
     expect(compared).toBeLessThan(MOST_LETTERS_A_TURN + 1000);
     await nextTurn();
     expect(nearest(`${names[7]}x`, names)[0]).toBe(names[7]);
+  });
+
+  test('leave next to no memory behind: few collections for a million letters', async () => {
+    const names = Array.from({ length: 2000 }, (_, i) => `delete_and_create_the_record_of_customer_${i}`);
+    let collections = 0;
+    const observer = new PerformanceObserver((list) => {
+      collections += list.getEntries().length;
+    });
+    observer.observe({ entryTypes: ['gc'] });
+    for (let i = 0; i < 20; i++) {
+      nearest(`delete_or_create_the_record_of_costumer_${i}`, names);
+      await nextTurn();
+    }
+    await nextTurn();
+    observer.disconnect();
+    expect(collections).toBeLessThan(10);
+  });
+
+  test('of a name whose letters are two each in lower case are found all the same', () => {
+    const name = 'İ'.repeat(200);
+    const wanted = Array.from({ length: 256 }, (_, i) => String.fromCharCode(0x130, 0x400 + i)).join('');
+    expect(nearest(name, [wanted, `${name}x`])).toEqual([`${name}x`]);
+    expect(nearest(wanted, [name, `${wanted}x`])[0]).toBe(`${wanted}x`);
   });
 
   test('of a name without end are found all the same', () => {
