@@ -2,8 +2,9 @@
 // the buffers of messages to it. The heap of a daemon is small and those buffers are not: with messages of 1 MiB it would
 // collect after every few of them, which costs as much CPU as passing them on (docs/performance.md).
 //
-// So the part is chosen such that always about the same may be gathered: what V8 itself lets gather in buffers outside
-// of the heap, and what it starts with.
+// So the part is chosen such that always about the same may be gathered. V8 takes a part of what is in use after a
+// collection, so that is looked at after each one. If more is in use than after the one before, the part that V8 has just
+// taken is too large; it then begins at an earlier point of it.
 //
 // A flood of short messages leaves more behind than V8 counts in time: its buffers outlive the part for new objects, and 60 MiB
 // of them and as much of objects may gather. While it lasts, memory is shorter than CPU, so the daemon asks for a collection.
@@ -15,17 +16,29 @@
 
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Clock, Timer } from '../util/clock.ts';
 
-const GATHERED_BYTES = 64 * 1024 * 1024;
+/** What a neighbour's trouble may add to the daemon is 64 MiB; a third of it is for what V8 needs besides (ADR 57). */
+const GATHERED_BYTES = 40 * 1024 * 1024;
 /** So much may gather in a flood; and half of what is in use, because a collection takes the longer the more that is. */
 const GATHERED_IN_FLOOD_BYTES = 24 * 1024 * 1024;
 const GATHERED_IN_FLOOD_PART = 0.5;
-const LOOK_MS = 10_000;
+/** An idle daemon uses more. */
+const LEAST_USED_BYTES = 8 * 1024 * 1024;
+/** A larger heap is left to V8, which lets it grow by about so much or more. */
+const MOST_USED_BYTES = 64 * 1024 * 1024;
+/** Room beyond this is too much. */
+const TOO_MUCH_ROOM = 1.25 * GATHERED_BYTES;
 
-/** Gives the percentage by which a heap of so many bytes may grow. 0 leaves it to V8, which lets larger heaps grow by about so much. */
+/** Gives the percentage by which a heap of so many bytes may grow. 0 leaves it to V8. */
 export function growthPercent(usedBytes: number): number {
-  return usedBytes >= GATHERED_BYTES ? 0 : Math.ceil((100 * GATHERED_BYTES) / Math.max(usedBytes, GATHERED_BYTES / 16));
+  if (usedBytes >= MOST_USED_BYTES) return 0;
+  return Math.ceil((100 * GATHERED_BYTES) / Math.max(usedBytes, LEAST_USED_BYTES));
+}
+
+/** Gives the percentage of that growth at which V8 is to begin; 0 leaves it to V8, which begins shortly before the end of it. */
+function startPercent(usedBytes: number, growsByPercent: number): number {
+  const roomBytes = (usedBytes * growsByPercent) / 100;
+  return roomBytes <= TOO_MUCH_ROOM ? 0 : Math.ceil((100 * GATHERED_BYTES) / roomBytes);
 }
 
 /** V8 multiplies the size of the young part by this when it grows. */
@@ -33,30 +46,49 @@ export const KEEP_YOUNG_PART = '--semi-space-growth-factor=1';
 
 interface Collector {
   usedBytes(): number;
-  /** The next collection comes when the heap has grown by so many percent. */
+  /** From the next collection on, the heap may grow by so many percent. */
   growBy(percent: number): void;
+  /** A collection begins at so many percent of that growth. */
+  startAt(percent: number): void;
   /** The part for new objects stays as large as it is. */
   keepYoungPart(): void;
+  /** Calls the listener after each collection of the whole heap. */
+  onCollected(listener: () => void): void;
+}
+
+/** A registry that nobody has tells of nothing. */
+const registries = new Set<FinalizationRegistry<undefined>>();
+
+/** Only a collection of the whole heap tells of objects that are gone, so one that nobody has tells of each. */
+function listenToV8(listener: () => void): void {
+  const registry = new FinalizationRegistry<undefined>(() => {
+    watch();
+    listener();
+  });
+  const watch = (): void => registry.register({}, undefined);
+  registries.add(registry);
+  watch();
 }
 
 const V8: Collector = {
   usedBytes: () => getHeapStatistics().used_heap_size,
   growBy: (percent) => setFlagsFromString(`--heap-growing-percent=${percent}`),
+  startAt: (percent) => setFlagsFromString(`--incremental-marking-hard-trigger=${percent}`),
   keepYoungPart: () => setFlagsFromString(KEEP_YOUNG_PART),
+  onCollected: listenToV8,
 };
 
-/** Keeps it so while the heap grows and shrinks. */
-export function keepCollectionPace(clock: Clock, collector = V8): Timer {
+/** Keeps what may gather the same while the heap grows and shrinks. */
+export function keepCollectionPace(collector = V8): void {
   collector.keepYoungPart();
-  let percent = -1;
-  const look = (): void => {
-    const wanted = growthPercent(collector.usedBytes());
-    if (Math.abs(wanted - percent) <= percent / 4) return;
-    percent = wanted;
-    collector.growBy(percent);
-  };
-  look();
-  return clock.every(LOOK_MS, look);
+  let growsBy = growthPercent(0);
+  collector.growBy(growsBy);
+  collector.onCollected(() => {
+    const usedBytes = collector.usedBytes();
+    collector.startAt(startPercent(usedBytes, growsBy));
+    growsBy = growthPercent(usedBytes);
+    collector.growBy(growsBy);
+  });
 }
 
 interface FloodMemory {

@@ -58,7 +58,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const sink = options.logFile === undefined ? undefined : openLogFile(options.logFile);
   // Whoever read the log may have gone; the daemon goes on without.
   process.stderr.on('error', () => undefined);
-  keepCollectionPace(systemClock);
+  keepCollectionPace();
   const home = homeDir(process.env);
   const logFile = daemonLogFile(process.env, home);
   const toStderr = boundedWriter(logFile, process.stderr.fd, lossyWriter(process.stderr));
