@@ -4,8 +4,7 @@
 import type { Limits } from '../model/limits.ts';
 import type { CallRole } from '../protocol/era.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
-import { failureOf, INTERNAL_ERROR, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
-import { BridgeError } from '../util/bridge-error.ts';
+import { failureOf, INTERNAL_ERROR, idInUse, rpcError } from '../protocol/rpc-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -156,7 +155,6 @@ export function openCall(
     session.events.callBegun.tell(call);
     return call;
   }
-  const refusal = new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`);
-  output.fail(idText, rpcErrorOf(refusal));
+  output.fail(idText, idInUse(idText));
   return undefined;
 }

@@ -12,6 +12,7 @@ import {
   type FrameRefusal,
   INVALID_PARAMS,
   INVALID_REQUEST,
+  idInUse,
   METHOD_NOT_FOUND,
   PARSE_ERROR,
   refusalOf,
@@ -300,8 +301,9 @@ export class Router {
     return true;
   }
 
-  #onInitialize(session: Session, { idText, b, start, end }: Request): void {
+  #onInitialize(session: Session, { id, idText, b, start, end }: Request): void {
     if (this.#connections.isDraining) return session.output.fail(idText, SHUTTING_DOWN);
+    if (session.parts?.callOf(id) !== undefined) return session.output.fail(idText, idInUse(idText));
     if (end - start > MOST_HELLO_BYTES) return session.output.fail(idText, HELLO_TOO_LONG);
     this.#handshake.begin(session, { idText, first: { b, start, end }, params: envelope.decode(b, Field.params) });
   }

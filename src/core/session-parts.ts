@@ -12,7 +12,7 @@ import {
   readRequester,
   versionRefusal,
 } from '../protocol/requester.ts';
-import { certainId, failureOf, INTERNAL_ERROR, INVALID_REQUEST, rpcError } from '../protocol/rpc-error.ts';
+import { certainId, failureOf, INTERNAL_ERROR, idInUse, rpcError } from '../protocol/rpc-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { isAt } from '../wire/byte-table.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
@@ -128,8 +128,7 @@ export class SessionParts {
   #unlessOpen(session: Session, b: Buffer, envelope: Envelope): Session | undefined {
     const other = this.callOf(envelope.id(b, Field.id) ?? '')?.session ?? session;
     if (other === session) return session;
-    const idText = envelope.raw(b, Field.id);
-    return this.#refuse(b, envelope, rpcError(INVALID_REQUEST, `A request with id ${idText} is still under way`));
+    return this.#refuse(b, envelope, idInUse(envelope.raw(b, Field.id)));
   }
 
   #refuse(b: Buffer, envelope: Envelope, error: string): undefined {

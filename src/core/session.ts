@@ -436,7 +436,9 @@ export class Session {
     this.#hasEnded = false;
     for (const frame of held) letIn(frame);
     this.#hasEnded = hasEnded;
-    if (this.hasEnded) this.endWhenAnswered();
+    if (!this.hasEnded) return;
+    this.listens?.endAll(); // it would wait for ever
+    this.endWhenAnswered();
   }
 
   // --- what it is asked ---
@@ -511,10 +513,15 @@ export class Session {
 
   /** Takes a new request in; false when its id is still in use. */
   open(call: Call): boolean {
-    if (this.#calls.has(call.id) || this.parts?.callOf(call.id) !== undefined) return false;
+    if (this.#calls.has(call.id) || this.host.#isOpenElsewhere(call.id)) return false;
     this.#calls.add(call.id, call);
     if ('framePlace' in this.link) call.framePlace = this.link.framePlace;
     return true;
+  }
+
+  /** True if an id is in use on the connection, by whoever asks there. */
+  #isOpenElsewhere(id: RequestId): boolean {
+    return this.parts !== undefined && (this.#calls.has(id) || this.parts.callOf(id) !== undefined);
   }
 
   /** Takes a call that was sent in, in place of the request that goes on with it. */

@@ -51,6 +51,11 @@ export function rpcErrorOf(error: BridgeError, more?: Readonly<Record<string, un
   return rpcErrorAs(rpcCodeOf(error.code), error, more);
 }
 
+/** The error for a request under the id of one that is open on its connection. */
+export function idInUse(idText: string): string {
+  return rpcErrorOf(new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`));
+}
+
 function rpcErrorAs(rpcCode: number, error: BridgeError, more?: Readonly<Record<string, unknown>>): string {
   const data = { code: error.code, server: error.server, hint: error.hint, ...error.facts, ...more };
   return JSON.stringify({ code: rpcCode, message: error.message, data });

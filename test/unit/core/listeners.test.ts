@@ -297,6 +297,21 @@ describe('a client that listens', () => {
     expect(askedOf(core, 'resources/unsubscribe')).toEqual(['x:1']);
   });
 
+  test('gets a result also if it has ended its side while its servers were looked for (C17)', async () => {
+    let found = (): void => undefined;
+    const core = makeCore({ prepare: () => new Promise((resolve) => (found = resolve)) });
+    const client = await connected(core);
+    listen(client, 1, { toolsListChanged: true });
+    await core.settle();
+    client.link.endByPeer();
+    await core.settle();
+    found();
+    await core.settle();
+    await core.settle();
+    expect(client.answersTo(1)).toMatchObject([{ result: { resultType: 'complete' } }]);
+    expect(client.link.isClosed).toBe(true);
+  });
+
   test('gets a result when the daemon ends, which does not wait for it (C17)', async () => {
     const core = makeCore();
     const client = await connected(core);

@@ -241,6 +241,35 @@ describe('a connection', () => {
     expect(client.answersTo(7)).toHaveLength(2);
   });
 
+  test('has one request under an id also where several that say different things wait for servers to be known', async () => {
+    const found: (() => void)[] = [];
+    const core = new CoreInMemory({ prepare: () => new Promise((resolve) => found.push(resolve)) });
+    const client = await connected(core);
+    callTool(client, 7);
+    callTool(client, 7, { ...WHO, [INFO]: { name: 'other', version: '1' } });
+    await core.settle();
+    for (const resolve of found) resolve();
+    await core.settle();
+    await core.settle();
+    expect(core.server().requests).toHaveLength(1);
+    expect(client.answersTo(7)).toMatchObject([{ error: { code: -32600 } }]);
+  });
+
+  test('does not begin a handshake under the id of an open request', async () => {
+    const core = new CoreInMemory();
+    const client = await connected(core);
+    callTool(client, 'init');
+    await core.settle();
+    client.initialize();
+    await core.settle();
+    expect(client.answersTo('init').map(({ error }) => error?.code)).toEqual([-32600]);
+    core.server().answer(core.server().requests[0]);
+    await core.settle();
+    client.initialize();
+    await core.settle();
+    expect(client.answersTo('init')).toMatchObject([{ error: {} }, { result: {} }, { result: { capabilities: {} } }]);
+  });
+
   test('is read on after requests have waited for servers that it does not see', async () => {
     let found = (): void => undefined;
     const core = new CoreInMemory({ prepare: () => new Promise((resolve) => (found = resolve)) });
