@@ -20,9 +20,10 @@ import type { Frame } from '../wire/frame-splitter.ts';
  * unsubscribe  sent or answered          passed on                  the next server is asked                   the setting is told
  * set-level    sent or answered          passed on                  passed on                                  the setting is told
  * list-tasks   sent                      the client's own tasks     passed on
- * task, task-result, complete, other     passed on
+ * task         sent                      what it says is noted     passed on
+ * task-result, complete, other           passed on
  */
-export type CallPlan = NamedPlan | ListPlan | ReadPlan | SubscriptionPlan | LevelPlan | PlainPlan;
+export type CallPlan = NamedPlan | ListPlan | ReadPlan | SubscriptionPlan | LevelPlan | TaskPlan | PlainPlan;
 
 /** A tool or a prompt is called by its name. */
 export interface NamedPlan {
@@ -59,8 +60,24 @@ export interface LevelPlan {
   told: Told;
 }
 
+/** A request about a task. */
+export interface TaskPlan {
+  readonly role: 'task';
+  /** Undefined for tasks of 2025, which each instance knows by their clients. */
+  readonly asked?: AskedTask;
+}
+
+/** The task of 2026 that a request is about. */
+export interface AskedTask {
+  /** The server's own id of the task. */
+  readonly taskId: string;
+  readonly isCancelled: boolean;
+  /** True if it is not known which instance works on it. */
+  readonly isAnywhere: boolean;
+}
+
 interface PlainPlan {
-  readonly role: 'list-tasks' | 'task' | 'task-result' | 'complete' | 'other';
+  readonly role: 'list-tasks' | 'task-result' | 'complete' | 'other';
 }
 
 type ErrorText = (error: BridgeError) => string;
@@ -90,9 +107,9 @@ const NOBODY_TOLD: Told = () => undefined;
 const TOOL: NamedPlan = { role: 'call', mayMakeTask: false, errorOf: rpcErrorOf };
 const PROMPT: NamedPlan = { role: 'get-prompt', mayMakeTask: false, errorOf: rpcErrorOf };
 const READ: ReadPlan = { role: 'read', others: NO_OTHERS };
+const TASK: TaskPlan = { role: 'task' };
 const PLAIN: Readonly<Record<PlainPlan['role'], PlainPlan>> = {
   'list-tasks': { role: 'list-tasks' },
-  task: { role: 'task' },
   'task-result': { role: 'task-result' },
   complete: { role: 'complete' },
   other: { role: 'other' },
@@ -114,6 +131,8 @@ export function planOf(role: CallRole, envelope: Envelope): CallPlan {
       return { role, others: NO_OTHERS, isNamed: false, told: NOBODY_TOLD };
     case 'set-level':
       return { role, told: NOBODY_TOLD };
+    case 'task':
+      return TASK;
     default:
       return PLAIN[role];
   }
@@ -183,8 +202,8 @@ export function endRequest({ plan }: Planned, outcome: RequestOutcome): void {
 }
 
 /** True if only the instance that works on its task can answer the call. */
-export function isBound({ plan: { role } }: Planned): boolean {
-  return role === 'task' || role === 'task-result';
+export function isBound({ plan }: Planned): boolean {
+  return plan.role === 'task-result' || (plan.role === 'task' && plan.asked?.isAnywhere !== true);
 }
 
 /** True for what may do harm twice. */

@@ -8,16 +8,21 @@ import { ERA_2026, SUBSCRIPTION_ID } from '../protocol/era-2026.ts';
 import { capabilitiesOf } from '../protocol/initialize.ts';
 import { type ListenFilter, listenFilterIn } from '../protocol/listen-filter.ts';
 import { failureOf, rpcErrorOf } from '../protocol/rpc-error.ts';
+import { declaresTasks, TASKS_NOT_DECLARED } from '../protocol/tasks-extension.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
 import type { Call, CallOwner, ClientRequest } from './call.ts';
 import { type AnsweredRequest, ClientOutput } from './client-output.ts';
 import { listNotice, resourceNotice } from './completed-output.ts';
+import type { Instance } from './instance.ts';
 import { openCall } from './pending-requests.ts';
+import type { TaskWatcher } from './server-listen.ts';
 import type { Session } from './session.ts';
 import { isSameOrPart, weightOf } from './shared-settings.ts';
-import type { InitializeAnswer } from './view.ts';
+import { taskIn, taskNotice } from './task-requests.ts';
+import type { InitializeAnswer, TaskPlace } from './view.ts';
 
 /** The most of one client at a time. Each notice is written once for each of them. */
 const MOST_LISTENS = 64;
@@ -44,6 +49,19 @@ interface ClientListen {
   /** Changes that it is still to hear of: the acknowledgement comes first, and a client that reads slowly hears of each once. */
   readonly dueLists: Set<ListKind>;
   readonly dueUris: Set<string>;
+  /** The same of tasks, by the client's ids of them. */
+  readonly tasks: Set<string>;
+  readonly dueTasks: Set<string>;
+}
+
+/** A task that several listens of the client share. */
+interface WatchedTask {
+  /** The client's id of it. */
+  readonly id: string;
+  readonly place: TaskPlace;
+  readonly listens: Set<ClientListen>;
+  /** True if the server tells of it. */
+  readonly isTold: Promise<boolean>;
 }
 
 /** A resource that several listens of the client share. */
@@ -59,16 +77,18 @@ interface Topic {
 
 const ownEnvelope = new Envelope(ERA_2026.keys);
 
-export class ClientListens implements CallOwner {
-  readonly #session: Session;
+export class ClientListens implements CallOwner, TaskWatcher {
+  readonly session: Session;
   readonly #limits: Limits;
   readonly #all = new Map<Call, ClientListen>();
   readonly #topics = new Map<string, Topic>();
+  /** By the client's ids of the tasks. */
+  readonly #tasks = new Map<string, WatchedTask>();
   #bytes = 0;
   #asked = 0;
 
   constructor(session: Session, limits: Limits) {
-    this.#session = session;
+    this.session = session;
     this.#limits = limits;
   }
 
@@ -81,17 +101,20 @@ export class ClientListens implements CallOwner {
 
   /** Takes a request `subscriptions/listen` in. */
   open(request: ClientRequest, envelope: Envelope): void {
-    const call = openCall(this.#session, request, envelope, this);
+    const call = openCall(this.session, request, envelope, this);
     if (call === undefined) return;
     const filter = listenFilterIn(envelope.decode(request.frame.b, Field.params));
     if (typeof filter === 'string') return this.#refuse(call, filter);
-    const bytes = filter.uris.reduce((sum, uri) => sum + weightOf(uri), 0);
+    if (filter.tasks.length > 0 && !declaresTasks(this.session.capabilities))
+      return this.#refuse(call, TASKS_NOT_DECLARED);
+    const bytes = [...filter.uris, ...filter.tasks].reduce((sum, uri) => sum + weightOf(uri), 0);
     if (this.#all.size >= MOST_LISTENS || this.#bytes + bytes > this.#limits.maxSubscribedBytesPerClient)
       return this.#refuseTooMany(call);
     const listen = {
       ...{ call, filter, bytes, isAcknowledged: false },
       ...{ lists: new Set<ListKind>(), uris: new Set<string>() },
       ...{ dueLists: new Set<ListKind>(), dueUris: new Set<string>() },
+      ...{ tasks: new Set<string>(), dueTasks: new Set<string>() },
     };
     this.#all.set(call, listen);
     this.#bytes += bytes;
@@ -101,13 +124,13 @@ export class ClientListens implements CallOwner {
   }
 
   #refuse(call: Call, error: string): void {
-    this.#session.events.callFailed.tell(call, error);
+    this.session.events.callFailed.tell(call, error);
     call.output.fail(call.idText, error);
     call.close();
   }
 
   #refuseTooMany(call: Call): void {
-    this.#session.events.incident.tell('subscriptionsRefused', this.#session);
+    this.session.events.incident.tell('subscriptionsRefused', this.session);
     const { maxSubscribedBytesPerClient } = this.#limits;
     const message = `A client may listen with at most ${MOST_LISTENS} requests, and to ${maxSubscribedBytesPerClient} bytes of URIs`;
     const hint = 'End one of them, or raise limits.maxSubscribedBytesPerClient.';
@@ -115,14 +138,18 @@ export class ClientListens implements CallOwner {
   }
 
   async #begin(listen: ClientListen): Promise<void> {
-    const { view } = this.#session;
+    const { view } = this.session;
     if (view === undefined) throw new BridgeError('REQUEST_REFUSED', 'The client has gone');
-    const capabilities = declaredIn(await view.initializeAnswer(this.#session));
+    const capabilities = declaredIn(await view.initializeAnswer(this.session));
     if (!this.#isOpen(listen)) return;
     for (const name of listen.filter.lists)
       if (membersOf(capabilities[name]).listChanged === true) for (const kind of KINDS_OF[name]) listen.lists.add(kind);
-    if (membersOf(capabilities.resources).subscribe === true)
-      await Promise.all(listen.filter.uris.map((uri) => this.#listenTo(uri, listen)));
+    const { uris, tasks } = listen.filter;
+    const isSubscribing = membersOf(capabilities.resources).subscribe === true;
+    await Promise.all([
+      ...(isSubscribing ? uris.map((uri) => this.#listenTo(uri, listen)) : []),
+      ...tasks.map((id) => this.#watch(id, listen)),
+    ]);
     if (this.#isOpen(listen)) this.#acknowledge(listen);
   }
 
@@ -131,11 +158,12 @@ export class ClientListens implements CallOwner {
   }
 
   #acknowledge(listen: ClientListen): void {
-    const { call, filter, lists, uris, dueUris } = listen;
+    const { call, filter, lists, uris, tasks, dueUris, dueTasks } = listen;
     const honoured = LISTED.filter((name) => KINDS_OF[name].some((kind) => lists.has(kind)));
     const notifications = {
       ...Object.fromEntries(honoured.map((name) => [`${name}ListChanged`, true])),
       ...(uris.size > 0 && { resourceSubscriptions: filter.uris.filter((uri) => uris.has(uri)) }),
+      ...(tasks.size > 0 && { taskIds: filter.tasks.filter((id) => tasks.has(id)) }),
     };
     const params = { _meta: { [SUBSCRIPTION_ID]: call.id }, notifications };
     const method = 'notifications/subscriptions/acknowledged';
@@ -145,11 +173,13 @@ export class ClientListens implements CallOwner {
     });
     listen.isAcknowledged = true;
     for (const uri of dueUris) if (!uris.has(uri)) dueUris.delete(uri);
+    for (const id of dueTasks) if (!tasks.has(id)) dueTasks.delete(id);
     this.#catchUp(listen);
   }
 
   /** Tells what is still to be heard. */
-  #catchUp({ call, dueLists, dueUris }: ClientListen): void {
+  #catchUp(listen: ClientListen): void {
+    const { call, dueLists, dueUris, dueTasks } = listen;
     const notices = new Set([...dueLists].map((kind) => listNotice(kind, call.idText)));
     for (const uri of dueUris) notices.add(resourceNotice(uri, call.idText));
     dueLists.clear();
@@ -159,6 +189,22 @@ export class ClientListens implements CallOwner {
         outbox.latin1(notice);
         outbox.endFrame();
       });
+    for (const id of dueTasks) this.#askFor(id, listen);
+    dueTasks.clear();
+  }
+
+  /** Tells of a task what its server says of it now, which is what a notice of it says. */
+  #askFor(id: string, listen: ClientListen): void {
+    const task = this.#tasks.get(id);
+    if (task === undefined) return;
+    const { instance, taskId } = task.place;
+    instance.askOfTask(instance.era.own.taskState, taskId, (answer, envelope) => {
+      if (answer === undefined || !this.#isOpen(listen) || !envelope.has(Field.result)) return;
+      const told = taskIn(answer.b, envelope.from(Field.result));
+      if (told === undefined) return;
+      listen.call.output.passListened(listen.call.idText, taskNotice(answer, envelope, id));
+      instance.context.ownedTasks.heard(instance, this.session, taskId, told.state);
+    });
   }
 
   /** The client has read something of what is queued for it. */
@@ -169,7 +215,7 @@ export class ClientListens implements CallOwner {
 
   /** True while so much is queued for the client that further notices wait. */
   get #mustWait(): boolean {
-    return this.#session.backlog.isCrowded;
+    return this.session.backlog.isCrowded;
   }
 
   // --- the servers' side ---
@@ -200,6 +246,70 @@ export class ClientListens implements CallOwner {
     return found;
   }
 
+  // --- tasks ---
+
+  /** Hears of a task from when its server says so. */
+  async #watch(id: string, listen: ClientListen): Promise<void> {
+    const task = this.#tasks.get(id) ?? this.#watched(id);
+    if (task === undefined) return;
+    task.listens.add(listen);
+    if (await task.isTold) listen.tasks.add(id);
+    else this.#leaveTask(id, listen);
+  }
+
+  #watched(id: string): WatchedTask | undefined {
+    const place = this.session.view?.taskPlace(this.session, id);
+    if (place === undefined) return undefined;
+    const { instance, taskId } = place;
+    const isTold = instance.whenOpen(this.session).then(
+      () =>
+        new Promise<boolean>((resolve) => {
+          const isWanted = this.#tasks.get(id) === task && !instance.era.hasHandshake;
+          if (isWanted) instance.serverListen.watch(taskId, this, (error) => resolve(error === undefined));
+          else resolve(false);
+        }),
+      () => false, // it cannot be started
+    );
+    const task: WatchedTask = { id, place, listens: new Set(), isTold };
+    this.#tasks.set(id, task);
+    return task;
+  }
+
+  #leaveTask(id: string, listen: ClientListen): void {
+    const task = this.#tasks.get(id);
+    if (task === undefined || !task.listens.delete(listen) || task.listens.size > 0) return;
+    this.#tasks.delete(id);
+    task.place.instance.serverListen.unwatch(task.place.taskId, this);
+  }
+
+  #taskAt(instance: Instance, taskId: string): WatchedTask | undefined {
+    for (const task of this.#tasks.values())
+      if (task.place.instance === instance && task.place.taskId === taskId) return task;
+    return undefined;
+  }
+
+  told(instance: Instance, taskId: string, notice: Frame): boolean {
+    const mustWait = this.#mustWait;
+    const task = this.#taskAt(instance, taskId);
+    let isPassed = false;
+    for (const { call, isAcknowledged, dueTasks } of task?.listens ?? []) {
+      isPassed ||= isAcknowledged && !mustWait;
+      if (isAcknowledged && !mustWait) call.output.passListened(call.idText, notice);
+      else dueTasks.add(task?.id ?? '');
+    }
+    return isPassed;
+  }
+
+  mayHaveChanged(instance: Instance, taskId: string): void {
+    const task = this.#taskAt(instance, taskId);
+    for (const listen of task?.listens ?? []) {
+      listen.dueTasks.add(task?.id ?? '');
+      if (listen.isAcknowledged && !this.#mustWait) this.#catchUp(listen);
+    }
+  }
+
+  // --- resources ---
+
   /** Hears of a resource from when a server has taken the subscription. */
   async #listenTo(uri: string, listen: ClientListen): Promise<void> {
     const topic = this.#topics.get(uri) ?? this.#subscribe(uri);
@@ -223,15 +333,15 @@ export class ClientListens implements CallOwner {
   }
 
   #ask(id: string, uri: string, taken: (hasTaken: boolean) => void): void {
-    const { view } = this.#session;
+    const { view } = this.session;
     const text = JSON.stringify({ jsonrpc: '2.0', id, method: 'resources/subscribe', params: { uri } });
     const b = Buffer.from(`${text}\n`);
-    const output = new SubscriptionOutput(this.#session, taken);
+    const output = new SubscriptionOutput(this.session, taken);
     ownEnvelope.scan(b, 0, b.length - 1, this.#limits.maxDepth);
     try {
       const request = { id, role: 'subscribe', frame: { b, start: 0, end: b.length - 1 }, output } as const;
       if (view === undefined) taken(false);
-      else view.submit(this.#session, request, ownEnvelope);
+      else view.submit(this.session, request, ownEnvelope);
     } catch (error) {
       if (!(error instanceof BridgeError)) throw error;
       taken(false); // the server is not offered any more
@@ -246,7 +356,7 @@ export class ClientListens implements CallOwner {
   }
 
   #answerEnd(call: Call): void {
-    this.#session.events.callAnsweredHere.tell(call);
+    this.session.events.callAnsweredHere.tell(call);
     call.output.answer(call.idText, JSON.stringify({ _meta: { [SUBSCRIPTION_ID]: call.id } }));
     call.close();
   }
@@ -255,6 +365,7 @@ export class ClientListens implements CallOwner {
     this.#all.delete(listen.call);
     this.#bytes -= listen.bytes;
     for (const uri of listen.filter.uris) this.#leave(uri, listen);
+    for (const id of listen.filter.tasks) this.#leaveTask(id, listen);
     answer();
   }
 
@@ -262,7 +373,7 @@ export class ClientListens implements CallOwner {
     const topic = this.#topics.get(uri);
     if (topic === undefined || !topic.listens.delete(listen) || topic.listens.size > 0) return;
     this.#topics.delete(uri);
-    const session = this.#session;
+    const session = this.session;
     if (!session.isOpen) return; // all that it has is taken back
     if (topic.isSettled) return session.view?.endSubscription(session, uri);
     const call = session.calls.get(topic.id);

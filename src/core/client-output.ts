@@ -166,6 +166,11 @@ export class ClientOutput {
     this.passNotice(notice);
   }
 
+  /** Passes a notice on that a request of this id listens to. Only clients without a handshake have such requests. */
+  passListened(_idText: string, notice: Frame): void {
+    this.passNotice(notice);
+  }
+
   /** A list of the view has changed; `wasRead` is true if the client has read it since it last heard of a change. */
   listChanged(kind: ListKind, wasRead: boolean): void {
     if (wasRead) this.notify(LISTS[kind].changedNotice);

@@ -229,6 +229,10 @@ export class CompletedOutput extends ClientOutput {
     for (const id of this.#listens.hearingOf(uri)) this.#passTagged(notice, id);
   }
 
+  override passListened(idText: string, notice: Frame): void {
+    this.#passTagged(notice, idText);
+  }
+
   /** Passes a notice on under the id of the request that hears of it. */
   #passTagged({ b, start, end }: Frame, id: string): void {
     const tag = tagOf(id);

@@ -3,7 +3,14 @@
 
 import { type ListKind, type MethodRole, relatedTask } from '../protocol/era.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
-import { METHOD_NOT_FOUND, REGISTERED_ALREADY, rpcError } from '../protocol/rpc-error.ts';
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  METHOD_NOT_FOUND,
+  REGISTERED_ALREADY,
+  rpcError,
+} from '../protocol/rpc-error.ts';
+import { declaresTasks } from '../protocol/tasks-extension.ts';
 import { BATCH_VERSION } from '../protocol/versions.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
@@ -17,18 +24,28 @@ import { areAll, cutMembers } from '../wire/member-cuts.ts';
 import { isRequestId } from '../wire/request-id.ts';
 import { Splice } from '../wire/splice.ts';
 import { type Call, extend, serverRequestIdAt } from './call.ts';
-import { endRequest, mayMakeTask, otherServersFor } from './call-plan.ts';
+import { type AskedTask, endRequest, mayMakeTask, otherServersFor } from './call-plan.ts';
 import type { CallTable } from './call-table.ts';
 import type { Incident } from './events.ts';
 import type { Instance, InstanceContext } from './instance.ts';
 import type { CallInRounds } from './question-rounds.ts';
 import { answerServer } from './questions.ts';
-import { pageFor2025, resultTypeOf } from './results-for-2025.ts';
+import { isTask, pageFor2025, resultTypeOf } from './results-for-2025.ts';
 import type { Session } from './session.ts';
 import { admitsLevel } from './shared-settings.ts';
+import { type ToldTask, taskIn } from './task-requests.ts';
 import { asksForPages } from './wanted-pages.ts';
 
 const NOT_OFFERED: string = rpcError(METHOD_NOT_FOUND, 'The bridge offered no such capability');
+
+const TASK_ID_IN_USE = {
+  code: 'TASK_ID_IN_USE',
+  message: 'The server gave the task an id that another process of it uses for a task of this client',
+};
+const TASK_WITHOUT_ID = {
+  code: 'SERVER_ANSWER_REFUSED',
+  message: 'The server has answered with a task that has no id, or two',
+};
 
 const ASKS_IN_ANSWERS: string = rpcError(METHOD_NOT_FOUND, 'A server of this version asks in its answers');
 
@@ -161,6 +178,7 @@ export class ServerMessages implements FrameSink {
     }
     const hasResult = envelope.has(Field.result);
     if (this.#isForClientOf2025(call) && this.#isNoAnswer(call, { b, start, end })) return this.#instance.settle();
+    if (hasResult && this.#isUnwantedTask(call, b)) return this.#instance.settle();
     endRequest(call, hasResult ? 'result' : 'error');
     if (!hasResult && call.session.era.hasHandshake) this.#noteElicitations(call, b);
     // Of a call whose client is to ask again, this is the outcome.
@@ -173,6 +191,23 @@ export class ServerMessages implements FrameSink {
   /** True if the server is of 2026 and the client of 2025. */
   #isForClientOf2025({ session }: Call): boolean {
     return !this.#instance.era.hasHandshake && session.era.hasHandshake;
+  }
+
+  /** Refuses a task for a client that has not said that it takes tasks; the server is told to cancel it. False for other answers. */
+  #isUnwantedTask(call: Call, b: Buffer): boolean {
+    if (this.#instance.era.hasHandshake || !isTask(b, envelope) || declaresTasks(call.session.capabilities))
+      return false;
+    const { server } = this.#instance;
+    const message = `Server ${server} has answered with a task, though the client has not said that it takes tasks`;
+    this.#cancelTask(b);
+    this.#calls.fail(call, new BridgeError('SERVER_ANSWER_REFUSED', message, { server }));
+    return true;
+  }
+
+  /** Has the server cancel the task that it has answered with. */
+  #cancelTask(b: Buffer): void {
+    const task = taskIn(b, envelope.from(Field.result));
+    if (task !== undefined) this.#instance.askOfTask(this.#instance.era.own.cancelTask, task.taskId);
   }
 
   /** Deals with what a server of 2026 says instead of an answer that its client knows; false if it is an answer. */
@@ -188,11 +223,13 @@ export class ServerMessages implements FrameSink {
     }
     const type = resultTypeOf(b, envelope);
     if (type === 'input_required') rounds.begin(call, frame, envelope);
-    else if (type === 'other')
+    else if (type === 'other') {
+      if (isTask(b, envelope)) this.#cancelTask(b);
       this.#calls.fail(
         call,
         new BridgeError('SERVER_ANSWER_REFUSED', `Server ${server} gave a result of an unknown type`, { server }),
       );
+    }
     return type !== 'complete';
   }
 
@@ -219,6 +256,7 @@ export class ServerMessages implements FrameSink {
   /** The answer that the client gets for the server's one: nearly always the same. */
   #shown(call: Call, answer: Frame): Frame {
     const { plan } = call;
+    if (!this.#instance.era.hasHandshake && isTask(answer.b, envelope)) return this.#noted(call, answer);
     switch (plan.role) {
       case 'call':
       case 'get-prompt':
@@ -227,9 +265,49 @@ export class ServerMessages implements FrameSink {
         return plan.reader.shown(plan.kind, this.#listFor(call, plan.kind, answer), envelope);
       case 'list-tasks':
         return this.#instance.tasks.filterList(call.session, answer, envelope);
+      case 'task':
+        return plan.asked === undefined ? answer : this.#heard(call.session, plan.asked, answer);
       default:
         return answer;
     }
+  }
+
+  /** Notes the task that a call has become. */
+  #noted({ session }: Call, answer: Frame): Frame {
+    const task = taskIn(answer.b, envelope.from(Field.result));
+    if (task === undefined) return this.#refused(answer, TASK_WITHOUT_ID);
+    const { taskId, state } = task;
+    if (this.#context.ownedTasks.note(this.#instance, session, taskId, state))
+      return this.#named(session, task, answer);
+    this.#instance.askOfTask(this.#instance.era.own.cancelTask, taskId);
+    return this.#refused(answer, TASK_ID_IN_USE);
+  }
+
+  #refused({ b }: Frame, { code, message }: typeof TASK_ID_IN_USE): Frame {
+    const error = rpcError(INTERNAL_ERROR, message, { code, server: this.#instance.server });
+    const refused = Buffer.from(`{"jsonrpc":"2.0","id":${envelope.raw(b, Field.id)},"error":${error}}\n`);
+    return { b: refused, start: 0, end: refused.length - 1 };
+  }
+
+  /** Notes what its client hears of a task. */
+  #heard(session: Session, { taskId, isCancelled }: AskedTask, answer: Frame): Frame {
+    const { ownedTasks } = this.#context;
+    if (!envelope.has(Field.result)) {
+      const { code } = membersOf(envelope.decode(answer.b, Field.error));
+      if (code === INVALID_PARAMS && !isCancelled) ownedTasks.over(this.#instance, taskId);
+      return answer;
+    }
+    if (isCancelled) ownedTasks.over(this.#instance, taskId);
+    const task = taskIn(answer.b, envelope.from(Field.result));
+    if (task === undefined) return answer;
+    ownedTasks.heard(this.#instance, session, task.taskId, task.state);
+    return this.#named(session, task, answer);
+  }
+
+  /** The answer with the id by which the client knows the task. */
+  #named({ view }: Session, { taskId, at }: ToldTask, answer: Frame): Frame {
+    const outward = view?.outwardTaskId(this.#instance, taskId) ?? '';
+    return outward === '' ? answer : changedFrame(answer, at, JSON.stringify(outward));
   }
 
   /** The server's list as its client can read it. */
@@ -409,12 +487,29 @@ class ServerNotices {
   }
 
   #onTaskStatus(frame: Frame, envelope: Envelope): void {
+    if (!this.#instance.era.hasHandshake) return this.#tellWatchers(frame, envelope);
     const taskId = textOf(envelope.decode(frame.b, Field.taskId));
     const { status } = membersOf(envelope.decode(frame.b, Field.params));
     const owner = this.#instance.tasks.ownerOf(taskId);
     if (owner === undefined && this.#mayBeBegun(taskId)) return this.#instance.tasks.keepEarly(taskId, frame);
     this.#tellOne(owner, frame);
     if (FINAL_STATUSES.has(status)) this.#instance.tasks.settled(taskId);
+  }
+
+  /** Passes the state of a task of 2026 on to those who listen to it: none but its owner's connections can. */
+  #tellWatchers(frame: Frame, envelope: Envelope): void {
+    const task = taskIn(frame.b, envelope.from(Field.params));
+    const watchers = task === undefined ? [] : this.#instance.serverListen.watchersOf(task.taskId);
+    if (task === undefined || watchers.length === 0) return this.#note('notificationsDropped');
+    for (const watcher of watchers) {
+      const { session } = watcher;
+      const outward = session.view?.outwardTaskId(this.#instance, task.taskId) ?? '';
+      const named = outward === '' ? frame : changedFrame(frame, task.at, JSON.stringify(outward));
+      this.#tellAll([session], false, () => {
+        if (watcher.told(this.#instance, task.taskId, named))
+          this.#context.ownedTasks.heard(this.#instance, session, task.taskId, task.state);
+      });
+    }
   }
 
   /** True if the answer to a call under way may say that the call has become this task. */

@@ -7,9 +7,10 @@ import { maxConcurrentCallsOf, type SharingTerms } from '../model/sharing.ts';
 import type { ToolGate } from '../model/tool-gate.ts';
 import { cancelNotice, type Era, type ListKind, type MethodRole } from '../protocol/era.ts';
 import { ERA_2025, ROOTS_CHANGED_NOTICE } from '../protocol/era-2025.ts';
-import { settlesOnBatches } from '../protocol/initialize.ts';
+import { type ClientCapabilities, settlesOnBatches } from '../protocol/initialize.ts';
 import { requestEnvelopeOf } from '../protocol/request-envelope.ts';
 import { METHOD_NOT_FOUND, outcomeUnknown, rpcError, rpcErrorOf } from '../protocol/rpc-error.ts';
+import { NO_SUCH_TASK, withoutTasks, withTasks } from '../protocol/tasks-extension.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -28,6 +29,7 @@ import type { InstanceKey } from './instance-key.ts';
 import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
 import { InstanceLists, type ListChange } from './lists.ts';
 import type { OwnAnswer, OwnRequests } from './own-requests.ts';
+import type { OwnedTasks } from './owned-tasks.ts';
 import { ServerBacklog, SlowClients } from './pressure.ts';
 import { CallInRounds, QuestionRounds } from './question-rounds.ts';
 import { Questions } from './questions.ts';
@@ -200,7 +202,7 @@ export class Instance implements CallOwner {
 
   /** True while it works on something, also for clients that use another instance by now. */
   get isBusy(): boolean {
-    return this.openCalls > 0 || this.tasks.size > 0;
+    return this.openCalls > 0 || this.tasks.size > 0 || this.context.ownedTasks.hasLiving(this);
   }
 
   /** True if nobody waits for it or for an answer of it. */
@@ -355,9 +357,7 @@ export class Instance implements CallOwner {
   #takesTurn(call: Call, frame: Frame, envelope: Envelope): boolean {
     if (!this.era.hasHandshake && call.session.era.hasHandshake) {
       if (isOnlyOf(this.era, call, frame, envelope)) {
-        this.context.events.callFailed.tell(call, UNKNOWN_METHOD);
-        call.output.fail(call.idText, UNKNOWN_METHOD);
-        call.close();
+        this.#failWith(call, UNKNOWN_METHOD);
         return false;
       }
       call.inRounds ??= this.#inRounds(call, frame, envelope);
@@ -366,9 +366,20 @@ export class Instance implements CallOwner {
       this.calls.fail(call, refusalOfForeign(envelope)); // only now it is known which era the server speaks
       return false;
     }
+    if (call.plan.role === 'task' && this.era.hasHandshake && !call.session.era.hasHandshake) {
+      this.#failWith(call, NO_SUCH_TASK); // a server of 2025 has tasks of another kind
+      return false;
+    }
     if (call.logLevel !== '') this.sharedSettings.wantLogs(call.logLevel);
     const setting = settingPlanOf(call);
     return setting === undefined || this.sharedSettings.take(call, setting, frame, envelope);
+  }
+
+  /** `error` is JSON. */
+  #failWith(call: Call, error: string): void {
+    this.context.events.callFailed.tell(call, error);
+    call.output.fail(call.idText, error);
+    call.close();
   }
 
   /** The state of a call that comes from a client of 2025, at a server of 2026. Its frame is kept if the server may ask. */
@@ -589,6 +600,23 @@ export class Instance implements CallOwner {
     });
   }
 
+  /** Asks the server about a task, for the bridge itself. */
+  askOfTask(method: string, taskId: string, onAnswer?: OwnAnswer): void {
+    this.calls.own.ask(method, { taskId }, onAnswer, this.metaForTasks());
+  }
+
+  /** The members of `_meta` in a request of the bridge itself about tasks, which only those may ask for who take them. */
+  metaForTasks(): string {
+    return this.#envelopeFor(withTasks(this.key.capabilities));
+  }
+
+  /** The members of `_meta` in requests of the bridge itself: a server of 2026 is told in each one who asks. */
+  #envelopeFor(capabilities: ClientCapabilities): string {
+    const running = this.#running;
+    if (running === undefined || running.era.hasHandshake) return '';
+    return requestEnvelopeOf({ clientInfo: running.clientInfo, capabilities });
+  }
+
   /** Asks the server something for the bridge itself. */
   ask(method: string, params: object, onAnswer: OwnAnswer): void {
     this.calls.own.ask(method, params, onAnswer);
@@ -658,7 +686,11 @@ export class Instance implements CallOwner {
     this.#ports.declared();
     this.questions.opening();
     const renewed = this.sharedSettings.subscriptions.held();
-    this.calls.opened(running.link.outbox, this.sharedSettings.opened(), this.#ownMeta(running));
+    this.calls.opened(
+      running.link.outbox,
+      this.sharedSettings.opened(),
+      this.#envelopeFor(withoutTasks(this.key.capabilities)),
+    );
     this.questions.opened();
     this.lists.opened(this.#profile);
     this.serverListen.opened(this.#profile);
@@ -668,12 +700,6 @@ export class Instance implements CallOwner {
   /** Nobody has told of changes while the server did not run. */
   #mayHaveChanged(session: Session, uri: string): void {
     if (session.state === 'ready') session.output.resourceChanged(session.view?.outwardUri(session, this, uri) || uri);
-  }
-
-  /** The members of `_meta` in requests of the bridge itself: a server of 2026 is told in each one who asks. */
-  #ownMeta({ clientInfo, era }: RunningInstance): string {
-    const { capabilities } = this.key;
-    return era.hasHandshake ? '' : requestEnvelopeOf({ clientInfo, capabilities });
   }
 
   /** The start has failed: everybody who waits gets the error. */
@@ -695,6 +721,7 @@ export class Instance implements CallOwner {
     this.#contain(() => this.backlog.goOn());
     this.#contain(() => this.questions.closed());
     this.#contain(() => this.tasks.closed());
+    this.#contain(() => this.context.ownedTasks.closed(this));
     this.calls.failSent(error);
     this.#contain(() => this.#startIfWaiting());
   }
@@ -848,6 +875,7 @@ export interface InstanceContext {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly suspended: SuspendedCalls;
+  readonly ownedTasks: OwnedTasks;
   /** Undefined if no calls are recorded. */
   readonly audit?: { readonly refusal: BridgeError | undefined } | undefined;
   /** Runs a task for one client. A fault of the bridge in it ends this client and nobody else. */

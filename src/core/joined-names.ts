@@ -15,6 +15,11 @@ export function joinedName(alias: string, own: string): string {
   return shortened(name.replace(/[^A-Za-z0-9_-]/g, '_'), own, LONGEST);
 }
 
+/** The joined id of a server's task. It is never shortened, so that it says which task it is of which server. */
+export function joinedTaskId(alias: string, own: string): string {
+  return `${alias}${SEPARATOR}${own}`;
+}
+
 /** The alias at the beginning of a joined name; undefined if there is none. */
 export function aliasIn(name: string): string | undefined {
   const at = name.indexOf(SEPARATOR);

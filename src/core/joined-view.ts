@@ -32,6 +32,7 @@ import {
   type JoinedPlaces,
   type JoinedServer,
 } from './joined-lists.ts';
+import { aliasIn, joinedTaskId } from './joined-names.ts';
 import { joinedTerms } from './lists-for-2026.ts';
 import { openCall, type PendingRequests } from './pending-requests.ts';
 import { followServers, type ListWatcher, type Server } from './server.ts';
@@ -39,7 +40,8 @@ import type { CachingTerms, ListPage, ServerProfile } from './server-knowledge.t
 import type { Session } from './session.ts';
 import { isLevel } from './shared-settings.ts';
 import { listTasks } from './task-list.ts';
-import { type ClientMarks, type InitializeAnswer, type View, ViewClients } from './view.ts';
+import { askForTask } from './task-requests.ts';
+import { type ClientMarks, type InitializeAnswer, type TaskPlace, type View, ViewClients } from './view.ts';
 import { type Seeing, type ServerDirectory, serversFor } from './view-choice.ts';
 
 /** Tools of the bridge's own in a joined view. */
@@ -283,7 +285,19 @@ export class JoinedView implements View, ListWatcher {
     return this.#clients.marksOf(session)?.level;
   }
 
+  taskPlace(session: Session, taskId: string): TaskPlace | undefined {
+    const alias = aliasIn(taskId);
+    const place = alias === undefined ? undefined : this.#places.byAlias.get(alias);
+    return place?.server.placeOfTask(session, taskId.slice(joinedTaskId(place.alias, '').length));
+  }
+
+  outwardTaskId({ server: name }: Instance, taskId: string): string {
+    const place = this.#places.all.find(({ server }) => server.name === name);
+    return place === undefined ? '' : joinedTaskId(place.alias, taskId);
+  }
+
   #ofTask(session: Session, request: ClientRequest, envelope: Envelope): void {
+    if (!session.era.hasHandshake) return askForTask(session, this, this.pending, request, envelope);
     const instance = session.tasks.get(textOf(envelope.decode(request.frame.b, Field.taskId)));
     if (instance === undefined)
       return refuse(session, request, envelope, rpcError(INVALID_PARAMS, 'There is no such task of this client'));

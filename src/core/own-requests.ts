@@ -45,8 +45,11 @@ export class OwnRequests {
     for (const { method, params } of first) this.ask(method, params);
   }
 
-  /** Asks the server; returns the id of the request. Without `onAnswer` nobody waits for the answer. */
-  ask(method: string, params: object, onAnswer?: OwnAnswer): number {
+  /**
+   * Asks the server; returns the id of the request. Without `onAnswer` nobody waits for the answer. `meta` has the members of `_meta`
+   * of this request where they differ from those of all others.
+   */
+  ask(method: string, params: object, onAnswer?: OwnAnswer, meta: string = this.#meta): number {
     if (this.#outbox === undefined) {
       onAnswer?.(undefined, nothing);
       return 0;
@@ -54,7 +57,7 @@ export class OwnRequests {
     const id = this.#takeId();
     this.#open.set(id, { onAnswer, deadlineMs: 0 });
     this.#outbox.utf8(`{"jsonrpc":"2.0","id":${id},"method":"${method}","params":`);
-    this.#writeParams(this.#outbox, JSON.stringify(params));
+    writeParams(this.#outbox, JSON.stringify(params), meta);
     this.#outbox.latin1('}');
     this.#outbox.endFrame();
     return id;
@@ -69,12 +72,6 @@ export class OwnRequests {
   /** Nobody waits for the answer to a request any more, which may still come. */
   forget(id: number): void {
     if (this.#open.has(id)) this.#open.set(id, { onAnswer: undefined, deadlineMs: 0 });
-  }
-
-  #writeParams(outbox: Outbox, params: string): void {
-    if (this.#meta === '') return outbox.utf8(params);
-    outbox.latin1(`{"_meta":{${this.#meta}}${params === '{}' ? '' : ','}`);
-    outbox.utf8(params.slice(1));
   }
 
   /** Takes an answer; returns true if it was for one of these requests. */
@@ -100,4 +97,10 @@ export class OwnRequests {
     this.#open.clear();
     for (const { onAnswer } of open) onAnswer?.(undefined, nothing);
   }
+}
+
+function writeParams(outbox: Outbox, params: string, meta: string): void {
+  if (meta === '') return outbox.utf8(params);
+  outbox.latin1(`{"_meta":{${meta}}${params === '{}' ? '' : ','}`);
+  outbox.utf8(params.slice(1));
 }

@@ -10,6 +10,7 @@ import {
   logLevelMember,
   requestEnvelopeOf,
 } from '../protocol/request-envelope.ts';
+import { withoutTasks } from '../protocol/tasks-extension.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt, OPEN_OBJECT, skipSpace } from '../wire/json-grammar.ts';
@@ -35,7 +36,8 @@ const envelopes = new WeakMap<Session, string>();
 const levels = new Map<string, string>();
 
 function envelopeOf(session: Session): string {
-  const known = envelopes.get(session) ?? requestEnvelopeOf(session);
+  const { clientInfo, capabilities } = session;
+  const known = envelopes.get(session) ?? requestEnvelopeOf({ clientInfo, capabilities: withoutTasks(capabilities) });
   envelopes.set(session, known);
   return known;
 }

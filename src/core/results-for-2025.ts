@@ -41,6 +41,18 @@ export function resultTypeOf(b: Buffer, envelope: Envelope): ResultType {
   return type === 'complete' || type === 'input_required' ? type : 'other';
 }
 
+const TASK = Buffer.from('"task"');
+
+/** True for a result that stands for a task, whose outcome comes later. */
+export function isTask(b: Buffer, envelope: Envelope): boolean {
+  if (!envelope.has(Field.resultType)) return false;
+  const from = envelope.from(Field.resultType);
+  const to = envelope.to(Field.resultType);
+  if (to - from === COMPLETE.length && isAt(b, from, COMPLETE)) return false;
+  if (to - from === TASK.length && isAt(b, from, TASK)) return true;
+  return to - from <= LONGEST_TYPE && envelope.decode(b, Field.resultType) === 'task';
+}
+
 const TERMS: readonly Field[] = [Field.resultType, Field.ttlMs, Field.cacheScope];
 
 /** Changes a result to one that clients of 2025 know; the envelope says where its parts stand. */

@@ -19,6 +19,7 @@ import {
   rpcError,
   SHUTTING_DOWN,
 } from '../protocol/rpc-error.ts';
+import { declaresTasks, TASKS_NOT_DECLARED } from '../protocol/tasks-extension.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import { cutBatch, messageIn } from '../wire/batch.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
@@ -281,6 +282,8 @@ export class Router {
     if (isCall(method) && session.isServed && session.view !== undefined) {
       session.becomeReady();
       if (this.#connections.isDraining) return session.output.fail(envelope.raw(b, Field.id), SHUTTING_DOWN);
+      if (method.role === 'task' && !session.era.hasHandshake && !declaresTasks(session.capabilities))
+        return session.output.fail(envelope.raw(b, Field.id), TASKS_NOT_DECLARED);
       return session.view.submit(session, { id, role: method.role, frame }, envelope);
     }
     if (session.isHolding) return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);

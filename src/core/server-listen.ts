@@ -15,6 +15,7 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Instance } from './instance.ts';
 import type { ServerProfile } from './server-knowledge.ts';
+import type { Session } from './session.ts';
 
 const METHOD = 'subscriptions/listen';
 
@@ -36,6 +37,15 @@ const MOST_BLOCKED_BYTES = 65_536;
 /** A listen that has held for so long was no failure, as where a proxy ends what is idle: the next pause is the first one. */
 const SOUND_MS = 10_000;
 
+/** Hears of tasks: a client that listens to them. */
+export interface TaskWatcher {
+  readonly session: Session;
+  /** The server tells of the task. False if the client hears of it later. `notice` has the client's id of the task. */
+  told(instance: Instance, taskId: string, notice: Frame): boolean;
+  /** The task may have changed while nobody listened. */
+  mayHaveChanged(instance: Instance, taskId: string): void;
+}
+
 /** The end of a wish for a resource: the server reports its changes, or an error in JSON says why it does not. */
 type Covered = (error: string | undefined) => void;
 
@@ -45,6 +55,8 @@ interface Listen {
   readonly uris: ReadonlySet<string>;
   /** The resources that the server reports; none until it is acknowledged. */
   honored: ReadonlySet<string>;
+  /** The ids of tasks, from its acknowledgement on those that the server tells of. */
+  tasks: ReadonlySet<string>;
   /** Undefined until it is acknowledged. */
   acknowledgedMs: number | undefined;
   /** True if the server has declined all of it. */
@@ -60,6 +72,9 @@ export class ServerListen {
   #current: Listen | undefined;
   #next: Listen | undefined;
   #waiting: { readonly uri: string; readonly done: Covered }[] = [];
+  /** Those who listen to each task. */
+  readonly #watchers = new Map<string, Set<TaskWatcher>>();
+  #awaited: { readonly taskId: string; readonly done: Covered }[] = [];
   #pause: Timer | undefined;
   #pauseMs = FIRST_PAUSE_MS;
   /** Runs while changes are gathered. */
@@ -105,7 +120,29 @@ export class ServerListen {
     this.#gathering?.cancel();
     this.#gathering = undefined;
     this.#endPause();
-    for (const { done } of this.#waiting.splice(0)) done(error);
+    for (const { done } of [...this.#waiting.splice(0), ...this.#awaited.splice(0)]) done(error);
+  }
+
+  /** Has a client hear of a task, and calls back when that is certain. */
+  watch(taskId: string, watcher: TaskWatcher, done: Covered): void {
+    if (this.#lists === undefined || this.#isUnknown) return done(NOT_REPORTED);
+    const watchers = this.#watchers.get(taskId) ?? new Set();
+    this.#watchers.set(taskId, watchers.add(watcher));
+    if (this.#current?.tasks.has(taskId) === true) return done(undefined);
+    this.#awaited.push({ taskId, done });
+    this.#endPause();
+    this.changed();
+  }
+
+  unwatch(taskId: string, watcher: TaskWatcher): void {
+    const watchers = this.#watchers.get(taskId);
+    if (watchers?.delete(watcher) !== true || watchers.size > 0) return;
+    this.#watchers.delete(taskId);
+    this.changed();
+  }
+
+  watchersOf(taskId: string): readonly TaskWatcher[] {
+    return [...(this.#watchers.get(taskId) ?? [])];
   }
 
   /** Calls back when the server reports the changes of this resource, which clients want by now. */
@@ -150,20 +187,27 @@ export class ServerListen {
     this.#isHeldUp = (this.#instance.outbox?.blockedBytes ?? 0) > MOST_BLOCKED_BYTES;
     if (this.#isHeldUp) return;
     const uris = new Set(this.#mayNameResources ? this.#instance.sharedSettings.subscriptions.uris() : []);
-    if (this.#current !== undefined && isSame(this.#current.uris, uris)) return this.#settle(this.#current);
-    if (lists.length > 0 || uris.size > 0) this.#listen(lists, uris);
+    const tasks = new Set(this.#watchers.keys());
+    const current = this.#current;
+    if (current !== undefined && isSame(current.uris, uris) && isSame(current.tasks, tasks))
+      return this.#settle(current);
+    if (lists.length > 0 || uris.size > 0 || tasks.size > 0) this.#listen(lists, uris, tasks);
     else if (this.#current !== undefined) this.#cancel(this.#current);
   }
 
-  #listen(lists: readonly string[], uris: ReadonlySet<string>): void {
+  #listen(lists: readonly string[], uris: ReadonlySet<string>, tasks: ReadonlySet<string>): void {
     const notices = Object.fromEntries(lists.map((capability) => [LIST_NOTICES[capability], true]));
     const resources = uris.size === 0 ? {} : { resourceSubscriptions: [...uris] };
+    const taskIds = tasks.size === 0 ? {} : { taskIds: [...tasks] };
     const { own } = this.#instance.calls;
-    const id = own.ask(METHOD, { notifications: { ...notices, ...resources } }, (answer, envelope) =>
-      this.#answered(listen, answer, envelope),
+    const id = own.ask(
+      METHOD,
+      { notifications: { ...notices, ...resources, ...taskIds } },
+      (answer, envelope) => this.#answered(listen, answer, envelope),
+      tasks.size === 0 ? undefined : this.#instance.metaForTasks(),
     );
-    const listen: Listen = { id, uris, honored: new Set(), acknowledgedMs: undefined, isIdle: false };
-    const bytes = [...uris].reduce((sum, { length }) => sum + length, 0);
+    const listen: Listen = { id, uris, tasks, honored: new Set(), acknowledgedMs: undefined, isIdle: false };
+    const bytes = [...uris, ...tasks].reduce((sum, { length }) => sum + length, 0);
     this.#gatherMs = GATHER_MS + bytes / BYTES_PER_MS;
     this.#next = listen;
   }
@@ -175,18 +219,28 @@ export class ServerListen {
     if (listen === undefined || envelope.id(b, Field.subscriptionId) !== listen.id) return;
     const { notifications } = membersOf(envelope.decode(b, Field.params));
     const honored = membersOf(notifications);
-    const reported = Array.isArray(honored.resourceSubscriptions) ? (honored.resourceSubscriptions as unknown[]) : [];
+    const tasks = textsIn(honored.taskIds);
     const before = this.#current;
     listen.acknowledgedMs = clock.now();
-    listen.honored = new Set(reported.map(textOf));
+    listen.honored = textsIn(honored.resourceSubscriptions);
     listen.isIdle = Object.keys(honored).length === 0;
     this.#instance.calls.own.keep(listen.id);
     this.#next = undefined;
     this.#current = listen;
     if (before !== undefined) this.#cancel(before);
+    this.#settleTasks(listen, tasks);
     this.#settle(listen);
     this.#catchUp(listen);
     this.changed();
+  }
+
+  /** Tasks that the server does not tell of are left out of the next listen. */
+  #settleTasks(listen: Listen, honored: ReadonlySet<string>): void {
+    for (const taskId of listen.tasks) if (!honored.has(taskId)) this.#watchers.delete(taskId);
+    const answered = this.#awaited.filter(({ taskId }) => listen.tasks.has(taskId));
+    this.#awaited = this.#awaited.filter(({ taskId }) => !listen.tasks.has(taskId));
+    listen.tasks = new Set([...listen.tasks].filter((taskId) => honored.has(taskId)));
+    for (const { taskId, done } of answered) done(honored.has(taskId) ? undefined : NOT_REPORTED);
   }
 
   /** Tells those who wait for a resource whether the server reports it. */
@@ -197,11 +251,13 @@ export class ServerListen {
   }
 
   /** Has all that may have changed unheard looked at again. */
-  #catchUp({ uris }: Listen): void {
+  #catchUp({ uris, tasks }: Listen): void {
     if (!this.#hasGap) return;
     this.#hasGap = false;
     const { lists, fromServer } = this.#instance;
     lists.read(this.#listened());
+    for (const taskId of tasks)
+      for (const watcher of this.watchersOf(taskId)) watcher.mayHaveChanged(this.#instance, taskId);
     for (const uri of uris) {
       const notice = { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } };
       const b = Buffer.from(`${JSON.stringify(notice)}\n`);
@@ -239,11 +295,12 @@ export class ServerListen {
       const failed = this.#waiting.filter(({ uri }) => this.#isUnknown || listen.uris.has(uri));
       this.#waiting = this.#waiting.filter((waiting) => !failed.includes(waiting));
       for (const { done } of failed) done(error);
+      this.#leaveOutTasks(listen, error);
     } else if (this.#current === listen) {
       this.#current = undefined;
       this.#hasGap = true;
     } else return;
-    if (this.#current !== undefined || this.#waiting.length > 0) return this.changed();
+    if (this.#current !== undefined || this.#waiting.length > 0 || this.#awaited.length > 0) return this.changed();
     if (this.#lists === undefined || this.#isUnknown || listen.isIdle) return;
     const { clock } = this.#instance.context;
     if (acknowledgedMs !== undefined && clock.now() - acknowledgedMs >= SOUND_MS) this.#pauseMs = FIRST_PAUSE_MS;
@@ -252,6 +309,15 @@ export class ServerListen {
       this.#update();
     });
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+
+  /** The server has refused to listen, maybe for a task that it does not know: nobody else may suffer for it. */
+  #leaveOutTasks({ tasks }: Listen, error: string): void {
+    const isNew = (taskId: string): boolean => this.#current?.tasks.has(taskId) !== true;
+    for (const taskId of tasks) if (isNew(taskId)) this.#watchers.delete(taskId);
+    const failed = this.#awaited.filter(({ taskId }) => this.#isUnknown || (tasks.has(taskId) && isNew(taskId)));
+    this.#awaited = this.#awaited.filter((awaited) => !failed.includes(awaited));
+    for (const { done } of failed) done(error);
   }
 
   /** Ends a listen that another one takes the place of, or that nobody needs. */
@@ -275,4 +341,8 @@ const NOT_REPORTED = JSON.stringify({
 
 function isSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size === other.size && [...one].every((text) => other.has(text));
+}
+
+function textsIn(list: unknown): ReadonlySet<string> {
+  return new Set(Array.isArray(list) ? list.map(textOf) : []);
 }

@@ -19,7 +19,8 @@ import { openCall, outputFor, type PendingRequests } from './pending-requests.ts
 import { followServers, type ListWatcher, notOffered, type Server } from './server.ts';
 import type { Session } from './session.ts';
 import { listTasks } from './task-list.ts';
-import { type ClientMarks, type InitializeAnswer, type View, ViewClients } from './view.ts';
+import { askForTask } from './task-requests.ts';
+import { type ClientMarks, type InitializeAnswer, type TaskPlace, type View, ViewClients } from './view.ts';
 import type { Seeing, ServerDirectory } from './view-choice.ts';
 
 interface ServerViewContext {
@@ -70,6 +71,8 @@ export class ServerView implements View, ListWatcher {
 
   submit(session: Session, request: ClientRequest, envelope: Envelope): void {
     const { role } = request;
+    if (role === 'task' && !session.era.hasHandshake)
+      return askForTask(session, this, this.#context.pending, request, envelope);
     const isOfTask = role === 'task' || role === 'task-result';
     if (this.#refusal !== undefined && !isOfTask)
       return outputFor(session, request).fail(envelope.raw(request.frame.b, Field.id), rpcErrorOf(this.#refusal));
@@ -200,6 +203,14 @@ export class ServerView implements View, ListWatcher {
   }
 
   outwardUri(): string {
+    return '';
+  }
+
+  taskPlace(session: Session, taskId: string): TaskPlace | undefined {
+    return this.#server.placeOfTask(session, taskId);
+  }
+
+  outwardTaskId(): string {
     return '';
   }
 

@@ -17,6 +17,7 @@ import type { ListChange } from './lists.ts';
 import { joinedTerms, termsAfter, toolPagesFor2026 } from './lists-for-2026.ts';
 import type { CachingTerms, KnownServer, ListPage, ServerProfile } from './server-knowledge.ts';
 import type { Session } from './session.ts';
+import type { TaskPlace } from './view.ts';
 
 export interface ServerOptions {
   readonly definition: Pick<ServerDefinition, 'name' | 'description' | 'timeoutMs' | 'trustHints'> & SharingTerms;
@@ -107,6 +108,17 @@ export class Server {
   /** The instance that the client uses; undefined if it uses none. */
   instanceOf(session: Session): Instance | undefined {
     return this.bindings.get(session)?.instance;
+  }
+
+  /** The place to ask for a task of 2026; undefined if the task is not of the client's user, or the server has no such tasks. */
+  placeOfTask(session: Session, taskId: string): TaskPlace | undefined {
+    const found = this.#options.context.ownedTasks.find(session, this, taskId);
+    if (found === 'another') return undefined;
+    if (found !== 'nobody') return { instance: found, taskId, isKnown: true };
+    if (!session.isOpen || session.view?.sees(this) !== true) return undefined;
+    const instance = this.bindingFor(session).use();
+    const isOf2025 = instance.protocolVersion !== undefined && instance.era.hasHandshake;
+    return isOf2025 ? undefined : { instance, taskId, isKnown: false };
   }
 
   /** The server's profile for this client, if it is known. */

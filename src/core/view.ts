@@ -15,6 +15,15 @@ export type InitializeAnswer =
   | { readonly of: 'server'; readonly initializeResult: Buffer; readonly instanceId: string | undefined }
   | { readonly of: 'bridge'; readonly capabilities: object; readonly instructions: string | undefined };
 
+/** A task of 2026 where it is worked on. */
+export interface TaskPlace {
+  readonly instance: Instance;
+  /** The server's own id of the task. */
+  readonly taskId: string;
+  /** False if the task is known by nobody but its server, if by anybody. */
+  readonly isKnown: boolean;
+}
+
 /**
  * The servers as clients see them that work in one directory, have the same capabilities, and may use the same: one
  * object for all of them. It keeps of a client only what the client has read and set.
@@ -52,6 +61,10 @@ export interface View {
   outwardUri(session: Session, instance: Instance, uri: string): string;
   /** The client listens to the resource no more, under the URI that it has subscribed to. */
   endSubscription(session: Session, uri: string): void;
+  /** The place to ask for a task of 2026; undefined for no task of the client's user. */
+  taskPlace(session: Session, taskId: string): TaskPlace | undefined;
+  /** The id by which clients know a server's task; '' for the server's own. */
+  outwardTaskId(instance: Instance, taskId: string): string;
   /** Called once a second. */
   tick(session: Session, nowMs: number): void;
   /** Forgets a client, whose bindings are the caller's. */

@@ -17,6 +17,7 @@ import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
 import { Events } from '../core/events.ts';
 import { Faults } from '../core/faults.ts';
+import { OwnedTasks } from '../core/owned-tasks.ts';
 import type { Session } from '../core/session.ts';
 import { SuspendedCalls } from '../core/suspended-calls.ts';
 import { ExchangeGate } from '../downstream/exchange-gate.ts';
@@ -354,6 +355,7 @@ export class Daemon implements ControlledDaemon {
           clock,
           contain: (session, task) => this.#connections.contain(session, task),
         }),
+        ownedTasks: new OwnedTasks({ limits, events, clock }),
         cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),
       },
       runnerContext: {

@@ -12,7 +12,8 @@ import {
 } from './era.ts';
 
 const PREFIX = 'io.modelcontextprotocol/';
-const TASKS = ['extensions', `${PREFIX}tasks`];
+/** The path of the extension among capabilities, a client's and a server's. */
+export const TASKS = ['extensions', `${PREFIX}tasks`] as const;
 
 interface RequestMember {
   readonly field: Field;
@@ -123,7 +124,7 @@ const METHODS: Readonly<Record<string, MethodTerms>> = {
   'completion/complete': request({ role: 'complete', needs: ['completions'] }),
   'subscriptions/listen': request({ role: 'listen' }),
   'tasks/get': request({ role: 'task', name: Field.taskId, needs: TASKS }),
-  'tasks/update': request({ role: 'update-task', name: Field.taskId, needs: TASKS, isRepeatable: false }),
+  'tasks/update': request({ role: 'task', name: Field.taskId, needs: TASKS, isRepeatable: false }),
   'tasks/cancel': request({ role: 'task', name: Field.taskId, needs: TASKS }),
   'sampling/createMessage': question('sampling'),
   'elicitation/create': question('elicitation'),

@@ -47,7 +47,6 @@ export type MethodRole =
   | 'ping'
   | 'discover'
   | 'listen'
-  | 'update-task'
   | 'removed'
   | 'between-clients'
   | 'cancelled'
@@ -159,7 +158,7 @@ const CALLS: ReadonlySet<MethodRole> = new Set<CallRole>([
 ]);
 
 const TOKEN: readonly Field[] = [Field.meta, Field.metaProgressToken];
-const CARRY_TOKENS: ReadonlySet<MethodRole> = new Set(['between-clients', 'listen', 'update-task']);
+const CARRY_TOKENS: ReadonlySet<MethodRole> = new Set(['between-clients', 'listen']);
 
 function methodFrom(terms: MethodTerms, envelope: readonly Field[]): Method {
   const { role, name, reads = [] } = terms;

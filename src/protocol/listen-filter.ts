@@ -8,6 +8,8 @@ export interface ListenFilter {
   readonly lists: readonly ('tools' | 'prompts' | 'resources')[];
   /** Each of them once. */
   readonly uris: readonly string[];
+  /** The ids of tasks, each of them once. */
+  readonly tasks: readonly string[];
 }
 
 const LISTS = ['tools', 'prompts', 'resources'] as const;
@@ -21,7 +23,11 @@ export function listenFilterIn(params: unknown): ListenFilter | string {
   const { resourceSubscriptions: uris = [] } = notifications;
   if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string'))
     return rpcError(INVALID_PARAMS, 'params.notifications.resourceSubscriptions is a list of URIs');
-  return { lists: LISTS.filter((name) => notifications[`${name}ListChanged`] === true), uris: [...new Set(uris)] };
+  const { taskIds: tasks = [] } = notifications;
+  if (!Array.isArray(tasks) || !tasks.every((taskId) => typeof taskId === 'string'))
+    return rpcError(INVALID_PARAMS, 'params.notifications.taskIds is a list of ids of tasks');
+  const lists = LISTS.filter((name) => notifications[`${name}ListChanged`] === true);
+  return { lists, uris: [...new Set(uris)], tasks: [...new Set(tasks)] };
 }
 
 function isFlag(value: unknown): boolean {

@@ -8,6 +8,7 @@ import { Counters } from '../../src/core/counters.ts';
 import { Events } from '../../src/core/events.ts';
 import type { DialInDesk } from '../../src/core/handshake.ts';
 import type { Instance, InstanceContext } from '../../src/core/instance.ts';
+import { OwnedTasks } from '../../src/core/owned-tasks.ts';
 import type { ControlHandler } from '../../src/core/router.ts';
 import { type Runner, Server } from '../../src/core/server.ts';
 import { KnownServer } from '../../src/core/server-knowledge.ts';
@@ -517,6 +518,7 @@ export class CoreInMemory {
   readonly counters = new Counters(this.events);
   readonly limits: Limits;
   readonly suspended: SuspendedCalls;
+  readonly ownedTasks: OwnedTasks;
   readonly manager: ConnectionManager;
   readonly messaging: ClientMessaging;
   #servers: ReadonlyMap<string, TestServer>;
@@ -537,6 +539,7 @@ export class CoreInMemory {
       clock: this.clock,
       contain: (session, task) => this.manager.contain(session, task),
     });
+    this.ownedTasks = new OwnedTasks({ limits, events, clock: this.clock });
     const context = {
       limits,
       events,
@@ -545,6 +548,7 @@ export class CoreInMemory {
       audit: options.audit,
       contain: (session: Session, task: () => void) => this.manager.contain(session, task),
       suspended: this.suspended,
+      ownedTasks: this.ownedTasks,
       cutOff: (session: Session, reason: string) => this.manager.cutOff(session, reason),
     };
     const names = options.servers ?? ['memory'];

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { Catalog } from '../../../src/catalog/catalog.ts';
 import { SeenToolsStore } from '../../../src/catalog/seen-tools-store.ts';
 import { Events } from '../../../src/core/events.ts';
+import { OwnedTasks } from '../../../src/core/owned-tasks.ts';
 import { SuspendedCalls } from '../../../src/core/suspended-calls.ts';
 import { ServerPool } from '../../../src/daemon/server-pool.ts';
 import type { ServerSource } from '../../../src/daemon/server-source.ts';
@@ -78,6 +79,7 @@ function poolOf(...sources: ServerSource[]): ServerPool {
       ...context,
       contain,
       suspended: new SuspendedCalls({ ...context, contain }),
+      ownedTasks: new OwnedTasks(context),
       cutOff: () => undefined,
     },
     runnerContext: {

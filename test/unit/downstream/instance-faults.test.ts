@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { Counters } from '../../../src/core/counters.ts';
 import { Events } from '../../../src/core/events.ts';
 import type { Instance } from '../../../src/core/instance.ts';
+import { OwnedTasks } from '../../../src/core/owned-tasks.ts';
 import { Server } from '../../../src/core/server.ts';
 import { KnownServer } from '../../../src/core/server-knowledge.ts';
 import { SuspendedCalls } from '../../../src/core/suspended-calls.ts';
@@ -53,6 +54,7 @@ class World {
         ...context,
         contain,
         suspended: new SuspendedCalls({ ...context, contain }),
+        ownedTasks: new OwnedTasks(context),
         cutOff: () => undefined,
       },
       makeRunner: (instance) => {
