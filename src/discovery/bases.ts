@@ -16,7 +16,9 @@ export function basesOf(machine: Machine): ReadonlyMap<string, Base> {
     ...userDirs(machine),
     ...systemDirs(machine),
     ...relocatedDirs(machine),
+    /** The working directory, and the root of its project. */
     P: [...new Set([machine.cwd, machine.root])],
+    /** These two, and every directory between them. */
     UP: projectDirs(machine),
   };
   return new Map(
@@ -67,13 +69,15 @@ function userDirs(machine: Machine): Dirs {
   const local = platform === 'win32' ? env('LOCALAPPDATA') || path.join(home, 'AppData', 'Local') : undefined;
   return {
     '~': [home],
-    /** XDG's directory, which some clients use on all platforms. */
+    /** XDG's directory for configs, which some clients use on all platforms. */
     XC: [config],
+    /** XDG's directory for state. */
     XS: [absoluteIn(machine, 'XDG_STATE_HOME') ?? path.join(home, '.local', 'state')],
+    /** Application Support of macOS; AppData/Roaming and AppData/Local of Windows. */
     AS: [support],
     AD: [roaming],
     LAD: [local],
-    /** The directories in which programs keep their data. */
+    /** The directory of this platform in which programs keep their settings, and the one for their data. */
     APP: [roaming ?? support ?? config],
     DATA: [roaming ?? support ?? data],
     /** XDG's directory for data. */

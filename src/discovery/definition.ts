@@ -4,7 +4,7 @@
 import { problemIn } from '../util/glob.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
 import { basesOf } from './bases.ts';
-import { type ClientTraits, rulesOf } from './client-rules.ts';
+import { type ClientTraits, traitsOf } from './client-traits.ts';
 import { type About, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
 import { DIALECTS, type Surroundings, Variables } from './dialects.ts';
 import type { DefinitionOrigin, Draft, Launch, ServerState } from './discovered-server.ts';
@@ -48,12 +48,12 @@ export interface Defined {
 
 export function define(entry: PlacedEntry, definer: Definer): Defined {
   const { client, name, path } = entry;
-  const rules = rulesOf(client);
+  const traits = traitsOf(client);
   const tell: Tell = (code, message, about = {}) =>
     definer.report(diagnostic(code, `${path}: "${name}" ${message}`, { path, server: name, ...about }));
-  const { written, verdict: ownVerdict, badValues } = writtenEntry(entry.fields, client, rules);
-  const verdict = namedVerdict(entry, rules, ownVerdict, tell);
-  const variables = new Variables(DIALECTS[rules.dialect], surroundingsOf(entry, definer));
+  const { written, verdict: ownVerdict, badValues } = writtenEntry(entry.fields, client, traits);
+  const verdict = namedVerdict(entry, traits, ownVerdict, tell);
+  const variables = new Variables(DIALECTS[traits.dialect], surroundingsOf(entry, definer));
   const needed: string[] = [];
   const launch = launchOf(entry, written, variables, { needed, tell, machine: definer.machine });
   tellProblems(variables, badValues, tell);
@@ -63,8 +63,8 @@ export function define(entry: PlacedEntry, definer: Definer): Defined {
   const inputs = [...new Set([...variables.inputs, ...needed, ...missingIn(launch, variables)])];
   const { state, reason } = stateOf({ entry, written, verdict, launch, inputs });
   if (state === 'invalid' && verdict.kind !== 'invalid') tell('invalid-entry', `cannot be used: ${reason}.`);
-  const unfilled = entry.unfilled === undefined ? written : writtenEntry(entry.unfilled, client, rules).written;
-  const draft = draftOf(entry, launch, written, { raw: rawOf(unfilled, entry.given), inputs, state, reason, rules });
+  const unfilled = entry.unfilled === undefined ? written : writtenEntry(entry.unfilled, client, traits).written;
+  const draft = draftOf(entry, launch, written, { raw: rawOf(unfilled, entry.given), inputs, state, reason, traits });
   return { draft, envFile: written.envFile && variables.fill(written.envFile, 'cwd') };
 }
 
@@ -85,17 +85,17 @@ type Tell = (code: DiagnosticCode, message: string, about?: About) => void;
 
 function namedVerdict(
   { name, scope, refusal, fault: ownFault }: PlacedEntry,
-  rules: ClientTraits,
+  traits: ClientTraits,
   verdict: Verdict,
   tell: Tell,
 ): Verdict {
-  if (rules.reserved.includes(name)) {
+  if (traits.reserved.includes(name)) {
     tell('reserved-name', 'has a name that its client keeps for itself. Give it another.');
     return { kind: 'invalid', reason: 'its name is reserved' };
   }
   if (refusal !== undefined) return { kind: 'unsupported', reason: refusal };
   const fault =
-    rules.names?.test(scope === 'plugin' ? (name.split(':').at(-1) ?? name) : name) === false
+    traits.names?.test(scope === 'plugin' ? (name.split(':').at(-1) ?? name) : name) === false
       ? { kind: 'invalid' as const, reason: 'its client takes letters, digits, "-" and "_" in names only' }
       : ownFault === undefined
         ? verdict
@@ -111,7 +111,7 @@ function surroundingsOf(entry: PlacedEntry, { machine, input }: Definer): Surrou
   return { machine, project, own: entry.variables ?? NONE, input };
 }
 
-type Judgement = Pick<Draft, 'raw' | 'inputs' | 'state' | 'reason'> & { readonly rules: ClientTraits };
+type Judgement = Pick<Draft, 'raw' | 'inputs' | 'state' | 'reason'> & { readonly traits: ClientTraits };
 
 /** Member by member: thousands of these are made, and spreading is several times as slow. */
 function draftOf(entry: PlacedEntry, launch: Launch, written: Written, judged: Judgement): Draft {
@@ -144,7 +144,7 @@ function draftOf(entry: PlacedEntry, launch: Launch, written: Written, judged: J
     order: entry.order,
     awaitsApproval: entry.awaitsApproval,
     trustedDir: entry.trustedDir,
-    isListedPerFile: judged.rules.isListedPerFile || entry.scope.startsWith('agent:'),
+    isListedPerFile: judged.traits.isListedPerFile || entry.scope.startsWith('agent:'),
   };
 }
 

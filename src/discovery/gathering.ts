@@ -1,8 +1,8 @@
 // From places to entries: reads what is there, decides which of several places is used and which files several clients
 // share, and has each file read once, by the first client that it belongs to. Definitions that a caller gives come last.
 
-import { rulesOf } from './client-rules.ts';
 import { refuseAsKilo } from './client-switches.ts';
+import { traitsOf } from './client-traits.ts';
 import type { PlacedEntry } from './definition.ts';
 import { diagnostic, type Report } from './diagnostic.ts';
 import type { DefinitionOrigin } from './discovered-server.ts';
@@ -140,7 +140,7 @@ function entriesOf(file: ReadFile, sharers: readonly ReadFile[], gathering: Gath
   const isOfKiloProject =
     location.client === 'kilo' && location.project !== undefined && location.format === 'opencode';
   const entries = isOfKiloProject ? refuseAsKilo(read, parsed) : read;
-  if (entries.length > 0 && document.hasComments && rulesOf(location.client).isStrict) {
+  if (entries.length > 0 && document.hasComments && traitsOf(location.client).isStrict) {
     const message = `${path} has comments or trailing commas, which its client does not take. Remove them.`;
     report(diagnostic('comments', message, { path }));
   }

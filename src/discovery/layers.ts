@@ -3,7 +3,7 @@
 // off, and say how long to wait: of all other fields, known or not, none reaches a definition that its user agreed to.
 // A project that the client's own user trusts is no exception: what it adds may have changed since.
 
-import { rulesOf } from './client-rules.ts';
+import { traitsOf } from './client-traits.ts';
 import type { PlacedEntry } from './definition.ts';
 import { isTree, type Tree, treeOf } from './tree.ts';
 import { isSwitchedOff } from './written-definition.ts';
@@ -27,7 +27,7 @@ export function mergeLayers(entries: readonly PlacedEntry[]): PlacedEntry[] {
   const others: PlacedEntry[] = [];
   for (const entry of entries) {
     const key = JSON.stringify([entry.client, entry.name]);
-    if (!rulesOf(entry.client).isLayered || !isTree(entry.fields)) others.push(entry);
+    if (!traitsOf(entry.client).isLayered || !isTree(entry.fields)) others.push(entry);
     // It stands by itself, to be told of.
     else if (entry.refusal !== undefined) others.push(...(isDefinition(entry) ? [entry] : []));
     else stacks.set(key, [...(stacks.get(key) ?? []), entry]);

@@ -1,5 +1,6 @@
-// The tables of places where clients keep their definitions. `at` begins with the name of a base (bases.ts); a segment
-// with a star stands for all names that fit. Several paths with bars between them are looked at directory by directory.
+// The tables of places where clients keep their definitions. `at` begins with the name of a base: `~` is the home
+// directory, `P` the project, `XC` mostly ~/.config, and the others are in bases.ts. A segment with a star stands for all
+// names that fit. Several paths with bars between them are looked at directory by directory.
 
 import type { FormatName } from './formats.ts';
 import type { Platform } from './host.ts';
@@ -171,7 +172,7 @@ const TERMINAL: readonly ClientPlace[] = [
   place('pi', '~/.config/mcp/mcp.json', 'mcp-servers'),
 ];
 
-/** VS Code's agents read what others have; whose it is, is said above. */
+/** Files of other clients that VS Code's agents read too. Their clients stand above, so each server counts as theirs. */
 const READ_BY_CODE: readonly ClientPlace[] = [
   place('vscode', 'P/.mcp.json', 'any-key', { scope: 'workspace' }),
   place('vscode', 'COPILOT/mcp-config.json', 'mcp-servers'),

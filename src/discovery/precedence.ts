@@ -2,7 +2,7 @@
 // are kept, unless the flat order is asked for. The bridge's own definitions stand for everybody's of their name, but for
 // those that go by another id already.
 
-import { rulesOf } from './client-rules.ts';
+import { traitsOf } from './client-traits.ts';
 import {
   byOrder,
   byPrecedence,
@@ -61,7 +61,7 @@ export function replacedBy(server: DiscoveredServer, servers: readonly Discovere
   const { client, name, file, scope, state } = server;
   const isOfProject = scope === 'project' || scope === 'workspace';
   const counts = COUNTING.has(state) || state === 'pending-approval';
-  if (!isOfProject || !counts || rulesOf(client).isListedPerFile) return [];
+  if (!isOfProject || !counts || traitsOf(client).isListedPerFile) return [];
   return servers.filter(
     (other) =>
       other.client === client &&

@@ -1,7 +1,7 @@
 // An entry in the words of this program, as it is written: its fields in every spelling that some client has for them, with
-// no variable filled in yet. The client's own rules (client-rules.ts) apply here; nothing depends on the machine.
+// no variable filled in yet. The client's own traits (client-traits.ts) apply here; nothing depends on the machine.
 
-import type { ClientTraits } from './client-rules.ts';
+import type { ClientTraits } from './client-traits.ts';
 import type { DiscoveredTransport } from './discovered-server.ts';
 import { isTree, member, type Tree, textAt, treeAt } from './tree.ts';
 
@@ -55,15 +55,15 @@ const TRANSPORTS: Readonly<Record<string, DiscoveredTransport>> = {
 const FOREIGN_TYPES = new Set(['sse-ide', 'ws-ide', 'sdk', 'claudeai-proxy']);
 const URL_KEYS = ['httpUrl', 'url', 'serverUrl', 'uri'];
 
-export function writtenEntry(entry: unknown, client: string, rules: ClientTraits): WrittenEntry {
+export function writtenEntry(entry: unknown, client: string, traits: ClientTraits): WrittenEntry {
   const notes = new EntryNotes();
   if (!isTree(entry)) notes.refuse('it must be an object');
   const fields = flat(isTree(entry) ? entry : {});
   if (client === 'codex') checkCodexFields(fields, notes);
   const program = programOf(fields, notes);
   const url = textField(fields, URL_KEYS, notes);
-  const { transport, verdict } = chosen({ fields, command: program.command, url, rules });
-  const times = timesOf(fields, rules);
+  const { transport, verdict } = chosen({ fields, command: program.command, url, traits });
+  const times = timesOf(fields, traits);
   const written: Written = {
     transport,
     command: program.command,
@@ -144,7 +144,7 @@ interface Choice {
   readonly fields: Tree;
   readonly command: string | undefined;
   readonly url: string | undefined;
-  readonly rules: ClientTraits;
+  readonly traits: ClientTraits;
 }
 
 function chosen(choice: Choice): { transport: DiscoveredTransport; verdict: Verdict } {
@@ -160,7 +160,7 @@ function chosen(choice: Choice): { transport: DiscoveredTransport; verdict: Verd
     return { transport: 'unknown', verdict: { kind: 'invalid', reason: 'its type is not known' } };
   const transport = named ?? untyped(choice);
   const both = command !== undefined && command !== '' && url !== undefined && url !== '';
-  if (both && choice.rules.both === 'invalid')
+  if (both && choice.traits.both === 'invalid')
     return { transport, verdict: { kind: 'invalid', reason: 'it has both a command and a URL' } };
   return { transport, verdict: completeness(choice, transport, { isTyped: named !== undefined, both }) };
 }
@@ -169,16 +169,16 @@ function typeOf(fields: Tree): string | undefined {
   return textAt(fields, 'type') ?? textAt(fields, 'transport') ?? textAt(fields, 'transportType');
 }
 
-function untyped({ fields, command, url, rules }: Choice): DiscoveredTransport {
+function untyped({ fields, command, url, traits }: Choice): DiscoveredTransport {
   const hasUrl = url !== undefined && url !== '';
-  if (command !== undefined && command !== '' && !(hasUrl && rules.both === 'url')) return 'stdio';
+  if (command !== undefined && command !== '' && !(hasUrl && traits.both === 'url')) return 'stdio';
   if (url === undefined) return command === undefined ? 'unknown' : 'stdio';
   if (textAt(fields, 'httpUrl') !== undefined) return 'http';
-  return /^wss?:/i.test(url) ? 'ws' : rules.untypedUrl;
+  return /^wss?:/i.test(url) ? 'ws' : traits.untypedUrl;
 }
 
 function completeness(
-  { fields, command, url, rules }: Choice,
+  { fields, command, url, traits }: Choice,
   transport: DiscoveredTransport,
   { isTyped, both }: { isTyped: boolean; both: boolean },
 ): Verdict {
@@ -194,12 +194,12 @@ function completeness(
   if (!isLocal && url?.trim() === '') return { kind: 'not-configured', reason: 'its URL is empty' };
   const remarks: Remark[] = both ? ['ambiguous'] : [];
   if (member(fields, 'sandboxEnabled') === true) remarks.push('no-sandbox');
-  if (!isTyped && transport === 'auto' && !rules.isUrlBare) remarks.push('url-without-type');
+  if (!isTyped && transport === 'auto' && !traits.isUrlBare) remarks.push('url-without-type');
   return { kind: 'usable', remarks };
 }
 
-function timesOf(fields: Tree, rules: ClientTraits): Pick<Written, 'timeoutMs' | 'startupTimeoutMs'> {
-  const { timeoutUnit } = rules;
+function timesOf(fields: Tree, traits: ClientTraits): Pick<Written, 'timeoutMs' | 'startupTimeoutMs'> {
+  const { timeoutUnit } = traits;
   const timeout = member(fields, 'timeout');
   const call =
     milliseconds(member(fields, 'timeoutMs'), 'ms') ??
@@ -207,7 +207,7 @@ function timesOf(fields: Tree, rules: ClientTraits): Pick<Written, 'timeoutMs' |
     milliseconds(isTree(timeout) ? timeout.request : timeout, timeoutUnit) ??
     milliseconds(member(fields, 'request_timeout_ms'), 'ms');
   return {
-    timeoutMs: call !== undefined && call < rules.leastTimeoutMs ? undefined : call,
+    timeoutMs: call !== undefined && call < traits.leastTimeoutMs ? undefined : call,
     startupTimeoutMs:
       milliseconds(member(fields, 'startup_timeout_sec'), 's') ??
       milliseconds(member(fields, 'startup_timeout_ms'), 'ms') ??

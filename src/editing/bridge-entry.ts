@@ -3,7 +3,7 @@
 
 import { realpathSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import { rulesOf } from '../discovery/client-rules.ts';
+import { traitsOf } from '../discovery/client-traits.ts';
 import { type LaunchedProgram, ownPathsOf, SelfReference } from '../discovery/self-reference.ts';
 import { writtenEntry } from '../discovery/written-definition.ts';
 import { expectSystemError } from '../util/expected-error.ts';
@@ -38,7 +38,7 @@ export function kinshipOf(name: string, fields: unknown, target: ClientTarget, h
 }
 
 function launchedBy(fields: unknown, { client }: ClientTarget): LaunchedProgram {
-  const { transport, command, args, url, cwd } = writtenEntry(fields, client, rulesOf(client)).written;
+  const { transport, command, args, url, cwd } = writtenEntry(fields, client, traitsOf(client)).written;
   return { transport, command, args, url, cwd };
 }
 

@@ -5,7 +5,7 @@
 import { Reader } from '../config/reader.ts';
 import { serverOf } from '../config/server-schema.ts';
 import { argsForClients, keptForClients } from '../discovery/client-place.ts';
-import { rulesOf } from '../discovery/client-rules.ts';
+import { traitsOf } from '../discovery/client-traits.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { isMarked, isMistakable, unmarked } from '../discovery/inputs.ts';
 import { namesFile } from '../discovery/text-variables.ts';
@@ -168,7 +168,7 @@ function inBridgeWords(raw: string, filled: string | undefined, client: string):
   const text = bridgeText(raw, client);
   if (text !== undefined) return text;
   // Some clients name a variable in a field of its own; it is written in the bridge's words already.
-  return raw !== filled && rulesOf(client).dialect === 'none' && BRIDGE_VARIABLE.test(raw) ? raw : undefined;
+  return raw !== filled && traitsOf(client).dialect === 'none' && BRIDGE_VARIABLE.test(raw) ? raw : undefined;
 }
 
 const VARIABLES: Readonly<Record<string, RegExp>> = {
@@ -184,7 +184,7 @@ const VARIABLES: Readonly<Record<string, RegExp>> = {
 
 /** A text with variables of this client in the bridge's words; undefined if it has none, or others too. */
 function bridgeText(raw: string | undefined, client: string): string | undefined {
-  const pattern = VARIABLES[client === 'opencode' || client === 'kilo' ? 'opencode' : rulesOf(client).dialect];
+  const pattern = VARIABLES[client === 'opencode' || client === 'kilo' ? 'opencode' : traitsOf(client).dialect];
   if (raw === undefined || pattern === undefined) return undefined;
   const rest = raw.replace(pattern, '');
   if (rest === raw || /\$\{|\{(?:env|file):/.test(rest)) return undefined;

@@ -67,7 +67,7 @@ export class Home {
   }
 }
 
-/** Where each client's file is in such a home. */
+/** Where each client's file is in such a home. A client of client-targets.ts without a row fails round-trip.test.ts. */
 export const CLIENT_FILES: Readonly<Record<string, string>> = {
   'claude-code': '.claude.json',
   'claude-desktop': '.config/Claude/claude_desktop_config.json',

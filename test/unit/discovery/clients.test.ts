@@ -32,7 +32,7 @@ test.each(ROWS.map((row) => [`${row.client} in ${row.file}`, row] as const))('%s
   await checkExample(example);
 });
 
-test('every client that has a place has a row above', () => {
+test('every client that has a place in places.ts has a row in clients.json', () => {
   const clients = (['linux', 'darwin', 'win32'] as const).flatMap((platform) => {
     const home = platform === 'win32' ? 'C:\\Users\\u' : '/home/u';
     const machine = machineAt({ platform, homedir: home, cwd: home, env: {} }, home);

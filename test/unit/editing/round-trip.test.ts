@@ -11,6 +11,10 @@ import { runs } from '../../support/runs.ts';
 
 const OWN = [undefined, '{}', '{\n  // mine\n  "mcpServers": { "github": { "command": "other" } },\n}\n'];
 
+test('every client that the bridge can be put into has a row in CLIENT_FILES', () => {
+  expect(Object.keys(CLIENT_FILES).sort()).toEqual(CLIENT_TARGETS.map(({ client }) => client).sort());
+});
+
 describe.each(CLIENT_TARGETS.map((target) => [target.client, target] as const))('%s', (client, target) => {
   const file = CLIENT_FILES[client] ?? '';
   const texts = { json: jsonTexts(target.container[0] ?? ''), toml: TOML_TEXTS, yaml: YAML_TEXTS }[target.syntax];

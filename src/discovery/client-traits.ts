@@ -1,4 +1,5 @@
-// Where clients mean different things by the same words. What is not in this table is read leniently, and alike for all.
+// The traits of clients: what one means by the words of its config, where others mean something else. A client without a
+// row is read leniently, as most are.
 
 import type { DialectName } from './dialects.ts';
 
@@ -42,7 +43,7 @@ const DEFAULT: ClientTraits = {
 const CODE: Partial<ClientTraits> = { dialect: 'vscode', isListedPerFile: true };
 const LAYERED: Partial<ClientTraits> = { isLayered: true };
 
-const RULES: Readonly<Record<string, Partial<ClientTraits>>> = {
+const TRAITS: Readonly<Record<string, Partial<ClientTraits>>> = {
   'seed-dir': { dialect: 'braces' },
   override: { dialect: 'braces' },
   source: { dialect: 'braces' },
@@ -85,8 +86,8 @@ const RULES: Readonly<Record<string, Partial<ClientTraits>>> = {
   registry: { isListedPerFile: true },
 };
 
-const COMPLETE = new Map(Object.entries(RULES).map(([client, rules]) => [client, { ...DEFAULT, ...rules }]));
+const COMPLETE = new Map(Object.entries(TRAITS).map(([client, traits]) => [client, { ...DEFAULT, ...traits }]));
 
-export function rulesOf(client: string): ClientTraits {
+export function traitsOf(client: string): ClientTraits {
   return COMPLETE.get(client) ?? DEFAULT;
 }
