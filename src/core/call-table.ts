@@ -1,5 +1,6 @@
-// The requests of one instance: those that were sent and are not answered, and those that wait for their turn.
-// A call is in exactly one of the two, and in its session's map, until it leaves all of them at once.
+// The calls of one instance: those that were sent and are not answered, and those that wait for their turn. It gives a
+// call the id that the server sees, and writes it to the server. A call is in exactly one of the two, and in its session's
+// map, until it leaves all of them at once.
 
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';
 import { cancelNotice, type Era } from '../protocol/era.ts';

@@ -398,9 +398,9 @@ class ServerNotices {
       this.#note('serverNoise');
       return;
     }
-    if (role !== 'listenAcknowledged' && !this.#instance.serverListen.accepts(b, envelope))
+    if (role !== 'listen-acknowledged' && !this.#instance.serverListen.accepts(b, envelope))
       return this.#note('notificationsDropped');
-    if (envelope.has(Field.subscriptionId) && role !== 'listenAcknowledged') {
+    if (envelope.has(Field.subscriptionId) && role !== 'listen-acknowledged') {
       // The subscription is the bridge's own.
       const frame = withoutSubscription({ b, start, end }, envelope);
       envelope.scan(frame.b, frame.start, frame.end, this.#context.limits.maxDepth);
@@ -415,7 +415,7 @@ class ServerNotices {
         if (this.#instance.serverListen.cancelled({ b, start, end }, envelope)) return;
         if (!this.#instance.questions.cancel({ b, start, end }, envelope)) this.#note('strayCancels');
         return;
-      case 'listenAcknowledged':
+      case 'listen-acknowledged':
         return this.#instance.serverListen.acknowledged({ b, start, end }, envelope);
       case 'updated':
         return this.#onUpdated({ b, start, end }, envelope);

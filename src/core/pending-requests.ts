@@ -1,5 +1,5 @@
-// The requests of all clients that a view has taken in and that no instance has yet, because something has to be known
-// first. They are owned here until they are given to an instance or answered. Each is charged to its client meanwhile.
+// The beginning of every call (`openCall`), and the calls that wait in a view until something is known: which server, which
+// tool. Such a call is owned here until an instance gets it or it is answered. Its bytes are charged to its client meanwhile.
 
 import type { Limits } from '../model/limits.ts';
 import type { CallRole } from '../protocol/era.ts';

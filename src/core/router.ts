@@ -228,6 +228,7 @@ export class Router {
     call.owner.cancel(call, { b, start, end }, envelope);
   }
 
+  /** Finds the session that asks: the connection's own after `initialize`, else the one for what the request says of its client. */
   #onRequest(session: Session, b: Buffer, start: number, end: number): void {
     if (session.state !== 'connecting') {
       if (session.era.hasHandshake && envelope.has(Field.protocolVersion))
@@ -251,6 +252,7 @@ export class Router {
     if (envelope.scan(b, start, end, this.#context.limits.maxDepth)) this.#onRequestOf(session, b, start, end);
   }
 
+  /** Takes a request of a session. The audit log hears of a call of a tool before anything can refuse it. */
   #onRequestOf(session: Session, b: Buffer, start: number, end: number): void {
     const method = session.era.methods.of(b, envelope);
     const frame = { b, start, end };
@@ -270,12 +272,13 @@ export class Router {
     const { b } = frame;
     const id = envelope.id(b, Field.id);
     if (id === undefined) return this.#refuse(session, 'null', { code: INVALID_REQUEST, message: BAD_ID });
-    this.#answerRequest(session, method, id, frame);
+    this.#routeRequest(session, method, id, frame);
     // Only now: it is `initialize` that says who is no client but watches the daemon.
     if (session.role !== 'control') this.#context.events.requestTaken.tell(session);
   }
 
-  #answerRequest(session: Session, method: Method, id: RequestId, frame: Frame): void {
+  /** Gives a request to the view, or deals with it here. */
+  #routeRequest(session: Session, method: Method, id: RequestId, frame: Frame): void {
     const { b, start, end } = frame;
     if (this.#refusesFields(session, method, b)) return;
     if (method.role === 'ping') return session.output.answer(envelope.raw(b, Field.id), '{}');

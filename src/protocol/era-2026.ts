@@ -129,7 +129,7 @@ const METHODS: Readonly<Record<string, MethodTerms>> = {
   'sampling/createMessage': question('sampling'),
   'elicitation/create': question('elicitation'),
   'roots/list': question('roots'),
-  'notifications/subscriptions/acknowledged': { role: 'listenAcknowledged', wantsAnswer: false },
+  'notifications/subscriptions/acknowledged': { role: 'listen-acknowledged', wantsAnswer: false },
   'notifications/tasks': { role: 'task-status', wantsAnswer: false, name: Field.taskId },
   initialize: removed(true),
   ping: removed(true),

@@ -54,7 +54,7 @@ export type MethodRole =
   | 'list-changed'
   | 'log'
   | 'updated'
-  | 'listenAcknowledged'
+  | 'listen-acknowledged'
   | 'elicited'
   | 'task-status'
   | 'roots-changed'

@@ -16,7 +16,7 @@ import { CoreInMemory, type CoreOptions, type Message, type TestClient } from '.
 import { FakeClock } from '../../support/fake-clock.ts';
 import { ResumingClient, wireInMemory } from '../../support/resuming-client.ts';
 
-type CounterName = Exclude<keyof Counters, 'errorAnswered' | 'errorsByCode'>;
+type CounterName = Exclude<keyof Counters, 'errorsByCode'>;
 
 interface Row {
   readonly most: number;
