@@ -1,6 +1,8 @@
 // One file of every client, and what its own words come to.
 
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { Platform } from '../../../src/discovery/host.ts';
 import { locationsOf } from '../../../src/discovery/locations.ts';
@@ -49,4 +51,10 @@ test.each(['linux', 'darwin', 'win32'] as const)('on %s the places are absolute,
   for (const { path } of locations) expect(machine.path.isAbsolute(path), path).toBe(true);
   const keys = locations.map(({ client, path, pattern }) => JSON.stringify([client, path, pattern]));
   expect(new Set(keys).size).toBe(keys.length);
+});
+
+test('the page about discovery has the table of clients that the places make', () => {
+  const cwd = fileURLToPath(new URL('../../..', import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/clients.mjs', '--check'], { cwd, encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
 });
