@@ -6,7 +6,7 @@ import type { BridgeError } from '../util/bridge-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt } from '../wire/json-grammar.ts';
-import type { AimedTool, Events, NamedTool, ObservedCall, ObservedClient } from './events.ts';
+import type { AimedTool, Events, NamedTool, ObservedCall, ObservedClient, SpokenVersion } from './events.ts';
 
 export type CallOutcome =
   | 'ok'
@@ -55,7 +55,7 @@ export function keepAuditTrail(events: Events, trail: AuditTrail): void {
     wanted = undefined;
   });
 
-  events.callRouted.on((call, server, version) => records.get(call)?.reached(server, version, call.nameText));
+  events.callRouted.on((call, server, spoken) => records.get(call)?.reached(server, spoken, call.nameText));
   events.callAnswered.on((call, b, envelope) => records.get(call)?.answered(b, envelope));
   events.callSuspended.on((call) => records.get(call)?.settle('asked'));
   events.callContinued.on((retry, call) => {
@@ -76,6 +76,8 @@ export class CallRecord {
   readonly session: ObservedClient;
   readonly askedMs: number;
   readonly requestBytes: number;
+  /** True if the request says that it goes on with a call that was answered with questions. */
+  readonly isContinued: boolean;
   /** '' while the server is not known. */
   server = '';
   /** The server's version of the protocol; '' while that is not known. */
@@ -96,6 +98,7 @@ export class CallRecord {
   #from: number;
   #to: number;
   #aim: AimedTool | undefined;
+  #spoken: SpokenVersion | undefined;
   /** The bytes for the client before the answer, in all. */
   #sentBefore = -1;
 
@@ -104,6 +107,7 @@ export class CallRecord {
     this.session = session;
     this.askedMs = trail.now();
     this.requestBytes = end - start;
+    this.isContinued = envelope.has(Field.requestState) || envelope.has(Field.inputResponses);
     const isNamed = envelope.has(Field.name) && !envelope.ambiguous.includes(Field.name);
     this.toolText = isNamed ? envelope.raw(b, Field.name) : '';
     this.#b = b;
@@ -121,9 +125,9 @@ export class CallRecord {
   }
 
   /** Notes the server, and its name for the tool; '' if that is the client's. The frame is not kept any longer. */
-  reached(server: string, version: string, nameText: string): void {
+  reached(server: string, spoken: SpokenVersion, nameText: string): void {
     this.server = server;
-    this.serverVersion = version;
+    this.#spoken = spoken;
     if (nameText !== '') this.toolText = nameText;
     this.#noteArguments();
   }
@@ -164,6 +168,7 @@ export class CallRecord {
   end(): void {
     if (this.server === '' && this.#aim !== undefined) this.#takeNamesOf(this.#aim);
     this.#noteArguments();
+    this.serverVersion = this.#spoken?.protocolVersion ?? ''; // only now: the call may have had the server started
     if (this.#sentBefore >= 0) this.answerBytes = this.session.output.writtenBytes - this.#sentBefore;
     this.#trail.record(this);
   }

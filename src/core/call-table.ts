@@ -427,7 +427,7 @@ export class CallTable implements RequestTarget {
     if (call.cut !== undefined) cutAround(call.cut, start);
     changeMeta(splice, frame, envelope, call.session, this);
     if (this.mayAskBack && !call.session.era.hasHandshake && maySuspend(call))
-      call.binding = bindingOf(this.#server, call, frame, envelope, call.hasLane);
+      call.binding = bindingOf(this.#server, call, frame, envelope);
     // Last: what it cuts may begin where `_meta` was added.
     if (call.inRounds !== undefined) continueRounds(splice, b, envelope, call.inRounds);
     splice.send(outbox, b, start, end);

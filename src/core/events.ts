@@ -150,6 +150,11 @@ export class Signal<A = void, B = void, C = void> {
 }
 
 /** All kinds of events, with what each tells. */
+/** The version of the protocol that a server speaks; undefined while that is not known. */
+export interface SpokenVersion {
+  readonly protocolVersion: string | undefined;
+}
+
 export class Events {
   readonly #failed: (error: unknown) => void;
 
@@ -203,8 +208,8 @@ export class Events {
   readonly toolTaken: Signal<ObservedClient> = this.#signal();
   /** A request has become a call. */
   readonly callBegun: Signal<ObservedCall> = this.#signal();
-  /** It is known which server gets the call of a tool; with its version of the protocol, '' if it never ran. */
-  readonly callRouted: Signal<ObservedCall, string, string> = this.#signal();
+  /** It is known which server gets the call of a tool. Its version may become known later. */
+  readonly callRouted: Signal<ObservedCall, string, SpokenVersion> = this.#signal();
   readonly callWaiting: Signal<ObservedCall, WaitReason> = this.#signal();
   /** The call is being sent to this server. */
   readonly callSent: Signal<ObservedCall, string> = this.#signal();

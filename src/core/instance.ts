@@ -342,7 +342,7 @@ export class Instance implements CallOwner {
 
   /** The error for a tool that the client may not call, whatever view the call comes from. */
   #refusalOf(call: Call, frame: Frame, envelope: Envelope): BridgeError | undefined {
-    this.context.events.callRouted.tell(call, this.server, this.protocolVersion ?? this.known.era?.version ?? '');
+    this.context.events.callRouted.tell(call, this.server, this);
     const gate = this.#gate(call.session);
     if (!gate.isOpen) {
       const isNamed = call.nameText !== '' || envelope.has(Field.name);

@@ -259,8 +259,7 @@ export class SuspendedCalls {
     const suspension = this.#byId.get(state.id);
     if (suspension === undefined) return 'used';
     if (suspension.owner !== principalKey(retry.session.principal)) return 'other-client';
-    const { binding } = suspension;
-    return bindingOf(server, retry, frame, envelope, (binding & 1) === 1) === binding ? suspension : 'other-call';
+    return bindingOf(server, retry, frame, envelope) === suspension.binding ? suspension : 'other-call';
   }
 
   /** Goes on with a call that was found. */
@@ -415,33 +414,30 @@ export class RequestStates {
   }
 }
 
-/** Arguments up to this length are read whole for each call: that takes less than a call into zlib. */
+/** Up to this length, bytes are mixed here: that takes less than a call into zlib. */
 const SHORT_BYTES = 128;
-/** The part at each end of longer ones that is read if the tool is not expected to ask. */
-const END_BYTES = 32;
 
 /**
- * A number for what a request asks, as its server gets it; a retry asks the same. An odd one is made of all bytes, an even one of the
- * length and the ends of long arguments: reading a mebibyte takes half a millisecond, and nearly no tool ever asks.
+ * A number for what a request asks, as its server gets it; a retry asks the same. All bytes of the arguments are in it, also while nobody
+ * knows if the tool will ask, because they are gone by then: for a mebibyte that takes a tenth of a millisecond, a fifteenth of the call.
+ * It keeps honest clients to their calls. Whoever makes up other arguments with the same number gains nothing: a retry's own arguments
+ * go nowhere, and a call that is made again is held to all rules once more.
  */
 export function bindingOf(
   server: string,
   { plan, nameText, cut }: Pick<Call, 'plan' | 'nameText' | 'cut'>,
   { b, start }: Frame,
   envelope: Envelope,
-  isWhole: boolean,
 ): number {
   // The servers that may have a resource are asked in turn, so it is not certain that the same one is the first again.
-  if (plan.role === 'read') return mixedIn(SEED, b, envelope.from(Field.uri), envelope.to(Field.uri)) | 1;
+  if (plan.role === 'read') return mixedIn(SEED, b, envelope.from(Field.uri), envelope.to(Field.uri));
   let sum = mixedText(mixedText(mixedText(SEED, plan.role), server), nameText);
   if (nameText === '') sum = mixedIn(sum, b, envelope.from(Field.name), envelope.to(Field.name));
   const from = cut === undefined ? envelope.from(Field.arguments) : start + cut.innerFrom;
   const to = cut === undefined ? envelope.to(Field.arguments) : start + cut.innerTo;
-  if (from < 0) return sum | 1;
+  if (from < 0) return sum;
   sum = mixed(sum, to - from);
-  if (to - from <= SHORT_BYTES) return mixedIn(sum, b, from, to) | 1;
-  if (isWhole) return mixed(sum, crc32(b.subarray(from, to))) | 1;
-  return mixedIn(mixedIn(sum, b, from, from + END_BYTES), b, to - END_BYTES, to) & ~1;
+  return to - from <= SHORT_BYTES ? mixedIn(sum, b, from, to) : mixed(sum, crc32(b.subarray(from, to)));
 }
 
 // FNV-1a.

@@ -92,8 +92,9 @@ export class AuditLog implements AuditTrail {
     const tenths = Math.round((now - askedMs) * 10);
     const duration = `${Math.trunc(tenths / 10)}.${tenths % 10}`;
     const why = code === '' ? '' : `,"code":${JSON.stringify(code)}`;
+    const continued = call.isContinued ? ',"continued":true' : '';
     this.#lines.append(
-      `{"time":"${this.#timeAt(askedMs, now)}",${this.#headOf(call)},"outcome":"${outcome}"${why},"durationMs":${duration},` +
+      `{"time":"${this.#timeAt(askedMs, now)}",${this.#headOf(call)},"outcome":"${outcome}"${why}${continued},"durationMs":${duration},` +
         `"requestBytes":${requestBytes},"answerBytes":${answerBytes}${this.#argumentsOf(call)}${aboutOf(call)}}\n`,
     );
   }

@@ -341,9 +341,10 @@ describe('a retry', () => {
     await world.call(1, long);
     await world.serverSays(elicit('s1'));
     const { requestState } = askedIn(world.client.answersTo(1)[0]);
-    const longer = { arguments: { text: 'x'.repeat(5001) } };
+    const others = ['x'.repeat(5001), `${'x'.repeat(2000)}y${'x'.repeat(2999)}`];
     const retry = { requestState, inputResponses: { q1: ACCEPTED } };
-    expect(reasonOf(await world.call(2, { ...longer, ...retry }))).toEqual([-32602, 'other-call']);
+    for (const [n, text] of others.entries())
+      expect(reasonOf(await world.call(`other-${n}`, { arguments: { text }, ...retry }))).toEqual([-32602, 'other-call']);
     await world.call(3, { ...long, ...retry });
     expect(world.answersTo('s1')).toHaveLength(1);
   });

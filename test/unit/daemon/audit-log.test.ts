@@ -6,8 +6,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { AuditLog } from '../../../src/daemon/audit-log.ts';
+import { ERA_2025 } from '../../../src/protocol/era-2025.ts';
+import { ERA_2026 } from '../../../src/protocol/era-2026.ts';
 import { lineSafe } from '../../../src/util/printable.ts';
-import { CoreInMemory } from '../../support/core-in-memory.ts';
+import { CoreInMemory, type TestClient } from '../../support/core-in-memory.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
@@ -78,6 +80,74 @@ test('a line names the token with which a client has come, where there is one', 
   const [first, second] = await lines();
   expect(first).toMatchObject({ token: 'laptop', uid: 1000 });
   expect(second).not.toHaveProperty('token');
+});
+
+describe('a line names the era', () => {
+  const PREFIX = 'io.modelcontextprotocol/';
+  const WHO = {
+    [`${PREFIX}protocolVersion`]: '2026-07-28',
+    [`${PREFIX}clientInfo`]: { name: 'fresh', version: '1' },
+    [`${PREFIX}clientCapabilities`]: { elicitation: {} },
+  };
+  const ask = (client: TestClient, id: number, more: object = {}): void =>
+    client.say({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'tool', _meta: WHO, ...more } });
+  const turn = async (core: CoreInMemory): Promise<void> => {
+    await core.settle();
+    await core.pass(5);
+  };
+
+  test.each([ERA_2025, ERA_2026])('of the client, and of its server, which speaks $versions.0', async (era) => {
+    const { core, lines } = audited();
+    core.server().era = era;
+    const clients = [await core.ready({ protocolVersion: '2025-11-25' }), core.connect()];
+    clients[0]?.call(1);
+    if (clients[1] !== undefined) ask(clients[1], 1);
+    await core.settle();
+    for (const instance of core.server().instances) instance.answer(instance.requests[0]);
+    if (era === ERA_2026) core.server().answer(core.server().requests[1]); // it has one instance for both
+    await core.settle();
+    const server = era.versions[0];
+    expect((await lines()).map((line) => [line.protocolVersion, line.serverProtocolVersion])).toEqual([
+      ['2025-11-25', server],
+      ['2026-07-28', server],
+    ]);
+  });
+
+  test('whose requests go on with calls that have asked, and says of those that they do (G3)', async () => {
+    const { core, lines } = audited();
+    const client = core.connect();
+    ask(client, 1);
+    await core.settle();
+    const question = { message: '?', requestedSchema: { type: 'object', properties: {} } };
+    core.server().say({ jsonrpc: '2.0', id: 's1', method: 'elicitation/create', params: question });
+    await turn(core);
+    const requestState = client.answersTo(1)[0]?.result?.requestState;
+    ask(client, 2, { requestState, inputResponses: { q1: { action: 'accept', content: {} } } });
+    await turn(core);
+    core.server().answer(core.server().requests[0]);
+    ask(client, 3, { requestState: 'forged' });
+    await turn(core);
+    expect((await lines()).map(({ outcome, code, continued }) => [outcome, code, continued])).toEqual([
+      ['asked', undefined, undefined],
+      ['ok', undefined, true],
+      ['refused', 'RETRY_REFUSED', true],
+    ]);
+  });
+
+  test('whose calls ask in several rounds at a server of 2026, and go on under the rules of each (G3)', async () => {
+    const { core, lines } = audited();
+    core.server().era = ERA_2026;
+    const client = core.connect();
+    ask(client, 1);
+    ask(client, 2, { requestState: 'of-the-server', inputResponses: {} });
+    await core.settle();
+    for (const request of core.server().requests) core.server().answer(request);
+    await core.settle();
+    expect((await lines()).map(({ outcome, continued }) => [outcome, continued])).toEqual([
+      ['ok', undefined],
+      ['ok', true],
+    ]);
+  });
 });
 
 test('connections under one id are told apart, and names that are long are cut', async () => {
