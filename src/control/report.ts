@@ -107,6 +107,8 @@ export interface StatusReport {
   readonly parked: number;
   /** Bytes that are kept for them. */
   readonly parkedBytes: number;
+  /** Calls that were answered with questions, and that wait for the request that goes on with them. */
+  readonly suspended: number;
   readonly memory: MemoryReport;
   readonly instances: readonly InstanceReport[];
   readonly latencies: readonly ServerLatency[];

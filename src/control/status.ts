@@ -27,6 +27,7 @@ export interface StatusSources {
   readonly isActivated: boolean;
   readonly connections: ConnectionManager;
   readonly pool: { report(): InstanceReport[] };
+  readonly suspended: { readonly size: number };
   readonly meters: CallMeters;
   readonly dialIns: { report(): DialledInReport[] };
   readonly counters: Counters;
@@ -71,6 +72,7 @@ export function statusReport(of: StatusSources, cwd: string | undefined): Status
     protocolVersions: versionsOf(of.connections.clients()),
     parked: of.connections.parkedCount,
     parkedBytes: of.connections.parkedBytes,
+    suspended: of.suspended.size,
     memory: of.options.memory(),
     instances: of.pool.report(),
     latencies: of.meters.report(),

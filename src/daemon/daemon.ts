@@ -115,6 +115,7 @@ export class Daemon implements ControlledDaemon {
   };
   readonly #audit: AuditLog | undefined;
   readonly #dialIns: DialIns;
+  readonly #suspended: SuspendedCalls;
   readonly #pool: ServerPool;
   readonly #messaging: ClientMessaging;
   readonly #connections: ConnectionManager;
@@ -158,6 +159,12 @@ export class Daemon implements ControlledDaemon {
       clock: this.#clock,
       pacer: this.#pacer,
       logger,
+    });
+    this.#suspended = new SuspendedCalls({
+      limits,
+      events: this.#events,
+      clock: this.#clock,
+      contain: (session, task) => this.#connections.contain(session, task),
     });
     this.#pool = this.#makePool();
     this.#messaging = new ClientMessaging({
@@ -302,6 +309,7 @@ export class Daemon implements ControlledDaemon {
       isActivated: this.#socket?.isHandedOn === true,
       connections: this.#connections,
       pool: this.#pool,
+      suspended: this.#suspended,
       meters: this.#meters,
       dialIns: this.#dialIns,
       counters: this.#counters,
@@ -349,12 +357,7 @@ export class Daemon implements ControlledDaemon {
         clock,
         audit: this.#audit,
         contain: (session: Session, task: () => void) => this.#connections.contain(session, task),
-        suspended: new SuspendedCalls({
-          limits,
-          events,
-          clock,
-          contain: (session, task) => this.#connections.contain(session, task),
-        }),
+        suspended: this.#suspended,
         ownedTasks: new OwnedTasks({ limits, events, clock }),
         cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),
       },

@@ -43,12 +43,20 @@ function moved(schema: unknown, byName: boolean): unknown {
   if (Array.isArray(schema)) return schema.map((item) => moved(item, false));
   if (!isRecord(schema) || (!byName && hasOwnBase(schema))) return schema;
   return Object.fromEntries(
-    Object.entries(schema).map(([key, value]) => {
+    Object.entries(byName ? schema : withoutRecursion(schema)).map(([key, value]) => {
       if (byName) return [key, moved(value, false)];
       if ((key === '$ref' || key === '$dynamicRef') && typeof value === 'string') return [key, movedReference(value)];
       return [key, DATA.has(key) ? value : moved(value, NAMED.has(key))];
     }),
   );
+}
+
+/** The schema with its reference to the root of 2019-09 as one of any dialect, because `$recursiveRef` can lead to a root alone. */
+function withoutRecursion(schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { $recursiveRef, ...rest } = schema;
+  if (typeof $recursiveRef !== 'string') return schema;
+  if (rest.$ref === undefined) return { ...rest, $ref: $recursiveRef };
+  return { ...rest, allOf: [...(Array.isArray(rest.allOf) ? (rest.allOf as unknown[]) : []), { $ref: $recursiveRef }] };
 }
 
 function movedReference(reference: string): string {

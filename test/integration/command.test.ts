@@ -51,6 +51,7 @@ describe('start, status, clients, stop', () => {
       'protocolVersions',
       'parked',
       'parkedBytes',
+      'suspended',
       'memory',
       'instances',
       'latencies',

@@ -4,7 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
-import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { parsePrometheus } from '../support/prometheus-parser.ts';
+import { fixtureServer, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 test('calls are those of tools, requests all that clients have asked the server', async () => {
   const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
@@ -80,5 +81,54 @@ test('a look at the servers starts none, and they are in the same state wherever
   expect(JSON.parse(again.stdout)).toMatchObject({
     servers: [{ status: 'connected' }, {}, {}, { status: 'starting' }, { status: 'failed' }],
   });
+  await daemon.stop();
+});
+
+test('which era clients and servers speak is said wherever they are shown, and how many calls wait for answers (G5)', async () => {
+  const newer = {
+    command: process.execPath,
+    args: [join(ROOT, 'test/fixtures/servers/two-eras.mjs'), 'only-2026', 'stdio'],
+  };
+  const daemon = await TestDaemon.start({ audit: {}, mcpServers: { older: fixtureServer(), newer } });
+  const where = ['--mcp-bridge-socket', daemon.path];
+  const old = await daemon.client({ 'mcp-bridge/view': 'server:newer', 'mcp-bridge/clientId': 'old' });
+  const fresh = await daemon.connect();
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+    'mcp-bridge/view': 'server:older',
+    'mcp-bridge/clientId': 'fresh',
+  };
+  await old.callTool(1, 'seen');
+  const params = { message: '?', requestedSchema: { type: 'object', properties: {} } };
+  const asked = await fresh.callTool(1, 'ask', { params }, _meta);
+  expect(asked.result).toMatchObject({ resultType: 'input_required' });
+
+  const status = await daemon.status();
+  expect(status).toMatchObject({ suspended: 1, protocolVersions: { '2025-06-18': 1, '2026-07-28': 1 } });
+  const versions = new Map(status.instances.map(({ server, protocolVersion }) => [server, protocolVersion]));
+  expect(Object.fromEntries(versions)).toEqual({ older: '2025-11-25', newer: '2026-07-28' });
+  const text = (await runCommand(['status', ...where])).stdout;
+  expect(text).toContain("calls that wait for their clients' answers: 1");
+  expect(text).toMatch(/^newer .* 2026-07-28$/m);
+  const listed = JSON.parse((await runCommand(['clients', '--json', ...where])).stdout) as Record<string, unknown>[];
+  expect(Object.fromEntries(listed.map(({ clientId, protocolVersion }) => [clientId, protocolVersion]))).toEqual({
+    old: '2025-06-18',
+    fresh: '2026-07-28',
+  });
+  const metrics = parsePrometheus((await runCommand(['metrics', ...where])).stdout);
+  const figures = (name: string): unknown => metrics.get(name)?.samples.map(({ labels, value }) => [labels, value]);
+  expect(figures('mcp_bridge_calls_suspended')).toEqual([[{}, 1]]);
+  expect(figures('mcp_bridge_clients_by_protocol')).toEqual([
+    [{ version: '2025-06-18' }, 1],
+    [{ version: '2026-07-28' }, 1],
+  ]);
+
+  const { requestState } = asked.result as { requestState: string };
+  const inputResponses = { q1: { action: 'accept', content: {} } };
+  const retry = { name: 'ask', arguments: { params }, requestState, inputResponses, _meta };
+  expect(await fresh.request(2, 'tools/call', retry)).toMatchObject({ result: { resultType: 'complete' } });
+  expect((await daemon.status()).suspended).toBe(0);
+  for (const client of [old, fresh]) client.destroy();
   await daemon.stop();
 });

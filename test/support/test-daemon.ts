@@ -51,6 +51,8 @@ export interface TestStatus {
   readonly clients: number;
   readonly parked: number;
   readonly parkedBytes: number;
+  readonly suspended: number;
+  readonly protocolVersions: Readonly<Record<string, number>>;
   readonly instances: {
     server: string;
     pid: number | null;

@@ -30,6 +30,7 @@ export function metricsText(report: StatusReport | undefined, memory: ReadonlyMa
     gauge('mcp_bridge_clients', 'Clients that have a session.', report.clients),
     ...versionMetrics(report.protocolVersions),
     gauge('mcp_bridge_clients_parked', 'Those of them that are away.', report.parked),
+    ...suspendedMetrics(report.suspended),
     gauge('mcp_bridge_resident_memory_bytes', 'Memory of the daemon.', report.memory.residentBytes),
     gauge('mcp_bridge_heap_bytes', 'The part of it that objects take.', report.memory.heapBytes),
     ...Object.entries(report.counters).map(counterOf),
@@ -45,6 +46,12 @@ function versionMetrics(versions: StatusReport['protocolVersions'] | undefined):
   const samples = Object.entries(versions ?? {}).map(([version, value]) => ({ labels: { version }, value }));
   const help = 'Clients by the version of the protocol that they speak.';
   return samples.length === 0 ? [] : [{ name: 'mcp_bridge_clients_by_protocol', help, type: 'gauge', samples }];
+}
+
+/** A daemon of an earlier build does not say. */
+function suspendedMetrics(suspended: number | undefined): Metric[] {
+  const help = 'Calls that wait for the answers of their clients.';
+  return suspended === undefined ? [] : [gauge('mcp_bridge_calls_suspended', help, suspended)];
 }
 
 function gauge(name: string, help: string, value: number): Metric {

@@ -10,9 +10,10 @@ type InstanceReport = StatusReport['instances'][number];
 const COLUMNS = ['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS', 'MCP'];
 
 export function statusText(report: StatusReport, style: TableStyle = {}): string {
-  const { pid, version, socketPath, uptimeMs, clients, parked, configFile, instances } = report;
+  const { pid, version, socketPath, uptimeMs, clients, parked, suspended, configFile, instances } = report;
   const away = parked > 0 ? ` (${parked} of them away)` : '';
-  const head = `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}${away}`;
+  const waiting = suspended > 0 ? `, calls that wait for their clients' answers: ${suspended}` : '';
+  const head = `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}${away}${waiting}`;
   const rows = byServer(instances).map((i) => [
     i.server,
     shownState(i),

@@ -167,4 +167,90 @@ describe('a list of a server of 2026', () => {
     expect(client.answersTo(1)[0]?.result).toMatchObject({ ttlMs: 30_000, cacheScope: 'private' });
     expect(client.answersTo(2)[0]?.result).toMatchObject({ ttlMs: 20_000, cacheScope: 'private' });
   });
+
+  test('has its schemas as the server wrote them, also where clients of the era before get others', async () => {
+    const core = makeNewer(['a']);
+    const outputSchema = { type: 'array', items: { $ref: '#/$defs/one' }, $defs: { one: { type: 'number' } } };
+    const { answers } = core.server('a');
+    core.server('a').answers = (request, instance) =>
+      request.method === 'tools/list'
+        ? { result: { ...terms, tools: [{ name: 'one', inputSchema: { type: 'object' }, outputSchema }] } }
+        : answers(request, instance);
+    const details = { name: 'get_tool_details', arguments: { server: 'a', tool: 'one' } };
+    const old = await core.ready({ _meta: { 'mcp-bridge/view': 'discover' } });
+    old.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: details });
+    const client = await connected(core);
+    ask(client, 1, 'tools/call', 'discover', details);
+    for (const view of ['all', 'server:a']) ask(client, view, 'tools/list', view);
+    await core.pass(6000);
+    const schemaTo = (one: TestClient): unknown => {
+      const content = one.answersTo(1)[0]?.result?.content as { text: string }[] | undefined;
+      return (JSON.parse(content?.[0]?.text ?? '{}') as { outputSchema: unknown }).outputSchema;
+    };
+    expect(schemaTo(client)).toEqual(outputSchema);
+    expect(schemaTo(old)).toMatchObject({ type: 'object', required: ['result'] });
+    for (const view of ['all', 'server:a'])
+      expect(client.answersTo(view)[0]?.result?.tools).toMatchObject([{ outputSchema }]);
+  });
+});
+
+describe('a list', () => {
+  const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'] as const;
+  const views = ['server:a', 'all', 'discover'] as const;
+  type Has = Readonly<Record<string, readonly object[]>>;
+  const has = (name: string): Has => ({
+    tools: ['z', 'a', 'm'].map((tool) => ({ name: `${name}-${tool}`, inputSchema: { type: 'object' } })),
+    prompts: ['y', 'b'].map((prompt) => ({ name: `${name}-${prompt}` })),
+    resources: ['x:2', 'x:1'].map((uri) => ({ uri: `${uri}/${name}`, name: uri })),
+    resourceTemplates: [{ uriTemplate: `t:${name}/{x}`, name }],
+  });
+
+  /** The items that a connection is given of everything, in their order, and what else the result says but for who answers. */
+  async function seenBy(core: CoreInMemory, client: TestClient, meta: object = {}): Promise<string[]> {
+    const seen: string[] = [];
+    for (const view of views)
+      for (const method of lists) {
+        const _meta = { ...WHO, 'mcp-bridge/view': view, ...meta };
+        client.say({ jsonrpc: '2.0', id: `${view} ${method}`, method, params: { _meta } });
+        await core.pass(6000);
+        const { _meta: __, ...result } = client.received.at(-1)?.result ?? {};
+        seen.push(JSON.stringify(Object.entries(result).toSorted(([one], [other]) => (one < other ? -1 : 1))));
+      }
+    return seen;
+  }
+
+  test.each([['2025-11-25'], ['2026-07-28']])(
+    'is the same for all connections of a user, whatever they have done, and in one order; servers of %s (G6)',
+    async (version) => {
+      const core = new CoreInMemory({ servers: ['b', 'a'], ttlMs: 1e9 });
+      for (const name of ['b', 'a']) {
+        if (version === ERA_2026.versions[0]) core.server(name).era = ERA_2026;
+        core.server(name).has(has(name));
+        if (version === ERA_2026.versions[0]) {
+          const { answers } = core.server(name);
+          core.server(name).answers = (request, instance) => {
+            const { result } = (answers(request, instance) ?? {}) as { result?: object };
+            return result && { result: { resultType: 'complete', ttlMs: 0, cacheScope: 'private', ...result } };
+          };
+        }
+      }
+      const first = await connected(core);
+      const seen = await seenBy(core, first);
+      const joined = Object.fromEntries(JSON.parse(seen[lists.length] ?? '') as [string, unknown][]);
+      expect(joined).toMatchObject({
+        tools: ['b__b-z', 'b__b-a', 'b__b-m', 'a__a-z', 'a__a-a', 'a__a-m'].map((name) => ({ name })),
+      });
+      const busy = await connected(core);
+      for (const [id, name] of ['a__a-z', 'b__b-m'].entries())
+        ask(busy, id, 'tools/call', 'all', { name, arguments: {} });
+      ask(busy, 'x', 'subscriptions/listen', 'all', { notifications: { toolsListChanged: true } });
+      await core.settle();
+      expect(await seenBy(core, busy, { 'mcp-bridge/clientId': 'busy' })).toEqual(seen);
+      expect(
+        await seenBy(core, await connected(core), { [`${PREFIX}clientInfo`]: { name: 'o', version: '2' } }),
+      ).toEqual(seen);
+      for (const name of ['a', 'b']) core.server(name).crash();
+      expect(await seenBy(core, first)).toEqual(seen); // also while no server runs
+    },
+  );
 });

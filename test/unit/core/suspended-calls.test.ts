@@ -344,7 +344,10 @@ describe('a retry', () => {
     const others = ['x'.repeat(5001), `${'x'.repeat(2000)}y${'x'.repeat(2999)}`];
     const retry = { requestState, inputResponses: { q1: ACCEPTED } };
     for (const [n, text] of others.entries())
-      expect(reasonOf(await world.call(`other-${n}`, { arguments: { text }, ...retry }))).toEqual([-32602, 'other-call']);
+      expect(reasonOf(await world.call(`other-${n}`, { arguments: { text }, ...retry }))).toEqual([
+        -32602,
+        'other-call',
+      ]);
     await world.call(3, { ...long, ...retry });
     expect(world.answersTo('s1')).toHaveLength(1);
   });

@@ -1,3 +1,4 @@
+import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -55,6 +56,23 @@ describe('an output schema that is not of an object', () => {
       },
     });
   });
+
+  test.each([{}, { $recursiveAnchor: true }])(
+    'of 2019-09 that refers to itself means the same where it stands now: %j',
+    (anchor) => {
+      const tree = {
+        $schema: 'https://json-schema.org/draft/2019-09/schema',
+        ...anchor,
+        type: 'array',
+        items: { anyOf: [{ type: 'number' }, { $recursiveRef: '#' }, { $ref: '#/$defs/even', $recursiveRef: '#' }] },
+        $defs: { even: { maxItems: 2 }, $recursiveRef: { type: 'null' } },
+      };
+      const validator = new Ajv2019({ strict: false });
+      const [direct, wrapped] = [validator.compile(tree), validator.compile(wrappedSchema(tree))];
+      for (const value of [[], [1], [[[2], 1], []], [['x']], 'x', [[[['x']]]], [{ result: [] }], { result: [] }])
+        expect([JSON.stringify(value), wrapped({ result: value })]).toEqual([JSON.stringify(value), direct(value)]);
+    },
+  );
 
   test('with a base of its own stays as it is', () => {
     const schema = { $id: 'https://example.com/s', type: 'array', items: { $ref: '#/$defs/a' }, $defs: { a: {} } };

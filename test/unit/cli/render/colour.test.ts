@@ -72,6 +72,7 @@ test('the busiest server and the busiest client come first', () => {
         protocolVersions: {},
         parked: 0,
         parkedBytes: 0,
+        suspended: 0,
         memory: { residentBytes: 1, heapBytes: 1 },
         dialledIn: [],
       },

@@ -25,6 +25,7 @@ function shown(more: Partial<StatusReport>, style: TableStyle = {}): string[] {
     ...program,
     parked: 0,
     parkedBytes: 0,
+    suspended: 0,
     pid: 1,
     socketPath: '/tmp/b.sock',
     uptimeMs: 61_000,
@@ -79,6 +80,7 @@ test('the status says where calls are recorded, and how many', () => {
 });
 
 test('the status says how many clients are away', () => {
+  expect(shown({ suspended: 2 })[0]).toMatch(/clients: 3, calls that wait for their clients' answers: 2$/);
   expect(shown({ parked: 2 })[0]).toMatch(/clients: 3 \(2 of them away\)$/);
 });
 
