@@ -237,6 +237,14 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     examples: ['auth docs', 'auth docs --logout'],
     run: async (values, host) => (await import('./commands/auth.ts')).auth(values, host),
   }),
+  url: row({
+    group: 'Servers and clients',
+    summary: 'Print the URL of the bridge, for clients over HTTP',
+    words: [],
+    options: options.URL_OF,
+    examples: ['url', 'url --server files', 'url --view all --json'],
+    run: async (values, host) => (await import('./commands/url.ts')).url(values, host),
+  }),
   token: row({
     group: 'Servers and clients',
     summary: 'Make, list or revoke tokens, for clients over HTTP',
@@ -259,7 +267,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: "Put the bridge into clients' configs",
     words: [{ ...CLIENTS, describe: 'The clients; without one, all are listed' }],
     options: options.INSTALL,
-    examples: ['install', 'install cursor --replace --dry-run'],
+    examples: ['install', 'install cursor --replace --dry-run', 'install vscode --http --dry-run'],
     run: async (values, host) => (await import('./commands/install.ts')).installBridge(values, host),
   }),
   uninstall: row({

@@ -167,6 +167,11 @@ export const ANNOUNCE = {
 } as const satisfies Options;
 
 export const INPUT = { ...PROJECT } as const satisfies Options;
+export const URL_OF = {
+  ...LISTING,
+  server: { type: 'string', describe: 'The URL of this server alone' },
+  view: { type: 'string', describe: 'The URL of this view: discover, all, or server:NAME' },
+} as const satisfies Options;
 export const TOKEN = {
   view: { type: 'string', describe: 'The one view that it may see: discover, all, or server:NAME; else any' },
   servers: {
@@ -194,6 +199,7 @@ export const SERVICE = {
 export const INSTALL = {
   'mcp-bridge-socket': { type: 'string', describe: 'The socket that the client is to use; else MCP_BRIDGE_SOCKET' },
   config: OWN_CONFIG,
+  http: { type: 'boolean', describe: 'Give the client a URL, and a token of its own, instead of a program to start' },
   replace: { type: 'boolean', describe: "Move the client's own servers behind the bridge" },
   yes: { type: 'boolean', describe: 'Do not ask, even if rules of the client would no longer apply' },
   ...UNINSTALL,

@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { platform } from 'node:os';
 import { resolve } from 'node:path';
 import { type Survey, takeSurvey, wordsOf } from '../discovery/survey.ts';
+import { httpOrigin } from '../model/http-settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { CliHost } from './host.ts';
 import { goingOn, locate, type WhereValues } from './locate.ts';
@@ -19,7 +20,10 @@ export async function survey(values: SurveyValues, host: CliHost): Promise<Surve
   const { environment, homedir, program } = host;
   const { path: socketPath, loaded, configError } = await locate(values, host);
   return takeSurvey({
-    own: { platform: platform(), environment, homedir, program, socketPath },
+    own: {
+      ...{ platform: platform(), environment, homedir, program, socketPath },
+      httpOrigin: httpOrigin(loaded.config.http),
+    },
     cwd,
     loaded,
     agentPlugins: [values.plugin ?? []].flat().map((dir) => resolve(cwd, dir)),

@@ -14,6 +14,7 @@ import { keepLaterCode, packedCode } from '../local/later-code.ts';
 import { jsonLogger, lossyWriter, openLogFile } from '../local/log-sink.ts';
 import { socketPath } from '../local/socket-path.ts';
 import { daemonLogFile, stateDir } from '../local/state-dir.ts';
+import { httpOrigin } from '../model/http-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import type { StdioServer } from '../model/server-definition.ts';
 import { NO_FILTER } from '../model/tool-rules.ts';
@@ -98,6 +99,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       homedir: home,
       program: options.program,
       socketPath: path,
+      httpOrigin: httpOrigin(config.http),
     },
     program: options.finderProgram,
     code: packedCode('finder'),

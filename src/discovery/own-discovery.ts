@@ -27,6 +27,8 @@ export interface DiscoveringProcess {
   /** The file that runs `mcp-bridge`. */
   readonly program: string;
   readonly socketPath: string;
+  /** Where the bridge takes clients over HTTP beside its socket, as the beginning of a URL. */
+  readonly httpOrigin?: string | undefined;
 }
 
 /** The part of a config that discovery needs. */
@@ -151,10 +153,11 @@ function pause(delayMs: number): Promise<void> {
 }
 
 function hostOf(
-  { platform, environment: env, homedir, program, socketPath }: DiscoveringProcess,
+  { platform, environment: env, homedir, program, socketPath, httpOrigin }: DiscoveringProcess,
   cwd: string,
 ): DiscoveryHost {
-  const self = { bins: ['mcp-bridge', program], packages: ['mcp-bridge'], endpoints: [`unix://${socketPath}`] };
+  const endpoints = [`unix://${socketPath}`, ...(httpOrigin === undefined ? [] : [httpOrigin])];
+  const self = { bins: ['mcp-bridge', program], packages: ['mcp-bridge'], endpoints };
   return nodeDiscoveryHost({ platform, homedir, cwd, env, self });
 }
 

@@ -5,7 +5,9 @@ import { realpathSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { traitsOf } from '../discovery/client-traits.ts';
 import { type LaunchedProgram, ownPathsOf, SelfReference } from '../discovery/self-reference.ts';
+import { isTree } from '../discovery/tree.ts';
 import { writtenEntry } from '../discovery/written-definition.ts';
+import { TOKEN_PREFIX } from '../local/access-tokens.ts';
 import { expectSystemError } from '../util/expected-error.ts';
 import { type BridgeLaunch, type ClientTarget, ENTRY_NAME } from './client-targets.ts';
 import { type EditingHost, machineOfHost } from './editing-host.ts';
@@ -34,7 +36,13 @@ export function kinshipOf(name: string, fields: unknown, target: ClientTarget, h
   const launched = launchedBy(fields, target);
   const isOwnName = name === ENTRY_NAME;
   if (isOwnName && startsProgramElsewhere(launched, host)) return 'stale';
-  return isOurs(launched, host) ? 'ours' : 'foreign';
+  if (isOurs(launched, host)) return 'ours';
+  return isOwnName && hasOwnToken(fields) ? 'stale' : 'foreign';
+}
+
+/** A URL entry of the bridge, whatever its address was. */
+function hasOwnToken(fields: unknown): boolean {
+  return isTree(fields) && JSON.stringify(fields).includes(`"Bearer ${TOKEN_PREFIX}`);
 }
 
 function launchedBy(fields: unknown, { client }: ClientTarget): LaunchedProgram {
@@ -44,7 +52,7 @@ function launchedBy(fields: unknown, { client }: ClientTarget): LaunchedProgram 
 
 function isOurs(launched: LaunchedProgram, host: EditingHost): boolean {
   const machine = machineOfHost(host);
-  const self = { bins: ['mcp-bridge', host.program], packages: ['mcp-bridge'], endpoints: [] };
+  const self = { bins: ['mcp-bridge', host.program], packages: ['mcp-bridge'], endpoints: host.endpoints ?? [] };
   const paths = [host.program, ...ownPathsOf(launched, machine)];
   const realpaths = new Map(paths.map((path) => [path, realpathOf(path)]));
   return new SelfReference(self, machine, realpaths).includes(launched);

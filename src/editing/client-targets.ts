@@ -13,6 +13,20 @@ export interface BridgeLaunch {
 
 type EntryShape = (launch: BridgeLaunch) => Readonly<Record<string, unknown>>;
 
+/** The URL that a client is to use. */
+export interface BridgeUrl {
+  readonly url: string;
+  /** Undefined where none is needed. */
+  readonly token: string | undefined;
+}
+
+/** The entry of a client that takes URLs. */
+interface UrlShape {
+  /** True if the client also takes `unix://` URLs: then it needs no port, and no token. */
+  readonly takesSockets: boolean;
+  readonly entry: (at: BridgeUrl) => Readonly<Record<string, unknown>>;
+}
+
 /** The client's own command for changing its file, where that is better than changing it behind its back. */
 export interface ClientCommand {
   readonly program: string;
@@ -31,6 +45,8 @@ export interface ClientTarget {
   readonly syntax: Syntax;
   readonly container: readonly string[];
   readonly entry: EntryShape;
+  /** Undefined for a client that only starts programs. */
+  readonly byUrl?: UrlShape;
   readonly command?: ClientCommand;
 }
 
@@ -38,6 +54,19 @@ export const ENTRY_NAME = 'mcp-bridge';
 
 const plain: EntryShape = ({ command, args }) => ({ command, args });
 const typed: EntryShape = (launch) => ({ type: 'stdio', ...plain(launch) });
+
+/** The members of an entry under the names that most clients have for them. */
+function urlShape(more: object, names: { readonly url?: string; readonly headers?: string } = {}): UrlShape {
+  const { url: urlKey = 'url', headers: headersKey = 'headers' } = names;
+  return {
+    takesSockets: false,
+    entry: ({ url, token }) => ({ ...more, [urlKey]: url, ...headersWith(token, headersKey) }),
+  };
+}
+
+function headersWith(token: string | undefined, key: string): object {
+  return token === undefined ? {} : { [key]: { Authorization: `Bearer ${token}` } };
+}
 
 const CLAUDE: ClientCommand = {
   program: 'claude',
@@ -75,6 +104,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
     signs: ['CLAUDE'],
     entry: typed,
     command: CLAUDE,
+    byUrl: urlShape({ type: 'http' }),
   },
   {
     ...JSON_MAP,
@@ -92,14 +122,23 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
     container: ['servers'],
     entry: typed,
     command: CODE,
+    byUrl: { ...urlShape({ type: 'http' }), takesSockets: true },
   },
-  { ...JSON_MAP, client: 'cursor', title: 'Cursor', files: ['~/.cursor/mcp.json'], signs: ['~/.cursor'] },
+  {
+    ...JSON_MAP,
+    client: 'cursor',
+    title: 'Cursor',
+    files: ['~/.cursor/mcp.json'],
+    signs: ['~/.cursor'],
+    byUrl: urlShape({}),
+  },
   {
     ...JSON_MAP,
     client: 'windsurf',
     title: 'Windsurf',
     files: ['~/.codeium/windsurf/mcp_config.json'],
     signs: ['~/.codeium/windsurf'],
+    byUrl: urlShape({}, { url: 'serverUrl' }),
   },
   {
     client: 'codex',
@@ -110,6 +149,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
     container: ['mcp_servers'],
     entry: plain,
     command: CODEX,
+    byUrl: urlShape({}, { headers: 'http_headers' }),
   },
   {
     ...JSON_MAP,
@@ -118,6 +158,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
     files: ['GEMINI/settings.json'],
     signs: ['GEMINI'],
     command: GEMINI,
+    byUrl: urlShape({}, { url: 'httpUrl' }),
   },
   {
     client: 'opencode',
@@ -127,6 +168,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
     syntax: 'json',
     container: ['mcp'],
     entry: ({ command, args }) => ({ type: 'local', command: [command, ...args], enabled: true }),
+    byUrl: urlShape({ type: 'remote', enabled: true, oauth: false }),
   },
   {
     client: 'zed',
@@ -136,6 +178,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
     syntax: 'json',
     container: ['context_servers'],
     entry: (launch) => ({ source: 'custom', ...plain(launch), env: {} }),
+    byUrl: urlShape({}),
   },
   {
     ...JSON_MAP,
@@ -145,6 +188,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
     signs: ['COPILOT'],
     entry: (launch) => ({ type: 'local', ...plain(launch), tools: ['*'] }),
     command: COPILOT,
+    byUrl: urlShape({ type: 'http', tools: ['*'] }),
   },
   {
     ...JSON_MAP,
@@ -152,6 +196,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
     title: 'LM Studio',
     files: ['~/.lmstudio/mcp.json', '~/.cache/lm-studio/mcp.json'],
     signs: ['~/.lmstudio', '~/.cache/lm-studio'],
+    byUrl: urlShape({}),
   },
   {
     ...JSON_MAP,
@@ -159,6 +204,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
     title: 'Cline',
     files: ['CLINE_FILE', 'APP/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json'],
     signs: ['~/.cline', 'APP/Code/User/globalStorage/saoudrizwan.claude-dev'],
+    byUrl: urlShape({ type: 'streamableHttp' }),
   },
   {
     client: 'goose',
@@ -181,8 +227,19 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
       envs: {},
       timeout: 300,
     }),
+    byUrl: urlShape(
+      { name: ENTRY_NAME, type: 'streamable_http', enabled: true, envs: {}, timeout: 300 },
+      { url: 'uri' },
+    ),
   },
-  { ...JSON_MAP, client: 'kiro', title: 'Kiro', files: ['~/.kiro/settings/mcp.json'], signs: ['~/.kiro'] },
+  {
+    ...JSON_MAP,
+    client: 'kiro',
+    title: 'Kiro',
+    files: ['~/.kiro/settings/mcp.json'],
+    signs: ['~/.kiro'],
+    byUrl: urlShape({}),
+  },
 ];
 
 /** The paths of these places on this machine; those that its platform does not have are left out. */

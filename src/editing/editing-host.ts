@@ -21,6 +21,8 @@ export interface EditingHost {
   readonly node: string;
   readonly program: string;
   now(): Date;
+  /** URLs at which this bridge takes clients over HTTP. */
+  readonly endpoints?: readonly string[];
   /** The time that a client's own command is given; tests give less. */
   readonly timeoutMs?: number;
   /** Tests stop here, or do what somebody else could do at that moment. */

@@ -6,6 +6,7 @@ import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { ApprovalFile, ClientApprovalFile, type DiscoveringProcess, discoverHere } from '../discovery/own-discovery.ts';
 import { REGISTRY } from '../discovery/places.ts';
 import { socketPath } from '../local/socket-path.ts';
+import { httpOrigin } from '../model/http-settings.ts';
 import type { EditingHost } from './editing-host.ts';
 import type { OpenOwnConfig } from './own-config.ts';
 
@@ -59,5 +60,6 @@ function processOf(
 ): DiscoveringProcess {
   const user = { environment, homedir };
   const wishes = { environment: environment.MCP_BRIDGE_SOCKET, config: config.socketPath, cwd, user };
-  return { platform, environment, homedir, program, socketPath: socketPath(wishes).path };
+  const own = { platform, environment, homedir, program, socketPath: socketPath(wishes).path };
+  return { ...own, httpOrigin: httpOrigin(config.http) };
 }

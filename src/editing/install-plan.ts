@@ -20,9 +20,12 @@ import { type Movable, type Staying, sortServers } from './movable-servers.ts';
 import { entryInTheWay, hasClientEntry, type OwnClientEntry, withClientEntry } from './own-clients.ts';
 import { type OpenOwnConfig, openOwnConfig } from './own-config.ts';
 import { OwnNames } from './own-names.ts';
+import type { UrlForClient } from './url-install.ts';
 
 export interface InstallPlan {
   readonly config: ClientConfig;
+  /** The URL that the client gets; undefined if it starts the bridge, or has it already. */
+  readonly at: UrlForClient | undefined;
   /** The client's file as it is to be. */
   readonly document: ConfigDocument;
   /** The bridge's own, where servers move. */
@@ -50,7 +53,12 @@ export interface PlanOptions extends LaunchOptions {
   readonly dryRun: boolean;
 }
 
-export async function planInstall(config: ClientConfig, options: PlanOptions, host: EditingHost): Promise<InstallPlan> {
+/** `at` is the URL that the client gets in place of a program. */
+export async function planInstall(
+  config: ClientConfig,
+  options: PlanOptions,
+  { host, at }: { readonly host: EditingHost; readonly at: UrlForClient | undefined },
+): Promise<InstallPlan> {
   const { target, ours, stale, document } = config;
   if (ours.length + stale.length === 0 && document.entries.has(ENTRY_NAME)) {
     throw new BridgeError('SERVER_EXISTS', `${config.file.path} has a server ${ENTRY_NAME} that is something else`, {
@@ -58,10 +66,10 @@ export async function planInstall(config: ClientConfig, options: PlanOptions, ho
     });
   }
   const theirs = [...document.entries.keys()].filter((name) => !ours.includes(name) && !stale.includes(name));
-  const wanted = target.entry(bridgeLaunch(host, options));
+  const wanted = at === undefined ? target.entry(bridgeLaunch(host, options)) : target.byUrl?.entry(at);
   const withBridge = ours.length === 0 ? await document.with(ENTRY_NAME, wanted) : document;
   const bare = {
-    config,
+    ...{ config, at },
     document: withBridge,
     own: undefined,
     ownDocument: undefined,

@@ -23,6 +23,8 @@ export interface Original {
   readonly left: string;
   /** Directories that had to be made for it. */
   readonly dirs: readonly string[];
+  /** The permissions that the file had, where a token in it has taken some away. */
+  readonly mode?: number | undefined;
 }
 
 /** A server that was moved behind the bridge. */
@@ -45,6 +47,8 @@ export interface InstallRecord {
   readonly ownOriginal: Original | null;
   /** The directories that were made for it, if an installation has made it: this one, or one before. */
   readonly ownMade?: readonly string[] | null;
+  /** The name of the token that was made for the client. */
+  readonly token?: string | null;
   /** The entry for the client in `clients` of the bridge's own config. */
   readonly clients?: unknown;
 }

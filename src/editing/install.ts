@@ -13,27 +13,41 @@ import { type InstallPlan, type PlanOptions, planInstall } from './install-plan.
 import { backUp, type InstallRecord, type Moved, type Original, recordsBeside, writeRecord } from './install-record.ts';
 import { isNarrowed, narrowedLine, type OpenOwnConfig, replaceOwn } from './own-config.ts';
 import { filledWords } from './own-entry.ts';
+import { type HttpPlace, revokeToken, type UrlForClient, urlFor } from './url-install.ts';
 
 export interface InstallOptions extends PlanOptions {
   /** True if the client's own command is used where it has one. */
   readonly clientCommand: boolean;
+  /** Where the bridge is, if the client is to use a URL. */
+  readonly http?: HttpPlace | undefined;
   /** Hears, before anything is changed, what will not hold any more; throws if that is not to be. */
   readonly lose?: (lost: readonly LostRule[]) => Promise<void>;
 }
 
 export function install(target: ClientTarget, options: InstallOptions, host: EditingHost): Promise<EditReport> {
   const task = async (): Promise<EditReport> => {
-    const plan = await planInstall(await openClientConfig(target, host), options, host);
-    const { lost } = plan.rules;
-    if (!options.dryRun && lost.length > 0) await options.lose?.(lost);
-    if (options.dryRun) return { lines: plannedLines(plan, options, host), diff: await diffOf(editsOf(plan)) };
-    return { lines: [...(await carryOut(plan, options, host)), ...linesOf(plan, options, 'did')], diff: '' };
+    const config = await openClientConfig(target, host);
+    const at = await urlIn(config, options, host);
+    try {
+      const plan = await planInstall(config, options, { host, at });
+      const { lost } = plan.rules;
+      if (!options.dryRun && lost.length > 0) await options.lose?.(lost);
+      if (options.dryRun) return { lines: plannedLines(plan, options, host), diff: await diffOf(editsOf(plan)) };
+      return { lines: [...(await carryOut(plan, options, host)), ...linesOf(plan, options, 'did')], diff: '' };
+    } catch (error) {
+      if (!options.dryRun) await revokeToken(at?.tokenName, host);
+      throw error;
+    }
   };
   return options.dryRun ? task() : alone(host, task);
 }
 
+async function urlIn({ target, ours }: ClientConfig, { http, dryRun }: InstallOptions, host: EditingHost) {
+  return http === undefined || ours.length > 0 ? undefined : urlFor(target, http, { dryRun, host });
+}
+
 function plannedLines(plan: InstallPlan, options: InstallOptions, host: EditingHost): string[] {
-  const program = commandFor(plan.config, options, host)?.command.program;
+  const program = plan.at === undefined ? commandFor(plan.config, options, host)?.command.program : undefined;
   const isAsked = program !== undefined && editsOf(plan).some(isEdit);
   return [
     ...linesOf(plan, options, 'would'),
@@ -52,16 +66,17 @@ function editsOf({ config, document, own, ownDocument }: InstallPlan): FileEdit[
 async function carryOut(plan: InstallPlan, options: InstallOptions, host: EditingHost): Promise<string[]> {
   const isChange = editsOf(plan).some(isEdit);
   if (!isChange) return [];
-  const asked = commandFor(plan.config, options, host);
+  // A token on a command line could be seen by all users.
+  const asked = plan.at === undefined ? commandFor(plan.config, options, host) : undefined;
   const outcome =
     asked && (await installByCommand(plan.config, { ...asked, launch: bridgeLaunch(host, options) }, host));
   if (outcome?.kind === 'done') return [];
-  writeFiles(plan, host);
+  await writeFiles(plan, host);
   return outcome === undefined ? [] : [outcome.note];
 }
 
 /** Everything that is needed to undo it is noted before anything is changed. */
-function writeFiles(plan: InstallPlan, host: EditingHost): void {
+async function writeFiles(plan: InstallPlan, host: EditingHost): Promise<void> {
   const { config, own, ownDocument, document } = plan;
   const { client } = config.target;
   const bytes = Buffer.from(document.text);
@@ -73,15 +88,28 @@ function writeFiles(plan: InstallPlan, host: EditingHost): void {
     own === undefined || ownBytes === undefined
       ? []
       : replaceOwn(own.file, { bytes: ownBytes, entries: plan.moved.map(({ own: entry }) => entry) }, host);
-  const dirs = replace(config.file, bytes, host);
+  const before = plan.config.record?.token;
+  const dirs = replace(hiddenIf(plan.at?.token !== undefined, config.file), bytes, host);
+  if (plan.at !== undefined) await revokeToken(before, host);
   if (dirs.length + ownDirs.length === 0) return;
   const [original, ownOriginal] = [withDirs(record.original, dirs), withDirs(record.ownOriginal, ownDirs)];
   const ownMade = record.ownMade ? [...record.ownMade, ...ownDirs] : null;
   writeRecord(client, { ...record, original, ownOriginal, ownMade }, host);
 }
 
+/** The file with permissions for its owner alone, if something secret is put into it. */
+function hiddenIf(isSecret: boolean, file: ConfigFile): ConfigFile {
+  return isSecret && file.mode !== undefined ? { ...file, mode: file.mode & 0o7700 } : file;
+}
+
 function withDirs(original: Original | null, dirs: readonly string[]): Original | null {
   return original === null ? null : { ...original, dirs: [...original.dirs, ...dirs] };
+}
+
+/** Notes the permissions that a token takes away. */
+function withMode(original: Original | null, { at, config }: InstallPlan): Original | null {
+  if (original === null || at?.token === undefined) return original;
+  return { ...original, mode: original.mode ?? config.file.mode };
 }
 
 interface Written {
@@ -98,7 +126,7 @@ function recordOf(plan: InstallPlan, { bytes, ownBytes }: Written, host: Editing
   const isTouched = ours.length + stale.length > 0;
   return {
     file: config.file.path,
-    original: originalOf(config.file, bytes, { client, known: record?.original, isTouched, host }),
+    original: withMode(originalOf(config.file, bytes, { client, known: record?.original, isTouched, host }), plan),
     moved: [...before.filter(({ name }) => !isAgain(name)), ...moved],
     ownFile: own?.file.path ?? record?.ownFile ?? null,
     ownOriginal:
@@ -112,6 +140,7 @@ function recordOf(plan: InstallPlan, { bytes, ownBytes }: Written, host: Editing
           }),
     ownMade: ownMadeOf(config, own, host),
     clients: plan.rules.entry ?? record?.clients ?? null,
+    token: plan.at === undefined ? (record?.token ?? null) : (plan.at.tokenName ?? null),
   };
 }
 
@@ -164,18 +193,32 @@ function linesOf(plan: InstallPlan, options: InstallOptions, mood: Mood): string
   ];
 }
 
-function bridgeLines({ config }: InstallPlan, { socket }: InstallOptions, mood: Mood): string[] {
+function bridgeLines({ config, at }: InstallPlan, { socket, http }: InstallOptions, mood: Mood): string[] {
   const { target, file, ours, document, isHere } = config;
   if (ours.length === 0 && !isHere) {
     const where = `"${ENTRY_NAME}" ${mood === 'did' ? 'is' : 'would be'} in ${file.path}`;
-    return [`${target.title} was not found here: ${where}, for when it comes`];
+    return [`${target.title} was not found here: ${where}, for when it comes`, ...urlLines(at, mood)];
   }
   if (ours.length === 0)
-    return [`${target.title} ${mood === 'did' ? 'uses' : 'would use'} the bridge: "${ENTRY_NAME}" in ${file.path}`];
+    return [
+      `${target.title} ${mood === 'did' ? 'uses' : 'would use'} the bridge: "${ENTRY_NAME}" in ${file.path}`,
+      ...urlLines(at, mood),
+    ];
   const first = `The bridge is in ${file.path} already: "${ours.join('", "')}"`;
+  if (http !== undefined)
+    return [first, `To change how it is reached: mcp-bridge uninstall ${target.client}, and install it again`];
   const isThere = ours.some((name) => JSON.stringify(document.entries.get(name)).includes(JSON.stringify(socket)));
   if (socket === undefined || isThere) return [first];
   return [first, `It does not name the socket ${socket}: mcp-bridge uninstall ${target.client}, and install it again`];
+}
+
+function urlLines(at: UrlForClient | undefined, mood: Mood): string[] {
+  if (at === undefined) return [];
+  const token =
+    at.tokenName === undefined
+      ? []
+      : [`It ${mood === 'did' ? 'has' : 'would have'} a token of its own, "${at.tokenName}": mcp-bridge token list`];
+  return [`It ${mood === 'did' ? 'reaches' : 'would reach'} the bridge at ${at.url}`, ...token];
 }
 
 function movedLines({ moved, filled, renamings, own }: InstallPlan, mood: Mood): string[] {

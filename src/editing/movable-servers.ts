@@ -96,7 +96,7 @@ function discoveryHostOf(host: EditingHost, path: string): DiscoveryHost {
   return { ...plain, files: { ...plain.files, read } };
 }
 
-function discoveryHost({ platform, homedir, cwd, environment, program }: EditingHost): DiscoveryHost {
-  const self = { bins: ['mcp-bridge', program], packages: ['mcp-bridge'], endpoints: [] };
+function discoveryHost({ platform, homedir, cwd, environment, program, endpoints = [] }: EditingHost): DiscoveryHost {
+  const self = { bins: ['mcp-bridge', program], packages: ['mcp-bridge'], endpoints };
   return nodeDiscoveryHost({ platform, homedir, cwd, env: environment, self });
 }

@@ -23,6 +23,7 @@ import {
 } from './install-record.ts';
 import { hasClientEntry, withClientEntry } from './own-clients.ts';
 import { openOwnConfig } from './own-config.ts';
+import { revokeToken } from './url-install.ts';
 
 export interface UninstallOptions {
   readonly dryRun: boolean;
@@ -212,13 +213,20 @@ async function carryOut(plan: UninstallPlan, options: UninstallOptions, host: Ed
   const { config, client, own } = plan;
   const { target, file, record } = config;
   const isByCommand = options.clientCommand && !client.isExact && (await byClientCommand(config, host));
-  if (!isByCommand) undo(client, host);
+  if (!isByCommand) undo(withModeOf(client, record), host);
   if (own !== undefined) undo(own, host);
   for (const heir of own?.heirs ?? []) writeRecord(heir.client, heir.record, host);
   if (record === undefined) return;
+  await revokeToken(record.token, host);
   removeRecord(target.client, file.path, host);
   if (client.isExact) removeBackup(record.original);
   if (own?.isExact === true) removeBackup(record.ownOriginal);
+}
+
+/** The file with the permissions that it had before a token stood in it. */
+function withModeOf(edit: Undoing, record: InstallRecord | undefined): Undoing {
+  const mode = record?.original?.mode;
+  return mode === undefined || edit.file.bytes === undefined ? edit : { ...edit, file: { ...edit.file, mode } };
 }
 
 function undo(edit: Undoing, host: EditingHost): void {

@@ -28,7 +28,7 @@ export interface AccessToken extends TokenTerms {
   readonly hash: string;
 }
 
-const PREFIX = 'mcpb_';
+export const TOKEN_PREFIX = 'mcpb_';
 const TOKEN_BYTES = 32;
 const HASH = /^[0-9a-f]{64}$/;
 const TOKEN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -57,7 +57,7 @@ export class AccessTokenFile extends StateFile<readonly AccessToken[]> {
   async create(terms: TokenTerms, nowMs: number): Promise<string> {
     if (!TOKEN_NAME.test(terms.name))
       throw new BridgeError('USAGE', 'That is no name for a token', { hint: `A name has ${TOKEN_NAME_RULE}.` });
-    const text = PREFIX + randomName(TOKEN_BYTES, 'base64url');
+    const text = TOKEN_PREFIX + randomName(TOKEN_BYTES, 'base64url');
     const made = { ...terms, id: randomName(8), createdAtMs: nowMs, hash: digestOf(text).toString('hex') };
     await this.change((before) => {
       const tokens = before.filter((token) => !isExpired(token, nowMs));

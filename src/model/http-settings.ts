@@ -38,3 +38,27 @@ export const NO_HTTP: HttpSettings = {
   allowedOrigins: [],
   tls: undefined,
 };
+
+/** The beginning of all URLs of an address, for clients on this machine. `port` is the one that is listened on. */
+export function httpOrigin(
+  { listen, tls, allowedHosts }: Pick<HttpSettings, 'listen' | 'tls' | 'allowedHosts'>,
+  port?: number,
+) {
+  if (listen === undefined) return undefined;
+  if (listen.kind === 'unix') return unixUrl(listen.path);
+  const scheme = tls === undefined ? 'http' : 'https';
+  // A certificate is for a name, and seldom for an address.
+  const [named] = tls === undefined ? [] : allowedHosts;
+  return `${scheme}://${named ?? reachable(listen.host)}:${port ?? listen.port}`;
+}
+
+/** A client cannot connect to "any address". */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host.includes(':') ? `[${/^[0:]+$/.test(host) ? '::1' : host}]` : host;
+}
+
+/** A socket, as VS Code and others spell it; the path of a URL stands behind a `#`. */
+export function unixUrl(path: string): string {
+  return `unix://${path}`;
+}

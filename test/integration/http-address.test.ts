@@ -58,3 +58,19 @@ test('what the config says that is not safe is told, and the daemon runs without
   expect(await run('start')).toMatchObject({ code: 0 });
   expect((await run('status')).stdout).toContain('http.tls is missing');
 });
+
+test("the bridge's own URL in a client's file is no server of anybody", async () => {
+  writeFiles(dir, {
+    'mcp-bridge/config.json': { http: { listen: '127.0.0.1:4810' } },
+    '.cursor/mcp.json': {
+      mcpServers: { mine: { url: 'http://localhost:4810/mcp' }, other: { url: 'http://localhost:4811/mcp' } },
+    },
+  });
+  const { servers } = JSON.parse((await run('discover', '--all', '--json')).stdout) as {
+    servers: { name: string; state: string }[];
+  };
+  expect(servers.map(({ name, state }) => [name, state])).toEqual([
+    ['mine', 'self'],
+    ['other', 'ready'],
+  ]);
+});

@@ -8,6 +8,7 @@ import { BridgeError } from '../../util/bridge-error.ts';
 import { editingHostOf, tell } from '../editing.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
+import { endpointsHere, httpHere, httpPlaceOf } from '../http-place.ts';
 import { jsonText, printableLines, table } from '../render/table.ts';
 import { confirm, hasPerson, tilde, widthOf } from '../render/terminal.ts';
 import { haveDaemonLook } from '../running-daemon.ts';
@@ -16,6 +17,7 @@ export interface InstallValues {
   readonly client?: readonly string[] | undefined;
   readonly 'mcp-bridge-socket'?: string | undefined;
   readonly config?: string | undefined;
+  readonly http?: boolean | undefined;
   readonly replace?: boolean | undefined;
   readonly 'dry-run'?: boolean | undefined;
   readonly 'no-client-cli'?: boolean | undefined;
@@ -27,11 +29,23 @@ export async function installBridge(values: InstallValues, host: CliHost): Promi
   const { client = [], config, replace = false, 'dry-run': dryRun = false, 'no-client-cli': direct = false } = values;
   if (client.length === 0) return list(values, host);
   const lose = (lost: readonly LostRule[]): Promise<void> => tellLost(lost, values, host);
-  const options = { config, socket: namedSocket(values, host), replace, dryRun, clientCommand: !direct, lose };
+  const where = { 'mcp-bridge-socket': values['mcp-bridge-socket'] };
+  const here = values.http === true ? await httpHere(where, host) : undefined;
+  if (here !== undefined && (replace || config !== undefined)) throw notByUrl(replace ? '--replace' : '--config');
+  const http = here && httpPlaceOf(here);
+  const options = { http, config, socket: namedSocket(values, host), replace, dryRun, clientCommand: !direct, lose };
+  const editing = { ...editingHostOf(host), endpoints: await endpointsHere(where, host) };
   const targets = [...new Set(client.map(targetNamed))];
-  for (const target of targets) tell(await install(target, options, editingHostOf(host)), host);
+  for (const target of targets) tell(await install(target, options, editing), host);
   if (replace && !dryRun) await haveDaemonLook({}, host);
   return DONE;
+}
+
+/** A client at a URL starts nothing that could say what it is, or which config it wants. */
+function notByUrl(option: string): BridgeError {
+  return new BridgeError('USAGE', `--http and ${option} do not go together`, {
+    hint: 'See: mcp-bridge install --help',
+  });
 }
 
 /** Names what is lost before anything is changed; what can do harm needs a yes. */
@@ -57,7 +71,7 @@ function namedSocket(
 }
 
 async function list({ json }: InstallValues, host: CliHost): Promise<number> {
-  const clients = await listClients(editingHostOf(host));
+  const clients = await listClients({ ...editingHostOf(host), endpoints: await endpointsHere({}, host) });
   if (json === true) {
     host.stdout.write(jsonText(clients));
     return DONE;

@@ -6,6 +6,7 @@ import { BridgeError } from '../../util/bridge-error.ts';
 import { editingHostOf, tell } from '../editing.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
+import { endpointsHere } from '../http-place.ts';
 import { haveDaemonLook } from '../running-daemon.ts';
 
 export interface UninstallValues {
@@ -21,9 +22,9 @@ export async function uninstallBridge(values: UninstallValues, host: CliHost): P
       hint: 'Which have the bridge: mcp-bridge install',
     });
   }
+  const editing = { ...editingHostOf(host), endpoints: await endpointsHere({}, host) };
   const targets = [...new Set(client.map(targetNamed))];
-  for (const target of targets)
-    tell(await uninstall(target, { dryRun, clientCommand: !direct }, editingHostOf(host)), host);
+  for (const target of targets) tell(await uninstall(target, { dryRun, clientCommand: !direct }, editing), host);
   if (!dryRun) await haveDaemonLook({}, host);
   return DONE;
 }

@@ -1,0 +1,55 @@
+// A URL in place of a program in a client's config: which URL, and the token that is made for the client. The token stands in
+// the client's file and nowhere else, so it is never on a command line.
+
+import { AccessTokenFile } from '../local/access-tokens.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import type { BridgeUrl, ClientTarget } from './client-targets.ts';
+import type { EditingHost } from './editing-host.ts';
+
+/** Where clients reach the bridge over HTTP. */
+export interface HttpPlace {
+  /** The URL on a port; or why there is none that could be written down. */
+  readonly byPort:
+    | { readonly url: string; readonly needsToken: boolean }
+    | { readonly problem: string; readonly hint: string };
+  /** The URL on the daemon's own socket, for clients that take such. */
+  readonly bySocket: string;
+}
+
+/** The URL for a client, and the name of the token that was made for it. */
+export interface UrlForClient extends BridgeUrl {
+  readonly tokenName: string | undefined;
+}
+
+/** Stands for a token that would be made. */
+const NEW_TOKEN = '(a new token)';
+
+export async function urlFor(
+  { client, title, byUrl }: ClientTarget,
+  place: HttpPlace,
+  { dryRun, host }: { readonly dryRun: boolean; readonly host: EditingHost },
+): Promise<UrlForClient> {
+  if (byUrl === undefined)
+    throw new BridgeError('REQUEST_REFUSED', `${title} takes no URLs in its config: it starts programs`, {
+      hint: `Without --http it starts the bridge: mcp-bridge install ${client}`,
+    });
+  if (byUrl.takesSockets) return { url: place.bySocket, token: undefined, tokenName: undefined };
+  if ('problem' in place.byPort)
+    throw new BridgeError('REQUEST_REFUSED', place.byPort.problem, { hint: place.byPort.hint });
+  const { url, needsToken } = place.byPort;
+  if (!needsToken) return { url, token: undefined, tokenName: undefined };
+  if (dryRun) return { url, token: NEW_TOKEN, tokenName: client };
+  const tokens = tokensOf(host);
+  const taken = new Set(tokens.read().map(({ name }) => name));
+  let tokenName = client;
+  for (let n = 2; taken.has(tokenName); n++) tokenName = `${client}-${n}`;
+  return { url, token: await tokens.create({ name: tokenName }, host.now().getTime()), tokenName };
+}
+
+export async function revokeToken(name: string | null | undefined, host: EditingHost): Promise<boolean> {
+  return name !== undefined && name !== null && (await tokensOf(host).revoke([name])).length > 0;
+}
+
+function tokensOf({ environment, homedir }: EditingHost): AccessTokenFile {
+  return new AccessTokenFile(environment, homedir);
+}
