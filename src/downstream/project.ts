@@ -5,9 +5,9 @@
 
 import { resolve } from 'node:path';
 import type { RemoteServer, ServerDefinition, StdioServer } from '../model/server-definition.ts';
+import { filledWithDirectory } from '../util/directory-variables.ts';
 import { relativePrograms } from '../util/executed-words.ts';
 
-const DIRECTORY = /\$\{(?:PWD|CLAUDE_PROJECT_DIR|workspaceFolder)\}/g;
 const DOTTED = /^\.\.?(?:\/|$)/;
 
 /** The definition for clients that work in `project`; without a project, for the place where it was defined. */
@@ -18,7 +18,7 @@ export function inProject(definition: ServerDefinition, project: string | undefi
   if (dir === undefined) return placed;
   // Variables in headers are filled in later: the name of a directory must not become one.
   if (placed.transport !== 'stdio' && dir.includes('${')) return placed;
-  const fill = (text: string): string => text.replace(DIRECTORY, () => dir);
+  const fill = (text: string): string => filledWithDirectory(text, dir);
   return placed.transport === 'stdio' ? filledProcess(placed, dir, fill) : filledRemote(placed, fill);
 }
 

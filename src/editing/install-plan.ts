@@ -7,6 +7,7 @@ import { natureOf } from '../discovery/server-natures.ts';
 import { isTree } from '../discovery/tree.ts';
 import type { ServerNature } from '../model/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { namesDirectory } from '../util/directory-variables.ts';
 import { bridgeLaunch, type LaunchOptions } from './bridge-entry.ts';
 import type { ClientConfig } from './client-config.ts';
 import { clientRulesOf, type RulesOfClient } from './client-entry.ts';
@@ -43,6 +44,8 @@ export interface InstallPlan {
   readonly natures: ReadonlyMap<string, ServerNature>;
   /** Names of the servers at a URL: they have no process. */
   readonly remotes: ReadonlySet<string>;
+  /** Names of the servers that depend on the directory in which a client works. */
+  readonly ofDirectory: ReadonlySet<string>;
   /** The reasons why servers get other names behind the bridge, by the names that the client has for them. */
   readonly renamings: ReadonlyMap<string, string>;
 }
@@ -79,6 +82,7 @@ export async function planInstall(
     filled: new Map<string, readonly string[]>(),
     natures: new Map<string, ServerNature>(),
     remotes: new Set<string>(),
+    ofDirectory: new Set<string>(),
     renamings: new Map<string, string>(),
     rules: { entry: undefined, kept: [], lost: [] },
   };
@@ -88,11 +92,24 @@ export async function planInstall(
   const filled = new Map(movable.map((server) => [server.name, server.filled]));
   const natures = new Map(movable.flatMap(({ name, server: { command = '', args } }) => named(name, command, args)));
   const remotes = new Set(movable.filter(({ server }) => server.transport !== 'stdio').map(({ name }) => name));
+  const ofDirectory = new Set(
+    movable.filter(({ own: entry }) => namesDirectory(JSON.stringify(entry))).map(({ name }) => name),
+  );
   const found = await foundServers(own, { cwd: host.homedir, keepsNames: !options.dryRun }, host);
   const names = new OwnNames(found);
   const moving = await moveAll(movable, { document: withBridge, own, config, names });
   const ruled = await withRules({ ...moving, own, config, movable, offered: found.all }, options, host);
-  return { ...bare, own, filled, natures, remotes, ...moving, ...ruled, staying: [...staying, ...moving.staying] };
+  return {
+    ...bare,
+    own,
+    filled,
+    natures,
+    remotes,
+    ofDirectory,
+    ...moving,
+    ...ruled,
+    staying: [...staying, ...moving.staying],
+  };
 }
 
 interface Ruling {

@@ -236,15 +236,15 @@ function movedLines({ moved, filled, renamings, own }: InstallPlan, mood: Mood):
 }
 
 /** Lines that say which servers all clients share from now on, and which they do not. */
-function sharingLines({ moved, natures, remotes }: InstallPlan): string[] {
+function sharingLines({ moved, natures, remotes, ofDirectory }: InstallPlan): string[] {
   const shared = moved.filter(({ name }) => natures.get(name)?.keepsState === undefined);
-  const isRemote = ({ name }: Moved): boolean => remotes.has(name);
+  const sharedBy = (areRemote: boolean, areOfDirectory: boolean): Moved[] =>
+    shared.filter(({ name }) => remotes.has(name) === areRemote && ofDirectory.has(name) === areOfDirectory);
   const together = [
-    ...togetherLines(
-      'process',
-      shared.filter((server) => !isRemote(server)),
-    ),
-    ...togetherLines('connection', shared.filter(isRemote)),
+    ...togetherLines('Clients share one process', sharedBy(false, false)),
+    ...togetherLines('Clients that work in the same directory share one process', sharedBy(false, true)),
+    ...togetherLines('Clients share one connection', sharedBy(true, false)),
+    ...togetherLines('Clients that work in the same directory share one connection', sharedBy(true, true)),
   ];
   const apart = moved.flatMap(({ name, as }) => {
     const { keepsState, losesWrites } = natures.get(name) ?? {};
@@ -254,9 +254,9 @@ function sharingLines({ moved, natures, remotes }: InstallPlan): string[] {
   return [...together, ...apart];
 }
 
-function togetherLines(what: 'process' | 'connection', servers: readonly Moved[]): string[] {
+function togetherLines(how: string, servers: readonly Moved[]): string[] {
   const names = servers.map(({ as }) => `"${as}"`);
-  return names.length === 0 ? [] : [`Clients share one ${what} of each of these: ${names.join(', ')}`];
+  return names.length === 0 ? [] : [`${how} of each of these: ${names.join(', ')}`];
 }
 
 function ruleLines({ rules: { kept, lost }, config, own }: InstallPlan, mood: Mood): string[] {

@@ -1,5 +1,7 @@
 // Which of some names are most like one that does not exist, for messages that help.
 
+import { LONGEST_NAME } from './longest-name.ts';
+
 const MOST = 3;
 /** Below it two names have nothing to do with each other. */
 const LEAST_LIKENESS = 0.35;
@@ -77,7 +79,6 @@ function wrongLetters(a: string, b: string): number {
   return at(a.length, b.length);
 }
 
-const LONGEST_NAME = 256;
 const START = 94;
 const END = 36;
 /** A power of two. The longest name has 513 pairs, if lower case makes two letters of each. */

@@ -206,6 +206,19 @@ describe('install --replace', () => {
     ]);
   });
 
+  test('says which servers only clients in the same directory share', async () => {
+    const home = new Home();
+    const inFolder = { command: 'x', args: [`\${workspaceFolder}/data`] };
+    const at = { type: 'http', url: `https://h.example/\${workspaceFolder}` };
+    home.write(CODE, `${JSON.stringify({ servers: { anywhere: { command: 'x' }, inFolder, at } })}\n`);
+    const { lines } = await home.install('vscode', REPLACING);
+    expect(lines.filter((line) => line.includes(' share one '))).toEqual([
+      'Clients share one process of each of these: "anywhere"',
+      'Clients that work in the same directory share one process of each of these: "inFolder"',
+      'Clients that work in the same directory share one connection of each of these: "at"',
+    ]);
+  });
+
   test('moves a server whose input is kept, with a reference to it, and one that names the open folder', async () => {
     const home = new Home();
     const { environment, homedir } = home.host;
