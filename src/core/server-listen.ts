@@ -186,13 +186,21 @@ export class ServerListen {
     if (lists === undefined || this.#isBusy) return;
     this.#isHeldUp = (this.#instance.outbox?.blockedBytes ?? 0) > MOST_BLOCKED_BYTES;
     if (this.#isHeldUp) return;
-    const uris = new Set(this.#mayNameResources ? this.#instance.sharedSettings.subscriptions.uris() : []);
-    const tasks = new Set(this.#watchers.keys());
     const current = this.#current;
-    if (current !== undefined && isSame(current.uris, uris) && isSame(current.tasks, tasks))
-      return this.#settle(current);
+    if (current !== undefined && this.#isWhatIsWanted(current)) return this.#settle(current);
+    const { uris, tasks } = this.#wanted();
     if (lists.length > 0 || uris.size > 0 || tasks.size > 0) this.#listen(lists, uris, tasks);
     else if (this.#current !== undefined) this.#cancel(this.#current);
+  }
+
+  #wanted(): Pick<Listen, 'uris' | 'tasks'> {
+    const uris = this.#mayNameResources ? this.#instance.sharedSettings.subscriptions.uris() : [];
+    return { uris: new Set(uris), tasks: new Set(this.#watchers.keys()) };
+  }
+
+  #isWhatIsWanted(listen: Listen): boolean {
+    const { uris, tasks } = this.#wanted();
+    return isSame(listen.uris, uris) && isSame(listen.tasks, tasks);
   }
 
   #listen(lists: readonly string[], uris: ReadonlySet<string>, tasks: ReadonlySet<string>): void {
@@ -300,7 +308,9 @@ export class ServerListen {
       this.#current = undefined;
       this.#hasGap = true;
     } else return;
-    if (this.#current !== undefined || this.#waiting.length > 0 || this.#awaited.length > 0) return this.changed();
+    if (this.#waiting.length > 0 || this.#awaited.length > 0) return this.changed();
+    // A server that takes no other listen beside the one that holds would refuse the same again, and again.
+    if (this.#current !== undefined && !this.#isWhatIsWanted(listen)) return this.changed();
     if (this.#lists === undefined || this.#isUnknown || listen.isIdle) return;
     const { clock } = this.#instance.context;
     if (acknowledgedMs !== undefined && clock.now() - acknowledgedMs >= SOUND_MS) this.#pauseMs = FIRST_PAUSE_MS;

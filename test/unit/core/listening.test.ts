@@ -372,6 +372,31 @@ describe('a listen that ends', () => {
     expect(listens(core)).toHaveLength(10);
   });
 
+  test('because the server takes no other one beside it is tried again after longer and longer pauses', async () => {
+    const core = await coreOf2026();
+    const client = await core.ready();
+    await acknowledge(core);
+    await subscribe(core, client, 'x:1');
+    await acknowledge(core);
+    client.say({ jsonrpc: '2.0', id: 'u', method: 'resources/unsubscribe', params: { uri: 'x:1' } });
+    await gathered(core);
+    const pauses: number[] = [];
+    for (let n = 0; n < 4; n++) {
+      core.server().say({ jsonrpc: '2.0', id: listens(core).at(-1)?.id, error: { code: -32000, message: 'one' } });
+      await core.settle();
+      let seconds = 0;
+      for (const before = listens(core).length; listens(core).length === before; seconds++) await core.pass(1000);
+      pauses.push(seconds);
+    }
+    expect(pauses).toEqual([1, 2, 4, 8]);
+    expect(wanted(listens(core).at(-1))).toEqual(LISTS);
+    core.server().say({ jsonrpc: '2.0', id: listens(core).at(-1)?.id, error: { code: -32000, message: 'one' } });
+    await core.settle();
+    const before = listens(core).length;
+    await subscribe(core, client, 'x:2');
+    expect(listens(core).slice(before).map(wanted)).toEqual([{ ...LISTS, resourceSubscriptions: ['x:2'] }]);
+  });
+
   test('is opened at once for a resource that somebody wants to hear of meanwhile', async () => {
     const core = await coreOf2026();
     const client = await core.ready();
