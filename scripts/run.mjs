@@ -35,7 +35,9 @@ async function introduce(path) {
   const shown = await firstThatWorks(path, servers);
   const others = servers.slice(shown);
   if (others.length > 0) say(`\nOthers are started when they are needed: ${others.join(', ')}`);
-  const entry = { command: 'node', args: [`${process.cwd()}/dist/mcp-bridge.cjs`, 'connect'] };
+  // A client may be started without the variable.
+  const at = process.env.MCP_BRIDGE_SOCKET ? ['--mcp-bridge-socket', path] : [];
+  const entry = { command: 'node', args: [`${process.cwd()}/dist/mcp-bridge.cjs`, 'connect', ...at] };
   say(`
 The bridge goes on until Ctrl-C. In another terminal, from this directory:
   node dist/mcp-bridge.cjs status

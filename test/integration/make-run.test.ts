@@ -27,12 +27,19 @@ net.createServer((socket) => {
 }).listen(path, () => console.error('mcp-bridge: listening on ' + path + '\\npid ' + process.pid));
 `;
 
-function run(answer: string, servers?: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function run(answer: string, servers?: string[], socket?: string): Promise<Ended> {
   const dir = tempDir();
   mkdirSync(join(dir, 'dist'));
   writeFileSync(join(dir, 'dist/mcp-bridge.cjs'), bridge(answer, servers));
+  const env: NodeJS.ProcessEnv = { ...process.env, MCP_BRIDGE_SOCKET: socket };
   return new Promise((resolve) => {
-    execFile(process.execPath, [join(ROOT, 'scripts/run.mjs')], { cwd: dir }, (error, stdout, stderr) =>
+    execFile(process.execPath, [join(ROOT, 'scripts/run.mjs')], { cwd: dir, env }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
     );
   });
@@ -50,6 +57,11 @@ test('a notification that comes before the answer is not taken for it', async ()
   expect(stdout.match(/"command":"node"/g)).toHaveLength(1);
   expect(stdout).toMatch(/\{"mcp-bridge":\{"command":"node","args":\["\/.*\/dist\/mcp-bridge\.cjs","connect"\]\}\}/);
   expect(code).toBe(0);
+});
+
+test('the entry names the socket where a variable does', async () => {
+  const { stdout } = await run('say({ id, result: { tools: [] } });', ['mine'], '/elsewhere/b.sock');
+  expect(stdout).toMatch(/"connect","--mcp-bridge-socket","\/.*"\]\}\}/);
 });
 
 test('a conversation that breaks off ends the script, and the bridge with it', async () => {
