@@ -30,7 +30,7 @@ import type { Views } from './views.ts';
 const MOST_PARTS = 8;
 const TOO_MANY = rpcError(
   INTERNAL_ERROR,
-  `Requests under way on this connection say ${MOST_PARTS} different things of who asks`,
+  `Requests of ${MOST_PARTS} different clients, views or directories are under way on this connection`,
   { code: 'CLIENT_BUSY', hint: 'Ask again when one of them is answered, or on another connection.' },
 );
 
