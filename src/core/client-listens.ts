@@ -170,7 +170,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
     call.output.noticeWith((outbox) => {
       outbox.utf8(JSON.stringify({ jsonrpc: '2.0', method, params }));
       outbox.endFrame();
-    });
+    }, call.idText);
     listen.isAcknowledged = true;
     for (const uri of dueUris) if (!uris.has(uri)) dueUris.delete(uri);
     for (const id of dueTasks) if (!tasks.has(id)) dueTasks.delete(id);
@@ -188,7 +188,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
       call.output.noticeWith((outbox) => {
         outbox.latin1(notice);
         outbox.endFrame();
-      });
+      }, call.idText);
     for (const id of dueTasks) this.#askFor(id, listen);
     dueTasks.clear();
   }

@@ -2,10 +2,13 @@
 // of another era gets another output; nothing else in the daemon knows how a frame for a client is written.
 
 import { type CallRole, type Era, LISTS, type ListKind } from '../protocol/era.ts';
+import { INTERNAL_ERROR } from '../protocol/rpc-error.ts';
 import { invariant } from '../util/invariant.ts';
+import { membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Span } from '../wire/json-members.ts';
+import type { Streams } from '../wire/link.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Events } from './events.ts';
@@ -18,7 +21,7 @@ const splice = new Splice();
 
 /** The client that is written to. Its link may be replaced. */
 export interface WrittenClient extends PressedClient {
-  readonly link: { readonly outbox: Outbox };
+  readonly link: { readonly outbox: Outbox; readonly streams?: Streams | undefined };
   /** Counts bytes that the client was sent and has not asked for. */
   noticed(bytes: number): void;
 }
@@ -37,10 +40,32 @@ export interface AnsweredRequest {
   readonly inRounds?: { readonly isSchemaWrapped: boolean } | undefined;
 }
 
+/** A request that hears how far it is. */
+export interface TrackedRequest {
+  /** Undefined for a task, whose request was answered. */
+  readonly idText?: string;
+  readonly tokenText: string;
+}
+
 /** A question as a part of an answer. `params` is JSON; undefined for none. */
 export interface AnsweredQuestion {
   readonly method: string;
   readonly params: Buffer | undefined;
+}
+
+/** A question as its client knows it. */
+export interface AskedQuestion {
+  /** An id of the bridge, which is the progress token too: two servers may use the same one. */
+  readonly id: string;
+  /** The request of the client that the server works on, as the client has spelled its id; '' if nobody knows. */
+  readonly during: string;
+}
+
+const NO_ERROR: { readonly code?: unknown } = {};
+
+/** The code of an error in JSON. */
+function codeOf(error: string): number {
+  return Number(/^\{"code":(-?\d+)/.exec(error)?.[1] ?? INTERNAL_ERROR);
 }
 
 export class ClientOutput {
@@ -57,6 +82,11 @@ export class ClientOutput {
     return this.#client.link.outbox;
   }
 
+  /** The streams of the client; undefined where there is one. */
+  protected get streams(): Streams | undefined {
+    return this.#client.link.streams;
+  }
+
   /** All bytes that were ever written to the client on its present connection. */
   get writtenBytes(): number {
     return this.outbox.appendedBytes;
@@ -64,6 +94,7 @@ export class ClientOutput {
 
   /** `result` is JSON. */
   answer(idText: string, result: string): void {
+    this.streams?.answering(idText);
     this.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
     this.outbox.utf8(`${result}}`);
     this.endAnswer();
@@ -71,6 +102,17 @@ export class ClientOutput {
 
   /** `error` is JSON. */
   fail(idText: string, error: string): void {
+    this.streams?.answering(idText, codeOf(error));
+    this.#writeError(idText, error);
+  }
+
+  /** Refuses a message that is not what the protocol asks for. `error` is JSON. */
+  refuse(idText: string, error: string): void {
+    this.streams?.refusing(idText, codeOf(error));
+    this.#writeError(idText, error);
+  }
+
+  #writeError(idText: string, error: string): void {
     this.#events.errorWritten.tell(this.#client, error);
     this.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"error":`);
     this.outbox.utf8(`${error}}`);
@@ -97,6 +139,7 @@ export class ClientOutput {
 
   /** `writeResult` writes the result, and nothing else. */
   answerWith(idText: string, writeResult: (outbox: Outbox) => void): void {
+    this.streams?.answering(idText);
     this.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
     writeResult(this.outbox);
     this.outbox.latin1('}');
@@ -105,6 +148,7 @@ export class ClientOutput {
 
   /** The answer of the control interface, a whole message. */
   answerControl(json: string): void {
+    this.streams?.aside();
     this.outbox.utf8(json);
     this.outbox.endFrame();
   }
@@ -124,6 +168,7 @@ export class ClientOutput {
   passAnswer(call: AnsweredRequest, frame: Frame, envelope: Envelope, era: Era): void {
     if (era.hasHandshake) return this.passAsItIs(call, frame, envelope);
     const { b, start, end } = frame;
+    this.answeringAs(call.idText, b, envelope);
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), call.idText);
     toResultOf2025(splice, b, envelope, call);
     splice.send(this.outbox, b, start, end);
@@ -131,8 +176,17 @@ export class ClientOutput {
   }
 
   protected passAsItIs({ idText }: AnsweredRequest, { b, start, end }: Frame, envelope: Envelope): void {
+    this.answeringAs(idText, b, envelope);
     this.#passWith(Field.id, idText, b, start, end, envelope);
     this.passed();
+  }
+
+  /** The next frame is the answer that somebody else has given. */
+  protected answeringAs(idText: string, b: Buffer, envelope: Envelope): void {
+    const { streams } = this;
+    if (streams === undefined) return;
+    const { code } = envelope.has(Field.error) ? membersOf(envelope.decode(b, Field.error)) : NO_ERROR;
+    streams.answering(idText, typeof code === 'number' ? code : undefined);
   }
 
   /** An answer of somebody else was written. */
@@ -141,19 +195,26 @@ export class ClientOutput {
   }
 
   /** Passes progress on, under the token that the client has used. */
-  passProgress(tokenText: string, { b, start, end }: Frame, envelope: Envelope): void {
+  passProgress({ tokenText, idText = '' }: TrackedRequest, { b, start, end }: Frame, envelope: Envelope): void {
+    this.streams?.during(idText);
     this.#passWith(Field.progressToken, tokenText, b, start, end, envelope);
   }
 
   /** Passes a notification on as it is. */
-  passNotice({ b, start, end }: Frame): void {
+  passNotice(notice: Frame): void {
+    this.streams?.aside();
+    this.passOn(notice);
+  }
+
+  protected passOn({ b, start, end }: Frame): void {
     splice.clear().send(this.outbox, b, start, end);
     this.#client.noticed(end - start);
   }
 
-  /** Passes a log message on that the client has asked for. */
-  passLog(message: Frame): void {
-    this.passNotice(message);
+  /** Passes a log message on that the client has asked for, in its request `idText` if that is known. */
+  passLog(message: Frame, idText = ''): void {
+    this.streams?.during(idText);
+    this.passOn(message);
   }
 
   /** Passes on that lists of a server have changed. */
@@ -181,8 +242,14 @@ export class ClientOutput {
     // Its clients hear of what servers tell.
   }
 
-  /** Passes a question on, under an id of the bridge, which is its progress token too: two servers may use the same one. */
-  passQuestion(id: string, { b, start, end }: Frame, idAt: Span, tokenAt: Span | undefined): void {
+  /** Passes a question on. */
+  passQuestion(
+    { id, during }: AskedQuestion,
+    { b, start, end }: Frame,
+    idAt: Span,
+    tokenAt: Span | undefined,
+  ): void {
+    this.streams?.during(during);
     const ours = JSON.stringify(id);
     splice.clear().replace(idAt.from, idAt.to, ours);
     if (tokenAt !== undefined) splice.replace(tokenAt.from, tokenAt.to, ours);
@@ -191,6 +258,7 @@ export class ClientOutput {
 
   /** Passes the cancellation of a question on. */
   passCancel(id: string, { b, start, end }: Frame, envelope: Envelope): void {
+    this.streams?.aside();
     this.#passWith(Field.requestId, JSON.stringify(id), b, start, end, envelope);
   }
 
@@ -202,21 +270,25 @@ export class ClientOutput {
 
   /** Sends a notification of the bridge. */
   notify(notice: string): void {
+    this.streams?.aside();
     this.outbox.utf8(notice);
     this.outbox.endFrame();
     this.#client.noticed(notice.length);
   }
 
-  /** Sends a message that `write` writes whole, which the client has not asked for. */
-  noticeWith(write: (outbox: Outbox) => void): void {
+  /** Sends a message that `write` writes whole, which the client has not asked for, or not more than by its request `idText`. */
+  noticeWith(write: (outbox: Outbox) => void, idText?: string): void {
+    if (idText === undefined) this.streams?.aside();
+    else this.streams?.during(idText);
     const before = this.outbox.appendedBytes;
     write(this.outbox);
     this.#client.noticed(this.outbox.appendedBytes - before);
   }
 
   /** Sends a question of a server with the parameters that it wrote at `at`, and with `first` as their first members. */
-  askInFull(id: string, method: string, b: Buffer, at: Span | undefined, first: string): void {
-    if (at === undefined) return this.ask(id, method);
+  askInFull({ id, during }: AskedQuestion, method: string, b: Buffer, at: Span | undefined, first: string): void {
+    if (at === undefined) return this.ask(id, method, during);
+    this.streams?.during(during);
     this.outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"${method}","params":`);
     splice.clear();
     if (first !== '') splice.replace(at.from + 1, at.from + 1, first);
@@ -231,7 +303,9 @@ export class ClientOutput {
   }
 
   /** Sends a request of the bridge without parameters. */
-  ask(id: string, method: string): void {
+  ask(id: string, method: string, during?: string): void {
+    if (during === undefined) this.streams?.aside();
+    else this.streams?.during(during);
     this.outbox.latin1(`{"jsonrpc":"2.0","id":"${id}","method":"${method}"}`);
     this.outbox.endFrame();
   }
@@ -241,6 +315,7 @@ export class ClientOutput {
    * notices a space, and the answer that is owed comes behind it.
    */
   probe(): void {
+    if (this.streams !== undefined) return; // its connections are looked after where they are accepted
     this.outbox.latin1(' ');
     this.outbox.flush();
   }

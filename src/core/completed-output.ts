@@ -71,6 +71,7 @@ export class CompletedOutput extends ClientOutput {
   }
 
   override answer(idText: string, result: string): void {
+    this.streams?.answering(idText);
     this.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":{${COMPLETE},`);
     const content = this.#contentOf(result);
     this.outbox.latin1(`"_meta":{${this.#serverInfoMember}${content.meta}}`);
@@ -95,6 +96,7 @@ export class CompletedOutput extends ClientOutput {
   /** `result` is JSON's bytes, with a newline behind them: a list. */
   override answerBytes(idText: string, result: Buffer, terms: CachingTerms = NOT_TO_BE_KEPT): void {
     const at = skipSpace(result, 0);
+    this.streams?.answering(idText);
     this.outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":`);
     splice.clear();
     this.#complete(result, at, placesIn(result, at), terms);
@@ -120,6 +122,7 @@ export class CompletedOutput extends ClientOutput {
   }
 
   override requireInput(idText: string, questions: ReadonlyMap<string, AnsweredQuestion>, state: string): void {
+    this.streams?.answering(idText);
     const { outbox } = this;
     outbox.latin1(`{"jsonrpc":"2.0","id":${idText},"result":{"resultType":"input_required","inputRequests":{`);
     let comma = '';
@@ -142,6 +145,7 @@ export class CompletedOutput extends ClientOutput {
     const { b, start, end } = frame;
     const at = envelope.from(Field.result);
     if (byteAt(b, at) !== OPEN_OBJECT) return this.#passNoObject(answered, b, at);
+    this.streams?.answering(answered.idText);
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), answered.idText);
     const isRead = envelope.keys === era.keysWithOutcome;
     if (isRead && hasNone(envelope)) addFirst(splice, b, at, this.#headOf(isKept(answered.plan.role)));
@@ -195,6 +199,7 @@ export class CompletedOutput extends ClientOutput {
     const error = byteAt(b, at) === OPEN_OBJECT ? findMembers(b, at, ['code', 'data'])?.spans : undefined;
     const code = error?.get('code');
     const text = code === undefined ? undefined : spokenCode(Number(b.latin1Slice(code.from, code.to)));
+    this.streams?.answering(answered.idText, text ?? (code && Number(b.latin1Slice(code.from, code.to))));
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), answered.idText);
     if (code !== undefined && text !== undefined) {
       const theirs = b.latin1Slice(code.from, code.to);
@@ -217,8 +222,9 @@ export class CompletedOutput extends ClientOutput {
     // Nothing listens to it.
   }
 
-  override passLog(message: Frame): void {
-    super.passNotice(message);
+  override passLog(message: Frame, idText = ''): void {
+    this.streams?.during(idText);
+    this.passOn(message);
   }
 
   override passListsChanged(kinds: readonly ListKind[], notice: Frame): void {
@@ -237,6 +243,7 @@ export class CompletedOutput extends ClientOutput {
   #passTagged({ b, start, end }: Frame, id: string): void {
     const tag = tagOf(id);
     const at = skipSpace(b, start);
+    this.streams?.during(id);
     const params = findMembers(b, at, ['params'])?.spans.get('params');
     splice.clear();
     if (params === undefined) addFirst(splice, b, at, `"params":{"_meta":{${tag}}}`);
@@ -246,15 +253,16 @@ export class CompletedOutput extends ClientOutput {
   }
 
   override listChanged(kind: ListKind): void {
-    for (const id of this.#listens.hearingOfLists([kind])) this.#write(listNotice(kind, id));
+    for (const id of this.#listens.hearingOfLists([kind])) this.#write(listNotice(kind, id), id);
   }
 
   override resourceChanged(uri: string): void {
-    for (const id of this.#listens.hearingOf(uri)) this.#write(resourceNotice(uri, id));
+    for (const id of this.#listens.hearingOf(uri)) this.#write(resourceNotice(uri, id), id);
   }
 
-  /** Writes a message of which each character is one byte. */
-  #write(message: string): void {
+  /** Writes a message of which each character is one byte, for the request of this id. */
+  #write(message: string, id: string): void {
+    this.streams?.during(id);
     this.outbox.latin1(message);
     this.outbox.endFrame();
   }

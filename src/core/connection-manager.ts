@@ -123,29 +123,34 @@ export class ConnectionManager {
     return this.#sessions.size === 0;
   }
 
-  accept(link: Carrier, principal: Principal): void {
+  /** Takes a client in. `fixedView` is the view that it gets, whatever it asks for. */
+  accept(link: Carrier, principal: Principal, fixedView?: string): Session {
     const { events, clock } = this.#options;
     const session = new Session(link, {
       events,
       limits: this.#limits,
       leave: (leaving) => this.#leave(leaving, this.#limits.stallTimeoutMs),
       now: { date: new Date(), ms: clock.now() },
-      principal,
+      ...{ principal, fixedView },
     });
     const refusal = this.#refusalNow() === undefined ? undefined : this.#refusalFor();
     this.#sessions.add(session);
     this.#openCount++;
     link.start(this.#handlerOf(session));
-    if (refusal !== undefined) return this.#refuse(session, refusal);
+    if (refusal !== undefined) {
+      this.#refuse(session, refusal);
+      return session;
+    }
     this.#silent.add(session);
     events.clientCame.tell(session);
+    return session;
   }
 
   /** Makes a session for some of the requests of a connection; it lives as long as the connection, at most. */
   makePart(host: Session, serverInfo: (session: Session) => string): Session {
-    const { link, principal, events } = host;
+    const { link, principal, fixedView, events } = host;
     const context = {
-      ...{ events, limits: this.#limits, principal },
+      ...{ events, limits: this.#limits, principal, fixedView },
       leave: () => undefined,
       now: { date: new Date(), ms: this.#options.clock.now() },
     };

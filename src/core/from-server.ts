@@ -453,7 +453,8 @@ class ServerNotices {
     const token = serverRequestIdAt(b, Field.progressToken, envelope);
     const call = this.#instance.calls.peekSent(token);
     if (call !== undefined && this.#context.limits.progressExtendsTimeout) extend(call);
-    const { session, tokenText } = call ?? this.#instance.tasks.byToken(token) ?? NOBODY;
+    const tracked = call ?? this.#instance.tasks.byToken(token) ?? NOBODY;
+    const { session, tokenText } = tracked;
     const output = call?.output ?? session?.output;
     if (session === undefined || output === undefined || tokenText === '') {
       this.#note('strayProgress');
@@ -462,7 +463,7 @@ class ServerNotices {
     if (call !== undefined) this.#context.events.callProgressed.tell(call, this.#instance.server);
     if (call?.inRounds !== undefined && !rises(call.inRounds, b, envelope)) return this.#note('strayProgress');
     if (this.#instance.slowClients.drops(session)) return;
-    output.passProgress(tokenText, { b, start, end }, envelope);
+    output.passProgress(tracked, { b, start, end }, envelope);
   }
 
   #onListsChanged(kinds: readonly ListKind[], frame: Frame): void {
@@ -558,12 +559,14 @@ class ServerNotices {
     this.#broadcast(readers, frame, true);
   }
 
-  /** Passes a log message on to those who have asked for its level in a call under way, once on each connection. */
+  /** Passes a log message on to those who have asked for its level in a call under way, once on each stream. */
   #logToCalls(calls: Iterable<Call>, level: string, frame: Frame): void {
-    const byLink = new Map<unknown, Session>();
-    for (const { session, logLevel, suspension } of calls)
-      if (suspension?.isAway !== true && admitsLevel(logLevel, level)) byLink.set(session.link, session);
-    this.#tellAll(byLink.values(), true, ({ output }) => output.passLog(frame));
+    const byStream = new Map<unknown, Call>();
+    for (const call of calls)
+      if (call.suspension?.isAway !== true && admitsLevel(call.logLevel, level))
+        byStream.set(call.session.link.streams === undefined ? call.session.link : call, call);
+    for (const { session, idText } of byStream.values())
+      this.#tellAll([session], true, ({ output }) => output.passLog(frame, idText));
   }
 
   /** Passes a log message on to the clients that have asked for logs of its level and have a request under way. */

@@ -125,6 +125,7 @@ interface AnswerParts {
 const NO_ANSWER: InitializeAnswer = { of: 'bridge', capabilities: {}, instructions: undefined };
 
 const splice = new Splice();
+const LINES_ONLY = rpcError(INVALID_PARAMS, 'Over HTTP there are no roles but "client", and sessions go on by Last-Event-ID');
 const TURNED = rpcError(INVALID_REQUEST, 'A server that dials in is asked from here on, and asks nothing by itself');
 
 export class Handshake {
@@ -142,6 +143,8 @@ export class Handshake {
     if (session.state !== 'connecting') return session.output.fail(idText, INITIALIZED_ALREADY);
     const initialize = readClientInitialize(params);
     if (typeof initialize === 'string') return session.output.fail(idText, rpcError(INVALID_PARAMS, initialize));
+    if (session.link.streams !== undefined && (initialize.role !== 'client' || initialize.resume !== undefined))
+      return session.output.fail(idText, LINES_ONLY);
     if (typeof initialize.resume === 'object')
       return this.#resume(session, initialize, initialize.resume, { idText, first });
     const canResume = initialize.resume === 'can' && initialize.role === 'client' && !this.#isLettingIn;
@@ -195,7 +198,7 @@ export class Handshake {
     if (!session.isOpen) return;
     session.applySettings(this.#context.clientSettings);
     const also = this.#context.messaging.toolsFor(initialize.accepted);
-    const view = this.#ports.views.open(session, initialize.view, also);
+    const view = this.#ports.views.open(session, session.fixedView ?? initialize.view, also);
     const initializeAnswer = await view.initializeAnswer(session);
     if (!session.isOpen) return;
     session.identify(initialize, this.#ports.nameClient(session, initialize.clientId));

@@ -10,7 +10,7 @@ export type LivenessFinding = 'stalled' | 'unresponsive' | 'probe' | 'ping' | un
 
 /** A client, as far as its signs of life depend on it. Its link may be replaced. */
 interface LiveClient {
-  readonly link: { readonly outbox: Pick<Outbox, 'queuedBytes' | 'takenBytes'> };
+  readonly link: { readonly outbox: Pick<Outbox, 'queuedBytes' | 'takenBytes'>; readonly streams?: object | undefined };
   readonly pauses: { readonly isEmpty: boolean };
   readonly state: string;
   readonly hasEnded: boolean;
@@ -118,6 +118,8 @@ export class ClientLiveness {
   }
 
   #isPingDue(nowMs: number, { pingPeriodMs }: LivenessSettings): boolean {
+    // It may have no stream open on which it could be asked; where its connections are accepted, its silence is noticed.
+    if (this.#client.link.streams !== undefined) return false;
     if (pingPeriodMs === 0 || this.#client.state !== 'ready') return false;
     return nowMs - this.#lastHeardMs >= pingPeriodMs * (this.#unansweredPings.size + 1);
   }

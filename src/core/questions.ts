@@ -447,7 +447,15 @@ class PendingQuestions {
     const { idFrom, idTo, tokenText, tokenFrom, tokenTo } = question;
     const tokenAt = tokenText === '' ? undefined : { from: tokenFrom, to: tokenTo };
     this.#noteAsked(pending);
-    session.output.passQuestion(pending.id, question, { from: idFrom, to: idTo }, tokenAt);
+    const asked = { id: pending.id, during: this.#callOf(asker, question)?.idText ?? '' };
+    session.output.passQuestion(asked, question, { from: idFrom, to: idTo }, tokenAt);
+  }
+
+  /** A call during which the server asks; undefined if that is not known. */
+  #callOf(asker: Asker, { params }: ServerQuestion): Call | undefined {
+    const isAboutTask = relatedTask(params._meta) !== undefined;
+    for (const call of this.#instance.calls.sent()) if (call.asker === asker && isBound(call) === isAboutTask) return call;
+    return undefined;
   }
 
   #noteAsked({ asker, role }: PendingQuestion): void {

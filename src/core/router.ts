@@ -152,7 +152,7 @@ export class Router {
 
   #refuse(session: Session, idText: string, { code, message }: FrameRefusal): void {
     this.#context.events.incident.tell('badFrames', session);
-    session.output.fail(idText, rpcError(code, message));
+    session.output.refuse(idText, rpcError(code, message));
   }
 
   #onResponse(session: Session, bytes: Buffer, start: number, end: number): void {

@@ -132,7 +132,7 @@ export class SessionParts {
   }
 
   #refuse(b: Buffer, envelope: Envelope, error: string): undefined {
-    this.#host.output.fail(certainId(envelope, b), error);
+    this.#host.output.refuse(certainId(envelope, b), error);
   }
 
   #other(b: Buffer, envelope: Envelope): Session | undefined {
@@ -175,7 +175,7 @@ export class SessionParts {
   #open(session: Session, who: ClientInitialize): void {
     const { clientSettings, messaging } = this.#context;
     session.applySettings(clientSettings);
-    this.#ports.views.open(session, who.view, messaging.toolsFor(who.accepted));
+    this.#ports.views.open(session, session.fixedView ?? who.view, messaging.toolsFor(who.accepted));
     session.identify(who, this.#ports.nameClient(session, who.clientId));
     messaging.joined(session, who.accepted, who.clientId);
     session.becomeReady();

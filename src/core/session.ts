@@ -60,8 +60,10 @@ export interface SessionContext {
   /** Lets the session go once the client has taken what is queued for it. */
   readonly leave: (session: Session) => void;
   readonly now: { readonly date: Date; readonly ms: number };
-  /** The user and the process behind the connection. */
+  /** Who is behind the connection. */
   readonly principal: Principal;
+  /** The view that the client gets, whatever it asks for. */
+  readonly fixedView?: string | undefined;
 }
 
 /** A part of a connection: the requests on it that say the same of who asks. */
@@ -93,6 +95,8 @@ export class Session {
   readonly backlog: ClientBacklog;
   readonly roots = new ClientRoots(this);
   readonly liveness: ClientLiveness;
+  /** The view that the client gets, whatever it asks for; undefined if it may say. */
+  readonly fixedView: string | undefined;
   readonly #leave: (session: Session) => void;
   readonly #mostInFlight: number;
 
@@ -131,11 +135,13 @@ export class Session {
   #repeated: Set<RequestId> | undefined;
   #noticeBytes = 0;
 
-  constructor(link: Carrier | ResumableLink, { events, limits, leave, now, principal }: SessionContext, part?: PartOf) {
+  constructor(link: Carrier | ResumableLink, context: SessionContext, part?: PartOf) {
+    const { events, limits, leave, now, principal } = context;
     this.#link = link;
     this.#principal = principal;
     this.events = events;
     this.#leave = leave;
+    this.fixedView = context.fixedView;
     this.host = part?.host ?? this;
     this.#era = part === undefined ? eraOf(LATEST_PROTOCOL_VERSION) : ERA_2026;
     if (part === undefined) this.output = new ClientOutput(this, events);
@@ -192,7 +198,7 @@ export class Session {
 
   // --- the client ---
 
-  /** The user and the process behind the connection. */
+  /** Who is behind the connection. */
   get principal(): Principal {
     return this.#principal;
   }
@@ -563,6 +569,7 @@ export class Session {
     this.unkeep(call);
     if (this.#waitsAlsoAt.size > 0 && this.#calls.size === 0) this.#waitsAlsoAt.clear();
     this.events.callEnded.tell(call);
+    this.link.streams?.over(call.idText);
     const mayHaveWaited = !this.maySend || call.serverRequestId === 0;
     if (call.serverRequestId !== 0) this.#sentCount--;
     if (!this.isOpen) return; // nothing more is sent for it

@@ -64,7 +64,7 @@ export class Delivery implements ClientQuestion, CallOwner {
     if (call === undefined) return;
     if (this.#ports.limits.progressExtendsTimeout) extend(call);
     if (call.tokenText === '' || call.session.backlog.isCrowded) return;
-    call.output.passProgress(call.tokenText, notice, envelope);
+    call.output.passProgress(call, notice, envelope);
   }
 
   /** The receiver has gone; with a call, the sender has. */

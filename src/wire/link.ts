@@ -20,8 +20,24 @@ export interface LinkHandler extends FrameSink {
   failed?(error: unknown): void;
 }
 
+/** The streams of a peer that has several. Each frame goes on one of them, which is said before the frame is written. */
+export interface Streams {
+  /** The next frame is the answer to a request, by its id as the peer has spelled it. `code` is that of an error. */
+  answering(idText: string, code?: number): void;
+  /** The next frame is the answer to a message that is not what the protocol asks for. */
+  refusing(idText: string, code: number): void;
+  /** The next frame belongs to a request that is not answered yet; '' if nobody knows to which one. */
+  during(idText: string): void;
+  /** The next frame belongs to no request. */
+  aside(): void;
+  /** Nothing more comes for a request. */
+  over(idText: string): void;
+}
+
 export interface Link {
   readonly outbox: Outbox;
+  /** Undefined where there is one stream. */
+  readonly streams?: Streams | undefined;
   /** Hands frames to this handler; a second call hands later frames to another one. */
   start(handler: LinkHandler): void;
   /** Pauses and resumes reading; frames of the current chunk still come. */

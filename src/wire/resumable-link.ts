@@ -55,6 +55,11 @@ export class ResumableLink implements Link, ByteSink {
   #growthIsTold = true;
   #isHeard = true;
 
+  /** All frames go on the one connection. */
+  get streams(): undefined {
+    return undefined;
+  }
+
   /** Takes `carrier` over while `first` is handed on. All bytes behind `first` are counted. */
   constructor(carrier: Carrier, first: Frame, { handler, mostKept }: { handler: ResumableHandler; mostKept: number }) {
     this.#handler = handler;

@@ -3,6 +3,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { type Frame, FrameSplitter } from './frame-splitter.ts';
 import { GradualSink } from './gradual-sink.ts';
+import { beginsHttp } from './http-start.ts';
 import type { Carrier, CarrierHandler, LinkHandler } from './link.ts';
 import { type FlushTurn, Outbox } from './outbox.ts';
 import type { IsOver, PacedQueue, ReadPacer } from './read-pacer.ts';
@@ -12,6 +13,8 @@ export interface StreamLinkOptions {
   readonly turn: FlushTurn;
   /** For a server: bounds what is handed on in one turn. */
   readonly pacer?: ReadPacer | undefined;
+  /** Called instead of everything else if the peer turns out to speak HTTP. The stream is paused and has all that came. */
+  readonly onHttp?: (() => void) | undefined;
 }
 
 export class StreamLink implements Carrier {
@@ -29,6 +32,12 @@ export class StreamLink implements Carrier {
   #paced: PacedQueue<Buffer> | undefined;
   /** The owner wants nothing more for now. */
   #isPaused = false;
+  /** Set while it is not known if the peer speaks HTTP. */
+  #onHttp: StreamLinkOptions['onHttp'];
+  /** The first bytes, while they are too few to tell. */
+  #first: Buffer | undefined;
+  /** Stops listening to the stream. */
+  #leave: (() => void) | undefined;
 
   constructor(readable: Readable, writable: Writable, options: StreamLinkOptions) {
     this.#readable = readable;
@@ -38,6 +47,7 @@ export class StreamLink implements Carrier {
     this.outbox = new Outbox(this.#sink, options.turn);
     this.#openSides = this.#isOneStream ? 1 : 2;
     if (options.pacer !== undefined) this.pace(options.pacer);
+    this.#onHttp = options.onHttp;
   }
 
   get #isOneStream(): boolean {
@@ -49,30 +59,54 @@ export class StreamLink implements Carrier {
     if (this.#splitter !== undefined) return this.#splitter.handTo(handler);
     const splitter = new FrameSplitter(this.#maxFrameBytes, handler);
     this.#splitter = splitter;
-    const sideClosed = (): void => {
+    const data = (chunk: Buffer): void => this.#push(splitter, chunk);
+    const end = (): void =>
+      this.#contain(() => {
+        this.#paced?.flush();
+        this.#handler?.ended();
+      });
+    const close = (): void => {
       if (--this.#openSides > 0) return;
       this.outbox.close();
       this.#contain(() => this.#handler?.closed());
     };
     // A failed write or read ends in 'close', which is where it is handled.
-    const failed = (): void => this.destroy();
-    this.#readable.on('data', (chunk: Buffer) => this.#push(splitter, chunk));
-    this.#readable.on('end', () =>
-      this.#contain(() => {
-        this.#paced?.flush();
-        this.#handler?.ended();
-      }),
-    );
-    this.#readable.on('error', failed).on('close', sideClosed);
-    this.#writable.on('drain', () =>
+    const error = (): void => this.destroy();
+    const drain = (): void =>
       this.#contain(() => {
         this.#sink.drained();
         this.outbox.drained();
         this.#handler?.drained();
-      }),
-    );
-    if (this.#isOneStream) return;
-    this.#writable.on('error', failed).on('close', sideClosed);
+      });
+    const readable = this.#readable;
+    const writable = this.#writable;
+    readable.on('data', data).on('end', end).on('error', error).on('close', close);
+    writable.on('drain', drain);
+    if (!this.#isOneStream) writable.on('error', error).on('close', close);
+    if (this.#onHttp === undefined) return;
+    this.#leave = () => {
+      readable.off('data', data).off('end', end).off('error', error).off('close', close);
+      writable.off('drain', drain);
+    };
+  }
+
+  /** Takes the first bytes of a peer that may speak HTTP. Returns what is to be cut into frames, if anything. */
+  #probe(chunk: Buffer): Buffer | undefined {
+    const came = this.#first === undefined ? chunk : Buffer.concat([this.#first, chunk]);
+    const isHttp = beginsHttp(came);
+    this.#first = isHttp === undefined ? came : undefined;
+    if (isHttp === undefined) return undefined;
+    const onHttp = this.#onHttp;
+    const leave = this.#leave;
+    this.#onHttp = undefined;
+    this.#leave = undefined;
+    if (!isHttp) return came;
+    leave?.();
+    this.outbox.close();
+    this.#readable.pause();
+    this.#readable.unshift(came);
+    onHttp?.();
+    return undefined;
   }
 
   pace(pacer: ReadPacer): void {
@@ -89,7 +123,9 @@ export class StreamLink implements Carrier {
     return end < chunk.length ? chunk.subarray(end) : undefined;
   }
 
-  #push(splitter: FrameSplitter, chunk: Buffer): void {
+  #push(splitter: FrameSplitter, came: Buffer): void {
+    const chunk = this.#onHttp === undefined ? came : this.#probe(came);
+    if (chunk === undefined) return;
     if (this.#paced !== undefined) return this.#paced.push(chunk, chunk.length);
     try {
       splitter.push(chunk);

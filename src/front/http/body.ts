@@ -1,0 +1,53 @@
+// The body of a POST as bytes: bounded, and made one frame, as if it had come as a line.
+
+import type { IncomingMessage } from 'node:http';
+
+const NEWLINE = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+
+export type BodyFault = 'too-long' | 'broken-off';
+
+/**
+ * Collects a body, and calls back once: with the body and a newline behind it, or with the reason why there is none.
+ */
+export function collectBody(
+  request: IncomingMessage,
+  mostBytes: number,
+  done: (body: Buffer | undefined, fault?: BodyFault) => void,
+): void {
+  const announced = Number(request.headers['content-length'] ?? 0);
+  if (announced > mostBytes) return done(undefined, 'too-long');
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let isDone = false;
+  const finish = (body: Buffer | undefined, fault?: BodyFault): void => {
+    if (isDone) return;
+    isDone = true;
+    done(body, fault);
+  };
+  request.on('data', (chunk: Buffer) => {
+    if (isDone) return;
+    bytes += chunk.length;
+    if (bytes > mostBytes) return finish(undefined, 'too-long');
+    chunks.push(chunk);
+  });
+  request.on('end', () => finish(joined(chunks, bytes)));
+  request.on('close', () => finish(undefined, 'broken-off'));
+  request.on('error', () => finish(undefined, 'broken-off'));
+}
+
+function joined(chunks: readonly Buffer[], bytes: number): Buffer {
+  const whole = Buffer.allocUnsafe(bytes + 1);
+  let at = 0;
+  for (const chunk of chunks) at += chunk.copy(whole, at);
+  whole[bytes] = NEWLINE;
+  unbreak(whole, bytes);
+  return whole;
+}
+
+/** A body may be spread over lines, and a frame is one line. JSON has line ends only where a space means the same. */
+function unbreak(b: Buffer, end: number): void {
+  for (let i = b.indexOf(NEWLINE); i < end; i = b.indexOf(NEWLINE, i + 1)) b[i] = SPACE;
+  for (let i = b.indexOf(CARRIAGE_RETURN); i >= 0 && i < end; i = b.indexOf(CARRIAGE_RETURN, i + 1)) b[i] = SPACE;
+}

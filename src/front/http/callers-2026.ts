@@ -1,0 +1,115 @@
+// Requests of the era without a handshake. Each says for itself who asks, and stands alone; but those of one principal in one view
+// share a link, so that what the core makes for who asks is not made for each request. Ids are unique on a link: a
+// request whose id is in use goes to another link.
+
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../../util/clock.ts';
+import type { FlushTurn } from '../../wire/outbox.ts';
+import { EventStream } from './event-stream.ts';
+import { Exchange } from './exchange.ts';
+import { HttpLink } from './http-link.ts';
+
+/** The most requests under way on one link: a client that reads slowly holds no more of the others up. */
+const MOST_ON_LINK = 32;
+/** A link on which nothing is asked for so long is closed, and its sessions with it. */
+const IDLE_MS = 30_000;
+const COMMENT_MS = 15_000;
+
+interface CallersContext {
+  readonly clock: Clock;
+  readonly turn: FlushTurn;
+  readonly accept: (link: HttpLink) => void;
+  /** The most bytes that may wait for one client that does not take them. */
+  readonly mostQueued: number;
+  /** How long it may take nothing. */
+  readonly stallMs: number;
+}
+
+interface CallerLink {
+  readonly link: HttpLink;
+  usedMs: number;
+}
+
+/** The links of one principal in one view. */
+export class Callers2026 {
+  readonly #context: CallersContext;
+  /** The one that was used last is the last. */
+  #links: CallerLink[] = [];
+
+  constructor(context: CallersContext) {
+    this.#context = context;
+  }
+
+  get isEmpty(): boolean {
+    return this.#links.length === 0;
+  }
+
+  get links(): readonly HttpLink[] {
+    return this.#links.map(({ link }) => link);
+  }
+
+  /** Takes a request in: the message in b[0, end), with its id as its client has spelled it. */
+  ask(b: Buffer, end: number, { idText, response }: { readonly idText: string; readonly response: ServerResponse }): void {
+    const { clock, turn } = this.#context;
+    const nowMs = clock.now();
+    const one = this.#linkFor(idText);
+    one.usedMs = nowMs;
+    const { link } = one;
+    const exchange = new Exchange(
+      {
+        ...{ response, turn, idTexts: [idText], isOf2026: true, isBatch: false },
+        openStream: () => new EventStream({ turn, changed: () => this.#changed(link, exchange) }),
+        ended: (ended) => {
+          link.forget(ended);
+          one.usedMs = clock.now();
+          link.changed();
+        },
+      },
+      nowMs,
+    );
+    response.once('close', () => {
+      if (exchange.isOver) return link.changed();
+      exchange.isLeft = true;
+      exchange.stream?.destroy();
+      link.cancel(exchange);
+    });
+    link.take(b, end, exchange);
+  }
+
+  /** A client that listens and does not take what it is told is let go: it may ask again. */
+  #changed(link: HttpLink, exchange: Exchange): void {
+    if (exchange.blockedBytes > this.#context.mostQueued) exchange.response.destroy();
+    else link.changed();
+  }
+
+  #linkFor(idText: string): CallerLink {
+    const free = this.#links.findLast(
+      ({ link }) => !link.isPaused && !link.isOpen(idText) && link.exchanges.size < MOST_ON_LINK,
+    );
+    if (free !== undefined) return free;
+    const { clock, turn, accept } = this.#context;
+    const link: HttpLink = new HttpLink({
+      turn,
+      clock,
+      closed: () => {
+        this.#links = this.#links.filter((other) => other.link !== link);
+      },
+    });
+    const made = { link, usedMs: clock.now() };
+    this.#links.push(made);
+    accept(link);
+    return made;
+  }
+
+  /** Called once a second. */
+  tick(nowMs: number): void {
+    for (const { link, usedMs } of [...this.#links]) {
+      if (link.exchanges.size === 0 && nowMs - usedMs >= IDLE_MS) link.destroy();
+      for (const exchange of link.exchanges)
+        if (nowMs - exchange.commentedMs >= COMMENT_MS && exchange.isWaiting) {
+          exchange.commentedMs = nowMs;
+          exchange.openStream().comment();
+        }
+    }
+  }
+}

@@ -1,0 +1,284 @@
+// A link to one client over HTTP: it has no connection of its own, but the streams of the client's requests. The session that
+// writes to it says before each frame which stream the frame is for. It never looks at what is written.
+
+import { invariant } from '../../util/invariant.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { Carrier, LinkHandler, Streams } from '../../wire/link.ts';
+import { type ByteSink, type FlushTurn, Outbox } from '../../wire/outbox.ts';
+import type { EventStream } from './event-stream.ts';
+import type { Exchange } from './exchange.ts';
+
+/** The most messages that wait while their client is not read. */
+const MOST_WAITING = 64;
+
+export interface HttpLinkOptions {
+  readonly turn: FlushTurn;
+  readonly clock: Clock;
+  /** The stream for what belongs to no request; undefined for clients that get no such thing. */
+  readonly standing?: EventStream | undefined;
+  /** The link has closed, whoever closed it. */
+  readonly closed: () => void;
+}
+
+export class HttpLink implements Carrier, Streams {
+  readonly outbox: LinkOutbox;
+  readonly #options: HttpLinkOptions;
+  /** By the ids of their requests that are not answered. */
+  readonly #open = new Map<string, Exchange>();
+  /** Those that have not ended. */
+  readonly #exchanges = new Set<Exchange>();
+  #handler: LinkHandler | undefined;
+  #taking: Exchange | undefined;
+  #isPaused = false;
+  #isClosed = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(options: HttpLinkOptions) {
+    this.#options = options;
+    this.outbox = new LinkOutbox(options.turn, () => this.#blockedBytes());
+  }
+
+  get streams(): Streams {
+    return this;
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Exchanges that have not ended. */
+  get exchanges(): ReadonlySet<Exchange> {
+    return this.#exchanges;
+  }
+
+  /** True if a request with this id is not answered. */
+  isOpen(idText: string): boolean {
+    return this.#open.has(idText);
+  }
+
+  /** True if nothing more can be taken in at present. */
+  get isFull(): boolean {
+    return this.#waiting.length >= MOST_WAITING;
+  }
+
+  /** Takes the message in b[0, end) in; a newline stands behind it. */
+  take(b: Buffer, end: number, exchange?: Exchange): void {
+    if (exchange !== undefined) {
+      this.#exchanges.add(exchange);
+      for (const idText of exchange.openIds) this.#open.set(idText, exchange);
+    }
+    if (this.#isPaused) this.#waiting.push(() => this.#hand(b, end, exchange));
+    else this.#hand(b, end, exchange);
+  }
+
+  #hand(b: Buffer, end: number, exchange: Exchange | undefined): void {
+    const before = this.#taking;
+    this.#taking = exchange;
+    this.#handler?.frame(b, 0, end);
+    this.#taking = before;
+  }
+
+  /** The client has hung up on requests, which cancels them. */
+  cancel(exchange: Exchange): void {
+    for (const idText of [...exchange.openIds]) {
+      const notice = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${idText}}}\n`;
+      const b = Buffer.from(notice, 'latin1');
+      this.#handler?.frame(b, 0, b.length - 1);
+    }
+    this.forget(exchange);
+  }
+
+  /** Nothing more is written for it. */
+  forget(exchange: Exchange): void {
+    this.#exchanges.delete(exchange);
+    for (const idText of exchange.openIds) if (this.#open.get(idText) === exchange) this.#open.delete(idText);
+  }
+
+  /** More waits for the client than before, or less. */
+  changed(): void {
+    if (!this.#isClosed) this.#handler?.drained();
+  }
+
+  #blockedBytes(): number {
+    let bytes = this.#options.standing?.writableLength ?? 0;
+    for (const { blockedBytes } of this.#exchanges) bytes += blockedBytes;
+    return bytes;
+  }
+
+  // --- the streams ---
+
+  answering(idText: string, code?: number): void {
+    this.#beginAnswer(idText, code, false);
+  }
+
+  refusing(idText: string, code: number): void {
+    this.#beginAnswer(idText, code, true);
+  }
+
+  #beginAnswer(idText: string, code: number | undefined, isRefused: boolean): void {
+    const exchange = this.#exchangeOf(idText);
+    if (exchange === undefined) return this.outbox.aim(undefined);
+    const id = exchange.openIds.has(idText) ? idText : ([...exchange.openIds][0] ?? idText);
+    this.outbox.aim(exchange.beginAnswer(id, code, isRefused), () => {
+      if (this.#open.get(id) === exchange) this.#open.delete(id);
+      exchange.answered(id, this.#options.clock.now());
+    });
+  }
+
+  /** An error whose message has no id that can be read belongs to what is being taken in. */
+  #exchangeOf(idText: string): Exchange | undefined {
+    const taking = this.#taking;
+    if (taking?.openIds.has(idText) === true || idText === 'null') return taking;
+    return this.#open.get(idText);
+  }
+
+  during(idText: string): void {
+    const exchange = this.#open.get(idText) ?? (this.#exchanges.size === 1 ? [...this.#exchanges][0] : undefined);
+    if (exchange === undefined || exchange.isOver) return this.aside();
+    this.outbox.aim(exchange.beginEvent());
+  }
+
+  aside(): void {
+    const { standing } = this.#options;
+    if (standing === undefined) return this.outbox.aim(undefined);
+    // A client that listens to nothing else hears of it where it waits for an answer.
+    const [exchange] = standing.isCarried ? [] : [...this.#exchanges].filter(({ isLeft, isOver }) => !isLeft && !isOver);
+    if (exchange !== undefined) return this.outbox.aim(exchange.beginEvent());
+    standing.outbox.beginEvent();
+    this.outbox.aim(standing.outbox);
+  }
+
+  over(idText: string): void {
+    const exchange = this.#open.get(idText);
+    if (exchange === undefined) return;
+    this.#open.delete(idText);
+    exchange.over(idText, this.#options.clock.now());
+  }
+
+  // --- the link ---
+
+  start(handler: LinkHandler): void {
+    this.#handler = handler;
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      next();
+      if (this.#isPaused) return;
+    }
+  }
+
+  end(): void {
+    this.#close((exchange) => exchange.endSoon(this.#options.clock.now()));
+  }
+
+  destroy(): void {
+    this.#close((exchange) => exchange.destroy());
+  }
+
+  #close(end: (exchange: Exchange) => void): void {
+    if (this.#isClosed) return;
+    this.#options.turn.flush();
+    this.#isClosed = true;
+    this.#waiting = [];
+    for (const exchange of [...this.#exchanges]) end(exchange);
+    this.#options.standing?.end(this.#options.clock.now());
+    this.outbox.close();
+    queueMicrotask(() => {
+      this.#handler?.closed();
+      this.#options.closed();
+    });
+  }
+
+  readonly heldBytes = 0;
+
+  handTo(): number {
+    invariant(false, 'a session over HTTP has no connection that another may go on with');
+  }
+}
+
+const NOWHERE: ByteSink = {
+  write: () => true,
+  cork: () => undefined,
+  uncork: () => undefined,
+  writableLength: 0,
+};
+
+/** Writes each frame to the outbox of the stream that it is for. */
+export class LinkOutbox extends Outbox {
+  readonly #nowhere: Outbox;
+  readonly #blocked: () => number;
+  #target: Outbox;
+  #began = 0;
+  #written = 0;
+  #whenWritten: (() => void) | undefined;
+
+  constructor(turn: FlushTurn, blocked: () => number) {
+    super(NOWHERE, turn);
+    this.#blocked = blocked;
+    this.#nowhere = new Outbox(NOWHERE, turn);
+    this.#nowhere.close();
+    this.#target = this.#nowhere;
+  }
+
+  /** The next frame goes there, or nowhere; `written` is called behind it. */
+  aim(target: Outbox | undefined, written?: () => void): void {
+    this.#target = target ?? this.#nowhere;
+    this.#began = this.#target.appendedBytes;
+    this.#whenWritten = written;
+  }
+
+  override latin1(text: string): void {
+    this.#target.latin1(text);
+  }
+
+  override utf8(text: string): void {
+    this.#target.utf8(text);
+  }
+
+  override bytes(b: Buffer, from: number, to: number): void {
+    this.#target.bytes(b, from, to);
+  }
+
+  override endFrame(): void {
+    this.#target.endFrame();
+    this.#written += this.#target.appendedBytes - this.#began;
+    const written = this.#whenWritten;
+    this.#target = this.#nowhere;
+    this.#whenWritten = undefined;
+    written?.();
+  }
+
+  override flush(): void {
+    this.turn.flush();
+  }
+
+  override get queuedBytes(): number {
+    return this.#blocked();
+  }
+
+  override get blockedBytes(): number {
+    return this.#blocked();
+  }
+
+  override get appendedBytes(): number {
+    return this.#written;
+  }
+
+  override get takenBytes(): number {
+    return this.#written - this.#blocked();
+  }
+
+  override close(): void {
+    this.#target = this.#nowhere;
+  }
+}
