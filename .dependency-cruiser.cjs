@@ -22,6 +22,7 @@ const mayUse = {
   search: ['util'],
   'meta-tools': ['util', 'protocol', 'wire', 'model', 'core', 'search'],
   messaging: ['util', 'protocol', 'wire', 'model', 'core', 'meta-tools'],
+  front: ['util', 'protocol', 'wire', 'model'],
   control: ['util', 'protocol', 'wire', 'model', 'core', 'registry', 'downstream', 'catalog', 'messaging'],
   daemon: [
     ...[
@@ -37,7 +38,7 @@ const mayUse = {
       'downstream',
       'catalog',
     ],
-    ...['meta-tools', 'messaging', 'control'],
+    ...['meta-tools', 'messaging', 'control', 'front'],
   ],
 };
 

@@ -92,6 +92,14 @@ const ownDiscovery = {
   },
 };
 
+/** The front for HTTP is no part of the daemon until somebody speaks HTTP. */
+const ownFront = {
+  name: 'own-front',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/front\/http\/front\.ts$/ }, () => ({ path: 'http-front', namespace: 'later' }));
+  },
+};
+
 /** A `connect` that runs for long must come back after its package was replaced, so it has what it takes to try again. */
 const patient = {
   name: 'patient',
@@ -152,7 +160,7 @@ await Promise.all([
     ...commonJs,
     entryPoints: ['src/daemon/start.ts'],
     outfile: 'dist/daemon.cjs',
-    plugins: [ownDiscovery, later],
+    plugins: [ownDiscovery, ownFront, later],
   }),
   ...[...new Set(Object.values(laterPackages))]
     .filter((name) => name !== 'oauth')
@@ -173,6 +181,7 @@ await Promise.all([
     ]),
     outfile: 'dist/oauth.js',
   }),
+  packed('http-front', { entryPoints: ['src/front/http/front.ts'] }),
   // The daemon hands its code to a process, and nothing else may be needed to run it.
   packed('finder', { entryPoints: ['src/daemon/finder-program.ts'] }),
   build({

@@ -26,11 +26,13 @@ import { StartGate } from '../downstream/start-gate.ts';
 import { ClientDescriptors } from '../local/descriptors.ts';
 import { DialInDecisions } from '../local/dial-in-decisions.ts';
 import { ownUid } from '../local/owned-path.ts';
+import type { HttpFront } from '../front/http/front.ts';
 import { ClientMessaging } from '../messaging/client-messaging.ts';
 import { ArgumentCheck } from '../meta-tools/argument-check.ts';
 import { DiscoverTools } from '../meta-tools/discover-tools.ts';
 import { ToolFinder } from '../meta-tools/tool-finder.ts';
 import type { Limits } from '../model/limits.ts';
+import type { Principal } from '../model/principal.ts';
 import { knownRegistries } from '../registry/registry-places.ts';
 import { runningServers } from '../registry/running-servers.ts';
 import { messageOf } from '../util/bridge-error.ts';
@@ -84,6 +86,9 @@ export interface DaemonOptions {
   readonly onStopRequested: (reason: LeavingReason) => void;
 }
 
+/** Everybody whom the mode of the daemon's socket lets in. */
+const LOCAL: Principal = { kind: 'local', uid: ownUid(), pid: undefined };
+
 export class Daemon implements ControlledDaemon {
   readonly #options: DaemonOptions;
   readonly #startedMs = systemClock.now();
@@ -120,6 +125,7 @@ export class Daemon implements ControlledDaemon {
   readonly #messaging: ClientMessaging;
   readonly #connections: ConnectionManager;
   #socket: KeptSocket | undefined;
+  #http: Promise<HttpFront> | undefined;
   #answerControl: ((request: Buffer) => Promise<string | undefined>) | undefined;
 
   constructor(options: DaemonOptions) {
@@ -231,14 +237,51 @@ export class Daemon implements ControlledDaemon {
   /** Serves a client at the other end of a stream. */
   accept(stream: Duplex): void {
     const { maxMessageBytes } = this.#options.limits;
-    const take = (): void => {
+    this.#takeIn(stream, () => {
       this.#socket?.used();
-      const link = new StreamLink(stream, stream, { maxFrameBytes: maxMessageBytes, turn: this.#turn });
-      this.#connections.accept(link, { kind: 'local', uid: ownUid(), pid: undefined });
-    };
+      const link = new StreamLink(stream, stream, {
+        maxFrameBytes: maxMessageBytes,
+        turn: this.#turn,
+        onHttp: () => {
+          this.#connections.release(session);
+          void this.#acceptHttp(stream);
+        },
+      });
+      const session = this.#connections.accept(link, LOCAL);
+    });
+  }
+
+  #takeIn(stream: Duplex, take: () => void): void {
     this.#faults.contain(take, (error) => {
       this.#faults.note('a client could not be taken in', error);
       stream.destroy();
+    });
+  }
+
+  /** The front comes in with the first who speaks HTTP. */
+  async #acceptHttp(stream: Duplex): Promise<void> {
+    const abandoned = (): void => void stream.destroy();
+    stream.on('error', abandoned);
+    try {
+      this.#http ??= this.#openHttp();
+      const front = await this.#http;
+      stream.off('error', abandoned);
+      if (!stream.destroyed) this.#takeIn(stream, () => front.take(stream));
+    } catch (error) {
+      this.#faults.note('the front for HTTP could not be opened', error);
+      stream.destroy();
+    }
+  }
+
+  async #openHttp(): Promise<HttpFront> {
+    const { HttpFront } = await import('../front/http/front.ts');
+    const { limits, version } = this.#options;
+    return new HttpFront({
+      ...{ limits, version, clock: this.#clock, turn: this.#turn, local: LOCAL },
+      accept: (link, principal, fixedView) => this.#connections.accept(link, principal, fixedView),
+      rules: () => ({ allowedHosts: [], allowedOrigins: [] }),
+      refused: () => undefined,
+      failed: (error) => this.#faults.note('a request over HTTP could not be handled', error),
     });
   }
 
@@ -254,6 +297,7 @@ export class Daemon implements ControlledDaemon {
     await this.#connections.drain();
     this.#messaging.logUnread();
     await this.#connections.close(reason);
+    (await this.#http)?.close();
     this.#followed.close();
     await this.#pool.stop();
     await this.#audit?.close();

@@ -43,7 +43,10 @@ function isOwnOrigin(origin: string, host: string): boolean {
 }
 
 /** The view that a path stands for; `view` is undefined for the client's own. */
-export type Endpoint = { readonly is: 'mcp'; readonly view: string | undefined } | { readonly is: 'health' | 'metrics' };
+export type Endpoint =
+  | { readonly is: 'mcp'; readonly view: string | undefined }
+  | { readonly is: 'health' }
+  | { readonly is: 'metrics' };
 
 const SERVER_PATH = /^\/mcp\/server\/([^/]{1,1024})$/;
 

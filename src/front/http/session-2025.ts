@@ -85,6 +85,11 @@ export class HttpSession2025 {
     return stream;
   }
 
+  /** Takes `initialize` in. Its answer tells the client the id of the session; without a good one there is no session. */
+  begin(b: Buffer, end: number, { response, idText }: { readonly response: ServerResponse; readonly idText: string }): void {
+    this.take([{ b, end }], [idText], { response, isBatch: false, headers: { 'mcp-session-id': this.id } });
+  }
+
   /** Takes messages of one POST in; `idTexts` are the ids of the requests among them. */
   take(messages: readonly { readonly b: Buffer; readonly end: number }[], idTexts: readonly string[], to: PostTerms): void {
     this.#usedMs = this.#nowMs;
@@ -117,7 +122,10 @@ export class HttpSession2025 {
 
   #ended(exchange: Exchange): void {
     this.link.forget(exchange);
-    this.link.changed();
+    if (this.isKnown) return this.link.changed();
+    // The first exchange was that of `initialize`.
+    this.isKnown = this.session?.protocolVersion !== undefined && !exchange.isLeft;
+    if (!this.isKnown) this.link.destroy();
   }
 
   /** Opens the stream for what belongs to no request. */

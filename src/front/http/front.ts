@@ -1,0 +1,401 @@
+// The HTTP front: Streamable HTTP of both eras on one URL. It checks what HTTP adds to the protocol, and hands messages to the core
+// as the bytes in which they came, on links that the core takes for any other client's. It is loaded when somebody speaks HTTP.
+
+import { isUtf8 } from 'node:buffer';
+import { randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Limits } from '../../model/limits.ts';
+import { type Principal, principalKey } from '../../model/principal.ts';
+import { ERA_2025 } from '../../protocol/era-2025.ts';
+import { ERA_2026 } from '../../protocol/era-2026.ts';
+import { levelRefusal, versionRefusal } from '../../protocol/requester.ts';
+import {
+  batchRefusal,
+  certainId,
+  INVALID_REQUEST,
+  PARSE_ERROR,
+  refusalOf,
+  rpcError,
+} from '../../protocol/rpc-error.ts';
+import { isSpoken } from '../../protocol/versions.ts';
+import type { Clock, Timer } from '../../util/clock.ts';
+import { cutBatch, messageIn } from '../../wire/batch.ts';
+import { Envelope, Field } from '../../wire/envelope.ts';
+import type { Carrier } from '../../wire/link.ts';
+import type { FlushTurn } from '../../wire/outbox.ts';
+import { collectBody } from './body.ts';
+import { Callers2026 } from './callers-2026.ts';
+import { accept, type HttpRefusal, refuse } from './http-error.ts';
+import { mirrorRefusal } from './mirrored-check.ts';
+import { accepts, endpointAt, type HostRules, hostRefusal, mediaRefusal, refusal } from './request-gate.ts';
+import { HttpSession2025 } from './session-2025.ts';
+
+const [VERSION_2026 = ''] = ERA_2026.versions;
+const TICK_MS = 1000;
+const SESSION_ID_BYTES = 16;
+
+/** The core's side of a link, as far as it is looked at here. */
+interface FrontSession {
+  readonly protocolVersion: string | undefined;
+  readonly mayBatch: boolean;
+}
+
+export interface HttpFrontOptions {
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly turn: FlushTurn;
+  readonly version: string;
+  /** Makes a session for a link; `fixedView` is the view that it gets, whatever it asks for. */
+  readonly accept: (link: Carrier, principal: Principal, fixedView: string | undefined) => FrontSession;
+  /** The user of the daemon, who is the only one that its Unix socket lets in. */
+  readonly local: Principal;
+  readonly rules: () => HostRules;
+  /** A request was refused for what it is. */
+  readonly refused: () => void;
+  /** A fault of the bridge: it costs one connection. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** Nothing is read leniently, and nobody may keep a connection without a request on it. */
+const SERVER_OPTIONS: ServerOptions = {
+  insecureHTTPParser: false,
+  maxHeaderSize: 16_384,
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 30_000,
+  connectionsCheckingInterval: 2_000,
+  requireHostHeader: true,
+};
+const MOST_HEADERS = 100;
+
+interface Asked {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly principal: Principal;
+  readonly view: string | undefined;
+}
+
+/** Shared: each message is done with before the next one is scanned. */
+const envelope = new Envelope(ERA_2026.keys);
+
+export class HttpFront {
+  readonly #options: HttpFrontOptions;
+  readonly #local: Server;
+  readonly #sockets = new Set<Duplex>();
+  readonly #sessions = new Map<string, HttpSession2025>();
+  /** By principal and view. */
+  readonly #callers = new Map<string, Callers2026>();
+  #timer: Timer | undefined;
+
+  constructor(options: HttpFrontOptions) {
+    this.#options = options;
+    this.#local = this.#makeServer(() => options.local);
+    // Node looks after the times of its connections from when a server listens; this one gets them from the bridge's socket.
+    this.#local.emit('listening');
+  }
+
+  /** Serves a connection of the daemon's own socket. It is paused, and nothing was taken of what came. */
+  take(socket: Duplex): void {
+    this.#local.emit('connection', socket);
+    socket.resume();
+  }
+
+  /** Ends all connections. The sessions on them are the core's to end. */
+  close(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#local.emit('close');
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #makeServer(principalOf: (request: IncomingMessage) => Principal | HttpRefusal): Server {
+    const server = createServer(SERVER_OPTIONS, (request, response) =>
+      this.#contain(response, () => this.#onRequest(request, response, principalOf)),
+    );
+    server.maxHeadersCount = MOST_HEADERS;
+    server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+    return server;
+  }
+
+  #contain(response: ServerResponse, task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      this.#options.failed(error);
+      response.destroy();
+    }
+  }
+
+  #onRequest(
+    request: IncomingMessage,
+    response: ServerResponse,
+    principalOf: (request: IncomingMessage) => Principal | HttpRefusal,
+  ): void {
+    const rules = this.#options.rules();
+    const refused = hostRefusal(request.headers, rules);
+    if (refused !== undefined) return this.#refuse(request, response, refused);
+    this.#allowOrigin(request, response, rules);
+    if (request.method === 'OPTIONS') return this.#onOptions(request, response, rules);
+    const endpoint = endpointAt(request.url ?? '');
+    if (endpoint === undefined) return this.#refuse(request, response, refusal(404, 'There is nothing at this path'));
+    if (endpoint.is === 'health') return this.#onHealth(request, response);
+    const principal = principalOf(request);
+    if ('status' in principal) return this.#refuse(request, response, principal);
+    if (endpoint.is === 'metrics') return this.#refuse(request, response, refusal(404, 'There is nothing at this path'));
+    const view = viewFor(principal, endpoint.view);
+    if (typeof view === 'object') return this.#refuse(request, response, view);
+    this.#onMcp({ request, response, principal, view });
+  }
+
+  /** Answers without having read the body: the connection ends with it. */
+  #refuse(request: IncomingMessage, response: ServerResponse, refused: HttpRefusal, idText?: string): void {
+    this.#options.refused();
+    if (!request.complete) response.setHeader('connection', 'close');
+    refuse(response, refused, idText);
+    request.resume();
+  }
+
+  #allowOrigin({ headers }: IncomingMessage, response: ServerResponse, { allowedOrigins }: HostRules): void {
+    if (allowedOrigins.length === 0) return;
+    response.setHeader('vary', 'Origin');
+    if (headers.origin === undefined || !allowedOrigins.includes(headers.origin)) return;
+    response.setHeader('access-control-allow-origin', headers.origin);
+    response.setHeader('access-control-expose-headers', 'Mcp-Session-Id, WWW-Authenticate');
+  }
+
+  #onOptions(request: IncomingMessage, response: ServerResponse, { allowedOrigins }: HostRules): void {
+    const { origin } = request.headers;
+    if (origin === undefined || !allowedOrigins.includes(origin))
+      return this.#refuse(request, response, notAllowed('OPTIONS'));
+    response.setHeader('access-control-allow-methods', 'GET, POST, DELETE');
+    response.setHeader(
+      'access-control-allow-headers',
+      'Content-Type, Accept, Authorization, Mcp-Method, Mcp-Name, MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID',
+    );
+    response.writeHead(204).end();
+  }
+
+  #onHealth(request: IncomingMessage, response: ServerResponse): void {
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return this.#refuse(request, response, notAllowed(request.method));
+    const body = '{"status":"ok"}\n';
+    response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(body);
+  }
+
+  #onMcp(asked: Asked): void {
+    const { request, response } = asked;
+    const { method, headers } = request;
+    if (method === 'POST') return this.#onPost(asked);
+    if ((method !== 'GET' && method !== 'DELETE') || headers['mcp-protocol-version'] === VERSION_2026)
+      return this.#refuse(request, response, notAllowed(method));
+    const session = this.#sessionOf(asked);
+    if ('status' in session) return this.#refuse(request, response, session);
+    if (method === 'DELETE') {
+      session.link.destroy();
+      return void response.writeHead(200, { 'content-length': '0' }).end();
+    }
+    this.#onGet(asked, session);
+  }
+
+  #onGet({ request, response }: Asked, session: HttpSession2025): void {
+    const { headers } = request;
+    if (!accepts(headers, 'text/event-stream'))
+      return this.#refuse(request, response, refusal(406, 'Accept needs text/event-stream'));
+    const lastEventId = headers['last-event-id'];
+    if (lastEventId === undefined) return session.listen(response);
+    const isFound = typeof lastEventId === 'string' && session.goOn(response, lastEventId);
+    if (!isFound) this.#refuse(request, response, refusal(400, 'Last-Event-ID is not known, or not any more'));
+  }
+
+  /** The session that a request of 2025 names. */
+  #sessionOf({ request, principal, view }: Asked): HttpSession2025 | HttpRefusal {
+    const { headers } = request;
+    const version = headers['mcp-protocol-version'];
+    if (version !== undefined && (typeof version !== 'string' || !isSpoken(version)))
+      return refusal(400, 'MCP-Protocol-Version is not supported');
+    const id = headers['mcp-session-id'];
+    if (typeof id !== 'string') return refusal(400, 'Mcp-Session-Id is missing');
+    const session = this.#sessions.get(id);
+    // A session of somebody else is none.
+    if (session === undefined || session.owner !== principalKey(principal) || session.view !== view || !session.isKnown)
+      return refusal(404, 'There is no such session, or not any more');
+    return session;
+  }
+
+  #onPost(asked: Asked): void {
+    const { request, response } = asked;
+    const refused = mediaRefusal(request);
+    if (refused !== undefined) return this.#refuse(request, response, refused);
+    const { maxMessageBytes } = this.#options.limits;
+    collectBody(request, maxMessageBytes, (body, fault) => {
+      if (body !== undefined) return this.#contain(response, () => this.#onBody(asked, body));
+      if (fault === 'broken-off') return void response.destroy();
+      this.#refuse(request, response, refusal(413, `A message may have at most ${maxMessageBytes} bytes`));
+    });
+  }
+
+  #onBody(asked: Asked, body: Buffer): void {
+    const { request, response } = asked;
+    const { maxDepth } = this.#options.limits;
+    const end = body.length - 1;
+    if (!isUtf8(body))
+      return this.#refuse(request, response, { status: 400, error: rpcError(PARSE_ERROR, 'Parse error: not valid UTF-8') });
+    const isOf2026 = request.headers['mcp-protocol-version'] === VERSION_2026;
+    envelope.keys = ERA_2026.keys;
+    if (!envelope.scan(body, 0, end, maxDepth)) {
+      if (envelope.fault === 'batch' && !isOf2026) return this.#onBatch(asked, body);
+      const { code, message } = refusalOf(envelope.fault ?? 'not-json', maxDepth);
+      const idText = code === PARSE_ERROR ? 'null' : certainId(envelope, body);
+      return this.#refuse(request, response, { status: 400, error: rpcError(code, message) }, idText);
+    }
+    if (isOf2026 || envelope.has(Field.protocolVersion)) this.#onMessage2026(asked, body, end);
+    else this.#onMessage2025(asked, body, end);
+  }
+
+  // --- the era without a handshake ---
+
+  #onMessage2026(asked: Asked, b: Buffer, end: number): void {
+    const { request, response } = asked;
+    if (envelope.kind === 'response')
+      return this.#refuse(request, response, refusal(400, 'A client of this version has nothing to answer'));
+    // A request ends with its response; there is no other request that a notice could be about.
+    if (envelope.kind === 'notification') return accept(response);
+    const idText = certainId(envelope, b);
+    const error =
+      mirrorRefusal(request.headers, b, envelope) ?? versionRefusal(b, envelope) ?? levelRefusal(b, envelope);
+    if (error !== undefined) return this.#refuse(request, response, { status: 400, error }, idText);
+    if (idText === 'null')
+      return this.#refuse(request, response, refusal(400, 'Invalid request: an id is a string or a safe integer'));
+    this.#callersFor(asked).ask(b, end, { idText, response });
+  }
+
+  #callersFor({ principal, view }: Asked): Callers2026 {
+    const key = JSON.stringify([principalKey(principal), view]);
+    const known = this.#callers.get(key);
+    if (known !== undefined) return known;
+    const { clock, turn, limits } = this.#options;
+    const callers = new Callers2026({
+      ...{ clock, turn, mostQueued: limits.maxQueuedBytesPerClient, stallMs: limits.stallTimeoutMs },
+      accept: (link) => void this.#options.accept(link, principal, view),
+    });
+    this.#callers.set(key, callers);
+    this.#watch();
+    return callers;
+  }
+
+  // --- the era with a handshake ---
+
+  #onMessage2025(asked: Asked, b: Buffer, end: number): void {
+    const { request, response } = asked;
+    const { kind } = envelope;
+    const idText = kind === 'request' ? certainId(envelope, b) : undefined;
+    const isInitialize = kind === 'request' && ERA_2025.methods.of(b, envelope).role === 'initialize';
+    if (isInitialize && request.headers['mcp-session-id'] === undefined)
+      return this.#begin(asked, b, end, idText ?? 'null');
+    const session = this.#sessionOf(asked);
+    if ('status' in session) return this.#refuse(request, response, session, idText);
+    if (idText === 'null')
+      return this.#refuse(request, response, refusal(400, 'Invalid request: an id is a string or a safe integer'));
+    this.#give(asked, session, { messages: [{ b, end }], idTexts: idText === undefined ? [] : [idText], isBatch: false });
+  }
+
+  #begin({ request, response, principal, view }: Asked, b: Buffer, end: number, idText: string): void {
+    if (idText === 'null')
+      return this.#refuse(request, response, refusal(400, 'Invalid request: an id is a string or a safe integer'));
+    const id = randomBytes(SESSION_ID_BYTES).toString('hex');
+    const { limits, clock, turn } = this.#options;
+    const session = new HttpSession2025({
+      ...{ id, view, limits, clock, turn, owner: principalKey(principal) },
+      ended: () => this.#sessions.delete(id),
+    });
+    this.#sessions.set(id, session);
+    this.#watch();
+    session.session = this.#options.accept(session.link, principal, view);
+    session.begin(b, end, { response, idText });
+  }
+
+  #onBatch(asked: Asked, b: Buffer): void {
+    const { request, response } = asked;
+    const session = this.#sessionOf(asked);
+    if ('status' in session) return this.#refuse(request, response, session);
+    const batch = cutBatch(b, 0);
+    const refused = session.mayBatch ? batchRefusal(batch) : refusalOf('batch', 0);
+    if (refused !== undefined)
+      return this.#refuse(request, response, { status: 400, error: rpcError(refused.code, refused.message) });
+    const messages = batch.messages.map((place) => messageIn(b, place));
+    const idTexts = messages.flatMap(({ b: message, start, end }) => {
+      envelope.keys = ERA_2026.keys;
+      const isRequest = envelope.scan(message, start, end, this.#options.limits.maxDepth) && envelope.kind === 'request';
+      const idText = isRequest ? certainId(envelope, message) : 'null';
+      return idText === 'null' ? [] : [idText];
+    });
+    this.#give(asked, session, { messages, idTexts, isBatch: true });
+  }
+
+  #give(
+    { request, response }: Asked,
+    session: HttpSession2025,
+    post: {
+      readonly messages: readonly { readonly b: Buffer; readonly end: number }[];
+      readonly idTexts: readonly string[];
+      readonly isBatch: boolean;
+    },
+  ): void {
+    const { messages, idTexts, isBatch } = post;
+    const open = idTexts.find((idText, i) => session.link.isOpen(idText) || idTexts.indexOf(idText) !== i);
+    if (open !== undefined)
+      return this.#refuse(
+        request,
+        response,
+        { status: 400, error: rpcError(INVALID_REQUEST, `A request with id ${open} is still under way`) },
+        open,
+      );
+    if (session.link.isFull) return this.#refuse(request, response, busy());
+    session.take(messages, idTexts, { response, isBatch });
+    if (idTexts.length === 0 && !response.headersSent) accept(response);
+  }
+
+  // --- looking after all of them ---
+
+  #watch(): void {
+    this.#timer ??= this.#options.clock.every(TICK_MS, () => this.#tick());
+  }
+
+  #tick(): void {
+    const nowMs = this.#options.clock.now();
+    for (const session of [...this.#sessions.values()]) {
+      session.tick(nowMs);
+      if (session.isIdleFor(SESSION_IDLE_MS, nowMs)) session.link.destroy();
+    }
+    for (const [key, callers] of this.#callers) {
+      callers.tick(nowMs);
+      if (callers.isEmpty) this.#callers.delete(key);
+    }
+    if (this.#sessions.size > 0 || this.#callers.size > 0) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+}
+
+/** A session that nobody uses ends. Its client begins another one. */
+const SESSION_IDLE_MS = 30 * 60_000;
+
+/** The view that a principal gets at a path. */
+function viewFor(principal: Principal, wanted: string | undefined): string | undefined | HttpRefusal {
+  const granted = principal.kind === 'http' ? principal.grant?.view : undefined;
+  if (granted === undefined || wanted === undefined || wanted === granted) return wanted ?? granted;
+  return refusal(403, 'The token is not for this path');
+}
+
+function notAllowed(method: string | undefined): HttpRefusal {
+  return refusal(405, `Method not allowed: ${method ?? ''}`, { allow: 'GET, POST, DELETE' });
+}
+
+function busy(): HttpRefusal {
+  return refusal(503, 'The client has too many messages waiting', { 'retry-after': '1' });
+}
