@@ -243,12 +243,7 @@ export class ClientOutput {
   }
 
   /** Passes a question on. */
-  passQuestion(
-    { id, during }: AskedQuestion,
-    { b, start, end }: Frame,
-    idAt: Span,
-    tokenAt: Span | undefined,
-  ): void {
+  passQuestion({ id, during }: AskedQuestion, { b, start, end }: Frame, idAt: Span, tokenAt: Span | undefined): void {
     this.streams?.during(during);
     const ours = JSON.stringify(id);
     splice.clear().replace(idAt.from, idAt.to, ours);

@@ -125,7 +125,10 @@ interface AnswerParts {
 const NO_ANSWER: InitializeAnswer = { of: 'bridge', capabilities: {}, instructions: undefined };
 
 const splice = new Splice();
-const LINES_ONLY = rpcError(INVALID_PARAMS, 'Over HTTP there are no roles but "client", and sessions go on by Last-Event-ID');
+const LINES_ONLY = rpcError(
+  INVALID_PARAMS,
+  'Over HTTP there are no roles but "client", and sessions go on by Last-Event-ID',
+);
 const TURNED = rpcError(INVALID_REQUEST, 'A server that dials in is asked from here on, and asks nothing by itself');
 
 export class Handshake {

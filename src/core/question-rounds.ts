@@ -145,7 +145,13 @@ export class QuestionRounds {
     this.#instance.context.events.questionAsked.tell(session, this.#instance.server, role);
     // Clients of 2025 know a page by an id, which servers of 2026 do not give.
     const isPage = role === 'elicitation' && params.mode === 'url' && params.elicitationId === undefined;
-    session.output.askInFull({ id: asked.id, during: round.call.idText }, method, b, at, isPage ? `"elicitationId":"${asked.id}",` : '');
+    session.output.askInFull(
+      { id: asked.id, during: round.call.idText },
+      method,
+      b,
+      at,
+      isPage ? `"elicitationId":"${asked.id}",` : '',
+    );
   }
 
   #answered(round: Round, asked: Asked, key: string, { b }: Frame, envelope: Envelope): void {

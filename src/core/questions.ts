@@ -454,7 +454,8 @@ class PendingQuestions {
   /** A call during which the server asks; undefined if that is not known. */
   #callOf(asker: Asker, { params }: ServerQuestion): Call | undefined {
     const isAboutTask = relatedTask(params._meta) !== undefined;
-    for (const call of this.#instance.calls.sent()) if (call.asker === asker && isBound(call) === isAboutTask) return call;
+    for (const call of this.#instance.calls.sent())
+      if (call.asker === asker && isBound(call) === isAboutTask) return call;
     return undefined;
   }
 

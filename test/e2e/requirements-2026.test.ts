@@ -7,6 +7,7 @@ import {
   REQUIREMENTS_OF_NOTICES_OF_2026,
   REQUIREMENTS_OF_SERVERS_OF_2026,
 } from './requirements-2026.ts';
+import { REQUIREMENTS_OF_HTTP } from './requirements-http.ts';
 
 /** The ids that titles of tests cite, such as `(B3, D6)`. */
 function cited(): Set<string> {
@@ -14,7 +15,7 @@ function cited(): Set<string> {
   const texts = files
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => readFileSync(join(ROOT, 'test', file), 'utf8'));
-  const titles = texts.flatMap((text) => [...text.matchAll(/\(([A-H]\d+(?:, [A-H]\d+)*)\)['`]/g)]);
+  const titles = texts.flatMap((text) => [...text.matchAll(/\(([A-I]\d+(?:, [A-I]\d+)*)\)['`]/g)]);
   return new Set(titles.flatMap(([, ids = '']) => ids.split(', ')));
 }
 
@@ -23,6 +24,7 @@ describe('the requirements of clients and servers of different eras', () => {
     ...REQUIREMENTS_OF_SERVERS_OF_2026,
     ...REQUIREMENTS_OF_CLIENTS_OF_2026,
     ...REQUIREMENTS_OF_NOTICES_OF_2026,
+    ...REQUIREMENTS_OF_HTTP,
   ];
   const known = requirements.map(({ id }) => id);
 

@@ -39,6 +39,7 @@ test.each([
   'daemon.cjs',
   'later/ajv.cjs.gz',
   'later/finder.cjs.gz',
+  'later/http-front.cjs.gz',
   'later/json-rpc.cjs.gz',
   'later/jsonc-parser.cjs.gz',
   'later/oauth.cjs.gz',
@@ -58,6 +59,12 @@ test('the daemon has nothing of discovery in it', () => {
   const ofDiscovery = /claude_desktop_config\.json|smol-toml|parseAllDocuments|parseTree/;
   expect(code).not.toMatch(ofDiscovery);
   expect(codeOf('later/finder.cjs.gz')).toMatch(ofDiscovery);
+});
+
+test('the daemon has nothing of HTTP in it', () => {
+  const ofHttp = /text\/event-stream|x-accel-buffering/;
+  expect(codeOf('daemon.cjs')).not.toMatch(ofHttp);
+  expect(codeOf('later/http-front.cjs.gz')).toMatch(ofHttp);
 });
 
 test('mcp-bridge/client loads no more than docs/library.md says, and no package', async () => {

@@ -49,7 +49,11 @@ export class Callers2026 {
   }
 
   /** Takes a request in: the message in b[0, end), with its id as its client has spelled it. */
-  ask(b: Buffer, end: number, { idText, response }: { readonly idText: string; readonly response: ServerResponse }): void {
+  ask(
+    b: Buffer,
+    end: number,
+    { idText, response }: { readonly idText: string; readonly response: ServerResponse },
+  ): void {
     const { clock, turn } = this.#context;
     const nowMs = clock.now();
     const one = this.#linkFor(idText);

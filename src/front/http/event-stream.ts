@@ -99,7 +99,7 @@ export class EventStream implements ByteSink {
 
   /** The end of the event whose data ends at this place. */
   tailAt(place: number): string {
-    return this.number === undefined ? '\n' : `\nid: ${this.number}-${place}\n\n`;
+    return this.number === undefined ? '\n\n' : `\nid: ${this.number}-${place}\n\n`;
   }
 
   /** A sign of life for proxies that end a silent connection. */

@@ -94,7 +94,9 @@ export class Exchange {
     if (this.#isLost) return undefined;
     const isLast = this.#open.size === 1 || !this.#open.has(idText);
     if (this.#stream !== undefined || !isLast || this.#options.isBatch) return this.beginEvent();
-    this.#answer = new JsonAnswer(this.#options, this.#statusOf(code, isRefused), code === undefined, () => this.#end());
+    this.#answer = new JsonAnswer(this.#options, this.#statusOf(code, isRefused), code === undefined, () =>
+      this.#end(),
+    );
     return this.#answer.outbox;
   }
 

@@ -35,6 +35,8 @@ import { HttpSession2025 } from './session-2025.ts';
 const [VERSION_2026 = ''] = ERA_2026.versions;
 const TICK_MS = 1000;
 const SESSION_ID_BYTES = 16;
+/** How long the rest of a refused body is passed over. */
+const LINGER_MS = 2000;
 
 /** The core's side of a link, as far as it is looked at here. */
 interface FrontSession {
@@ -146,18 +148,22 @@ export class HttpFront {
     if (endpoint.is === 'health') return this.#onHealth(request, response);
     const principal = principalOf(request);
     if ('status' in principal) return this.#refuse(request, response, principal);
-    if (endpoint.is === 'metrics') return this.#refuse(request, response, refusal(404, 'There is nothing at this path'));
+    if (endpoint.is === 'metrics')
+      return this.#refuse(request, response, refusal(404, 'There is nothing at this path'));
     const view = viewFor(principal, endpoint.view);
     if (typeof view === 'object') return this.#refuse(request, response, view);
     this.#onMcp({ request, response, principal, view });
   }
 
-  /** Answers without having read the body: the connection ends with it. */
+  /** Answers without having read the body. */
   #refuse(request: IncomingMessage, response: ServerResponse, refused: HttpRefusal, idText?: string): void {
     this.#options.refused();
-    if (!request.complete) response.setHeader('connection', 'close');
     refuse(response, refused, idText);
+    if (request.complete) return;
+    // Closed at once, its client would fail over the rest that it is sending, and not read why.
     request.resume();
+    const rest = this.#options.clock.after(LINGER_MS, () => request.socket.destroy());
+    request.once('end', () => rest.cancel());
   }
 
   #allowOrigin({ headers }: IncomingMessage, response: ServerResponse, { allowedOrigins }: HostRules): void {
@@ -244,7 +250,10 @@ export class HttpFront {
     const { maxDepth } = this.#options.limits;
     const end = body.length - 1;
     if (!isUtf8(body))
-      return this.#refuse(request, response, { status: 400, error: rpcError(PARSE_ERROR, 'Parse error: not valid UTF-8') });
+      return this.#refuse(request, response, {
+        status: 400,
+        error: rpcError(PARSE_ERROR, 'Parse error: not valid UTF-8'),
+      });
     const isOf2026 = request.headers['mcp-protocol-version'] === VERSION_2026;
     envelope.keys = ERA_2026.keys;
     if (!envelope.scan(body, 0, end, maxDepth)) {
@@ -301,7 +310,11 @@ export class HttpFront {
     if ('status' in session) return this.#refuse(request, response, session, idText);
     if (idText === 'null')
       return this.#refuse(request, response, refusal(400, 'Invalid request: an id is a string or a safe integer'));
-    this.#give(asked, session, { messages: [{ b, end }], idTexts: idText === undefined ? [] : [idText], isBatch: false });
+    this.#give(asked, session, {
+      messages: [{ b, end }],
+      idTexts: idText === undefined ? [] : [idText],
+      isBatch: false,
+    });
   }
 
   #begin({ request, response, principal, view }: Asked, b: Buffer, end: number, idText: string): void {
@@ -330,7 +343,8 @@ export class HttpFront {
     const messages = batch.messages.map((place) => messageIn(b, place));
     const idTexts = messages.flatMap(({ b: message, start, end }) => {
       envelope.keys = ERA_2026.keys;
-      const isRequest = envelope.scan(message, start, end, this.#options.limits.maxDepth) && envelope.kind === 'request';
+      const isRequest =
+        envelope.scan(message, start, end, this.#options.limits.maxDepth) && envelope.kind === 'request';
       const idText = isRequest ? certainId(envelope, message) : 'null';
       return idText === 'null' ? [] : [idText];
     });

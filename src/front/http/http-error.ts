@@ -1,8 +1,8 @@
 // What is wrong with an HTTP request, before any session sees it, and how it is answered.
 
 import type { ServerResponse } from 'node:http';
-import { METHOD_NOT_FOUND, PARSE_ERROR } from '../../protocol/rpc-error.ts';
 import { ERA_2026 } from '../../protocol/era-2026.ts';
+import { METHOD_NOT_FOUND, PARSE_ERROR } from '../../protocol/rpc-error.ts';
 
 export interface HttpRefusal {
   readonly status: number;

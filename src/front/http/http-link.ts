@@ -1,8 +1,8 @@
 // A link to one client over HTTP: it has no connection of its own, but the streams of the client's requests. The session that
 // writes to it says before each frame which stream the frame is for. It never looks at what is written.
 
-import { invariant } from '../../util/invariant.ts';
 import type { Clock } from '../../util/clock.ts';
+import { invariant } from '../../util/invariant.ts';
 import type { Carrier, LinkHandler, Streams } from '../../wire/link.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../../wire/outbox.ts';
 import type { EventStream } from './event-stream.ts';
@@ -146,7 +146,9 @@ export class HttpLink implements Carrier, Streams {
     const { standing } = this.#options;
     if (standing === undefined) return this.outbox.aim(undefined);
     // A client that listens to nothing else hears of it where it waits for an answer.
-    const [exchange] = standing.isCarried ? [] : [...this.#exchanges].filter(({ isLeft, isOver }) => !isLeft && !isOver);
+    const [exchange] = standing.isCarried
+      ? []
+      : [...this.#exchanges].filter(({ isLeft, isOver }) => !isLeft && !isOver);
     if (exchange !== undefined) return this.outbox.aim(exchange.beginEvent());
     standing.outbox.beginEvent();
     this.outbox.aim(standing.outbox);

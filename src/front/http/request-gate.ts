@@ -26,7 +26,8 @@ export function hostRefusal({ host, origin }: IncomingHttpHeaders, rules: HostRu
   const name = hostnameOf(host ?? '').toLowerCase();
   if (!LOOPBACK.has(name) && !rules.allowedHosts.some((allowed) => isHost(allowed, host ?? '', name)))
     return refusal(403, 'Host is not allowed (http.allowedHosts)');
-  if (origin === undefined || isOwnOrigin(origin, host ?? '') || rules.allowedOrigins.includes(origin)) return undefined;
+  if (origin === undefined || isOwnOrigin(origin, host ?? '') || rules.allowedOrigins.includes(origin))
+    return undefined;
   return refusal(403, 'Origin is not allowed (http.allowedOrigins)');
 }
 

@@ -86,16 +86,23 @@ export class HttpSession2025 {
   }
 
   /** Takes `initialize` in. Its answer tells the client the id of the session; without a good one there is no session. */
-  begin(b: Buffer, end: number, { response, idText }: { readonly response: ServerResponse; readonly idText: string }): void {
+  begin(
+    b: Buffer,
+    end: number,
+    { response, idText }: { readonly response: ServerResponse; readonly idText: string },
+  ): void {
     this.take([{ b, end }], [idText], { response, isBatch: false, headers: { 'mcp-session-id': this.id } });
   }
 
   /** Takes messages of one POST in; `idTexts` are the ids of the requests among them. */
-  take(messages: readonly { readonly b: Buffer; readonly end: number }[], idTexts: readonly string[], to: PostTerms): void {
+  take(
+    messages: readonly { readonly b: Buffer; readonly end: number }[],
+    idTexts: readonly string[],
+    to: PostTerms,
+  ): void {
     this.#usedMs = this.#nowMs;
     const { response, isBatch, headers } = to;
-    const exchange =
-      idTexts.length === 0 ? undefined : this.#exchange({ response, idTexts, isBatch, headers });
+    const exchange = idTexts.length === 0 ? undefined : this.#exchange({ response, idTexts, isBatch, headers });
     for (const { b, end } of messages) this.link.take(b, end, exchange);
   }
 

@@ -53,7 +53,7 @@ const INJECTIONS: Readonly<Record<string, Injection>> = {
     options: { limits: { maxMessageBytes: 1000 } },
   },
   'a message that is not UTF-8': {
-    breaks: (session) => breakMethod(session.output, 'fail'),
+    breaks: (session) => breakMethod(session.output, 'refuse'),
     happens: ({ link }) => link.push(Buffer.from('{"\xff"}\n', 'latin1')),
   },
   'the look at it once a second': {
