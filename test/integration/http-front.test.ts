@@ -64,7 +64,7 @@ describe('on the daemon’s socket', () => {
   test('a word that begins no request is a line', async () => {
     const client = await daemon.connect();
     onTestFinished(() => client.destroy());
-    client.write(Buffer.from('POSTPONED\n'));
+    await client.write(Buffer.from('POSTPONED\n'));
     expect(await client.next()).toMatchObject({ error: { code: -32700 } });
   });
 

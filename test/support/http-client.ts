@@ -22,10 +22,10 @@ export interface ServerSentEvent {
 }
 
 const E = 'io.modelcontextprotocol/';
-export const VERSION_2026 = '2026-07-28';
+const VERSION_2026 = '2026-07-28';
 
 /** The `_meta` of a request without a handshake. */
-export function metaOf2026(more: object = {}): object {
+function metaOf2026(more: object = {}): object {
   return { [`${E}protocolVersion`]: VERSION_2026, [`${E}clientCapabilities`]: {}, ...more };
 }
 

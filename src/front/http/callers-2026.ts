@@ -5,9 +5,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../util/clock.ts';
 import type { FlushTurn } from '../../wire/outbox.ts';
-import { EventStream } from './event-stream.ts';
-import { Exchange } from './exchange.ts';
+import { HttpExchange } from './http-exchange.ts';
 import { HttpLink } from './http-link.ts';
+import { SentEvents } from './sent-events.ts';
 
 /** The most requests under way on one link: a client that reads slowly holds no more of the others up. */
 const MOST_ON_LINK = 32;
@@ -59,10 +59,10 @@ export class Callers2026 {
     const one = this.#linkFor(idText);
     one.usedMs = nowMs;
     const { link } = one;
-    const exchange = new Exchange(
+    const exchange = new HttpExchange(
       {
         ...{ response, turn, idTexts: [idText], isOf2026: true, isBatch: false },
-        openStream: () => new EventStream({ turn, changed: () => this.#changed(link, exchange) }),
+        openStream: () => new SentEvents({ turn, changed: () => this.#changed(link, exchange) }),
         ended: (ended) => {
           link.forget(ended);
           one.usedMs = clock.now();
@@ -81,7 +81,7 @@ export class Callers2026 {
   }
 
   /** A client that listens and does not take what it is told is let go: it may ask again. */
-  #changed(link: HttpLink, exchange: Exchange): void {
+  #changed(link: HttpLink, exchange: HttpExchange): void {
     if (exchange.blockedBytes > this.#context.mostQueued) exchange.response.destroy();
     else link.changed();
   }

@@ -5,8 +5,8 @@ import type { Clock } from '../../util/clock.ts';
 import { invariant } from '../../util/invariant.ts';
 import type { Carrier, LinkHandler, Streams } from '../../wire/link.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../../wire/outbox.ts';
-import type { EventStream } from './event-stream.ts';
-import type { Exchange } from './exchange.ts';
+import type { HttpExchange } from './http-exchange.ts';
+import type { SentEvents } from './sent-events.ts';
 
 /** The most messages that wait while their client is not read. */
 const MOST_WAITING = 64;
@@ -15,7 +15,7 @@ export interface HttpLinkOptions {
   readonly turn: FlushTurn;
   readonly clock: Clock;
   /** The stream for what belongs to no request; undefined for clients that get no such thing. */
-  readonly standing?: EventStream | undefined;
+  readonly standing?: SentEvents | undefined;
   /** The link has closed, whoever closed it. */
   readonly closed: () => void;
 }
@@ -24,11 +24,11 @@ export class HttpLink implements Carrier, Streams {
   readonly outbox: LinkOutbox;
   readonly #options: HttpLinkOptions;
   /** By the ids of their requests that are not answered. */
-  readonly #open = new Map<string, Exchange>();
+  readonly #open = new Map<string, HttpExchange>();
   /** Those that have not ended. */
-  readonly #exchanges = new Set<Exchange>();
+  readonly #exchanges = new Set<HttpExchange>();
   #handler: LinkHandler | undefined;
-  #taking: Exchange | undefined;
+  #taking: HttpExchange | undefined;
   #isPaused = false;
   #isClosed = false;
   #waiting: (() => void)[] = [];
@@ -51,7 +51,7 @@ export class HttpLink implements Carrier, Streams {
   }
 
   /** Exchanges that have not ended. */
-  get exchanges(): ReadonlySet<Exchange> {
+  get exchanges(): ReadonlySet<HttpExchange> {
     return this.#exchanges;
   }
 
@@ -66,7 +66,7 @@ export class HttpLink implements Carrier, Streams {
   }
 
   /** Takes the message in b[0, end) in; a newline stands behind it. */
-  take(b: Buffer, end: number, exchange?: Exchange): void {
+  take(b: Buffer, end: number, exchange?: HttpExchange): void {
     if (exchange !== undefined) {
       this.#exchanges.add(exchange);
       for (const idText of exchange.openIds) this.#open.set(idText, exchange);
@@ -75,7 +75,7 @@ export class HttpLink implements Carrier, Streams {
     else this.#hand(b, end, exchange);
   }
 
-  #hand(b: Buffer, end: number, exchange: Exchange | undefined): void {
+  #hand(b: Buffer, end: number, exchange: HttpExchange | undefined): void {
     const before = this.#taking;
     this.#taking = exchange;
     this.#handler?.frame(b, 0, end);
@@ -83,7 +83,7 @@ export class HttpLink implements Carrier, Streams {
   }
 
   /** The client has hung up on requests, which cancels them. */
-  cancel(exchange: Exchange): void {
+  cancel(exchange: HttpExchange): void {
     for (const idText of [...exchange.openIds]) {
       const notice = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${idText}}}\n`;
       const b = Buffer.from(notice, 'latin1');
@@ -93,7 +93,7 @@ export class HttpLink implements Carrier, Streams {
   }
 
   /** Nothing more is written for it. */
-  forget(exchange: Exchange): void {
+  forget(exchange: HttpExchange): void {
     this.#exchanges.delete(exchange);
     for (const idText of exchange.openIds) if (this.#open.get(idText) === exchange) this.#open.delete(idText);
   }
@@ -130,7 +130,7 @@ export class HttpLink implements Carrier, Streams {
   }
 
   /** An error whose message has no id that can be read belongs to what is being taken in. */
-  #exchangeOf(idText: string): Exchange | undefined {
+  #exchangeOf(idText: string): HttpExchange | undefined {
     const taking = this.#taking;
     if (taking?.openIds.has(idText) === true || idText === 'null') return taking;
     return this.#open.get(idText);
@@ -187,7 +187,7 @@ export class HttpLink implements Carrier, Streams {
     this.#close((exchange) => exchange.destroy());
   }
 
-  #close(end: (exchange: Exchange) => void): void {
+  #close(end: (exchange: HttpExchange) => void): void {
     if (this.#isClosed) return;
     this.#options.turn.flush();
     this.#isClosed = true;

@@ -38,7 +38,7 @@ function headerText(header: string | string[] | undefined): string | undefined {
 }
 
 /** The value of a header that may be written in Base64; undefined if it cannot be read. */
-export function decodedHeader(header: string | string[] | undefined): string | undefined {
+function decodedHeader(header: string | string[] | undefined): string | undefined {
   if (typeof header !== 'string') return undefined;
   if (!header.startsWith('=?base64?')) return header;
   const [, base64] = SENTINEL.exec(header) ?? [];

@@ -84,11 +84,6 @@ function decodedName(name: string): string | undefined {
   }
 }
 
-/** The token in `Authorization`; undefined for none. */
-export function bearerOf({ authorization }: IncomingHttpHeaders): string | undefined {
-  return /^bearer +([!-~]+) *$/i.exec(authorization ?? '')?.[1];
-}
-
 /** A POST carries JSON, and takes both kinds of answers. */
 export function mediaRefusal({ headers }: IncomingMessage): HttpRefusal | undefined {
   const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();

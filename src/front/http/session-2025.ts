@@ -5,9 +5,9 @@ import type { ServerResponse } from 'node:http';
 import type { Limits } from '../../model/limits.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { FlushTurn } from '../../wire/outbox.ts';
-import { EventStream } from './event-stream.ts';
-import { Exchange } from './exchange.ts';
+import { HttpExchange } from './http-exchange.ts';
 import { HttpLink } from './http-link.ts';
+import { SentEvents } from './sent-events.ts';
 
 /** The first revision in which a client comes back by the id of an event without data. */
 const FIRST_PRIMED = '2025-11-25';
@@ -18,7 +18,7 @@ const COMMENT_MS = 15_000;
 const STANDING = 0;
 const EVENT_ID = /^(\d{1,9})-(\d{1,15})$/;
 
-export interface HttpSessionContext {
+interface HttpSessionContext {
   readonly limits: Limits;
   readonly clock: Clock;
   readonly turn: FlushTurn;
@@ -47,9 +47,9 @@ export class HttpSession2025 {
   /** True once its client has been told its id. */
   isKnown = false;
   readonly #options: HttpSessionOptions;
-  readonly #standing: EventStream;
+  readonly #standing: SentEvents;
   /** By their numbers: those that are open, and those that were lately. */
-  readonly #streams = new Map<number, EventStream>();
+  readonly #streams = new Map<number, SentEvents>();
   #lastStream = STANDING;
   #usedMs: number;
   #commentedMs: number;
@@ -74,9 +74,9 @@ export class HttpSession2025 {
     return this.#options.clock.now();
   }
 
-  #openStream(number: number): EventStream {
+  #openStream(number: number): SentEvents {
     const { turn, limits } = this.#options;
-    const stream = new EventStream({
+    const stream = new SentEvents({
       turn,
       kept: { number, most: limits.maxResumeBytesPerClient },
       changed: () => this.link.changed(),
@@ -106,9 +106,9 @@ export class HttpSession2025 {
     for (const { b, end } of messages) this.link.take(b, end, exchange);
   }
 
-  #exchange(terms: PostTerms & { readonly idTexts: readonly string[] }): Exchange {
+  #exchange(terms: PostTerms & { readonly idTexts: readonly string[] }): HttpExchange {
     const { response } = terms;
-    const exchange = new Exchange(
+    const exchange = new HttpExchange(
       {
         ...terms,
         isOf2026: false,
@@ -127,7 +127,7 @@ export class HttpSession2025 {
     return exchange;
   }
 
-  #ended(exchange: Exchange): void {
+  #ended(exchange: HttpExchange): void {
     this.link.forget(exchange);
     if (this.isKnown) return this.link.changed();
     // The first exchange was that of `initialize`.
@@ -155,7 +155,7 @@ export class HttpSession2025 {
     return isFound;
   }
 
-  #carry(stream: EventStream, response: ServerResponse, begin: () => void): void {
+  #carry(stream: SentEvents, response: ServerResponse, begin: () => void): void {
     this.#usedMs = this.#nowMs;
     begin();
     response.once('close', () => {
@@ -183,7 +183,7 @@ export class HttpSession2025 {
     this.#dropOverfull();
   }
 
-  #makeStream(exchange: Exchange): void {
+  #makeStream(exchange: HttpExchange): void {
     const stream = exchange.openStream();
     if (this.#isPrimed) stream.prime();
     else stream.comment();

@@ -3,13 +3,13 @@
 
 import type { ServerResponse } from 'node:http';
 import { type ByteSink, type FlushTurn, Outbox } from '../../wire/outbox.ts';
-import type { EventStream } from './event-stream.ts';
 import { statusOf } from './http-error.ts';
+import type { SentEvents } from './sent-events.ts';
 
 /** Up to this size an answer is put together with its headers, and goes out in one write. */
 const SMALL_ANSWER = 4096;
 
-export interface ExchangeOptions {
+export interface HttpExchangeOptions {
   readonly response: ServerResponse;
   /** The ids of the requests as their client has spelled them. */
   readonly idTexts: readonly string[];
@@ -19,17 +19,17 @@ export interface ExchangeOptions {
   readonly isBatch: boolean;
   readonly turn: FlushTurn;
   /** Makes the stream, when there is need of one. */
-  readonly openStream: () => EventStream;
+  readonly openStream: () => SentEvents;
   /** Further headers of the answer, if it is no error. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Called once, when everything was written. */
-  readonly ended: (exchange: Exchange) => void;
+  readonly ended: (exchange: HttpExchange) => void;
 }
 
-export class Exchange {
-  readonly #options: ExchangeOptions;
+export class HttpExchange {
+  readonly #options: HttpExchangeOptions;
   readonly #open: Set<string>;
-  #stream: EventStream | undefined;
+  #stream: SentEvents | undefined;
   #answer: JsonAnswer | undefined;
   #isOver = false;
   /** The client has gone; what is written for it is kept in the stream, if there is one. */
@@ -38,7 +38,7 @@ export class Exchange {
   /** When its client was last given a sign of life. */
   commentedMs: number;
 
-  constructor(options: ExchangeOptions, nowMs: number) {
+  constructor(options: HttpExchangeOptions, nowMs: number) {
     this.#options = options;
     this.#open = new Set(options.idTexts);
     this.beganMs = nowMs;
@@ -49,7 +49,7 @@ export class Exchange {
     return this.#options.response;
   }
 
-  get stream(): EventStream | undefined {
+  get stream(): SentEvents | undefined {
     return this.#stream;
   }
 
@@ -132,7 +132,7 @@ export class Exchange {
   }
 
   /** The stream of the exchange, from now on if there was none. */
-  openStream(): EventStream {
+  openStream(): SentEvents {
     if (this.#stream !== undefined) return this.#stream;
     const { response, openStream, headers } = this.#options;
     this.#stream = openStream();
@@ -153,7 +153,7 @@ const HEAD: Readonly<Record<string, string>> = { 'content-type': 'application/js
 /** One answer as a whole body, whose length is known when all of it was written. */
 class JsonAnswer implements ByteSink {
   readonly outbox: Outbox;
-  readonly #options: ExchangeOptions;
+  readonly #options: HttpExchangeOptions;
   readonly #status: number;
   readonly #isResult: boolean;
   readonly #ended: () => void;
@@ -161,7 +161,7 @@ class JsonAnswer implements ByteSink {
   #bytes = 0;
   #isCopied = true;
 
-  constructor(options: ExchangeOptions, status: number, isResult: boolean, ended: () => void) {
+  constructor(options: HttpExchangeOptions, status: number, isResult: boolean, ended: () => void) {
     this.#options = options;
     this.#status = status;
     this.#isResult = isResult;

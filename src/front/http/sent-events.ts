@@ -24,7 +24,7 @@ const HEAD: Readonly<Record<string, string>> = {
   'x-accel-buffering': 'no',
 };
 
-interface EventStreamOptions {
+interface SentEventsOptions {
   readonly turn: FlushTurn;
   /** The number of the stream in its session, and the most bytes that are kept; undefined for a stream that nobody comes back to. */
   readonly kept?: { readonly number: number; readonly most: number };
@@ -32,7 +32,7 @@ interface EventStreamOptions {
   readonly changed: () => void;
 }
 
-export class EventStream implements ByteSink {
+export class SentEvents implements ByteSink {
   readonly outbox: EventOutbox;
   readonly number: number | undefined;
   readonly #kept: KeptBytes | undefined;
@@ -42,7 +42,7 @@ export class EventStream implements ByteSink {
   /** When it has ended or lost its response. */
   leftMs: number | undefined;
 
-  constructor({ turn, kept, changed }: EventStreamOptions) {
+  constructor({ turn, kept, changed }: SentEventsOptions) {
     this.number = kept?.number;
     this.#kept = kept === undefined ? undefined : new KeptBytes(kept.most);
     this.#changed = changed;
@@ -162,9 +162,9 @@ export class EventStream implements ByteSink {
 
 /** Writes each frame as an event. */
 export class EventOutbox extends Outbox {
-  readonly #stream: EventStream;
+  readonly #stream: SentEvents;
 
-  constructor(stream: EventStream, turn: FlushTurn) {
+  constructor(stream: SentEvents, turn: FlushTurn) {
     super(stream, turn);
     this.#stream = stream;
   }
