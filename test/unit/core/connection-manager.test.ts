@@ -184,6 +184,25 @@ describe('more clients than are allowed', () => {
     expect(many.filter(({ link }) => !link.isClosed)).toHaveLength(16);
   });
 
+  test('who cling on are as few beside a client whose requests say different things of who asks', async () => {
+    const core = new CoreInMemory({ limits: { maxClients: 1 } });
+    const split = core.connect();
+    for (let n = 0; n < 8; n++) {
+      const _meta = {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientCapabilities': {},
+        'mcp-bridge/clientId': `part-${n}`,
+      };
+      split.say({ jsonrpc: '2.0', id: n, method: 'tools/call', params: { name: 'tool', _meta } });
+    }
+    await core.settle();
+    expect(core.manager.clients()).toHaveLength(8);
+    const many = Array.from({ length: 30 }, () => core.connect({ clingsOn: true }));
+    await core.settle();
+    for (const { received } of many) expect(received).toMatchObject([{ id: null, error: { code: -32603 } }]);
+    expect(many.filter(({ link }) => !link.isClosed)).toHaveLength(16);
+  });
+
   test('take nobody’s place while they are turned away', async () => {
     const core = new CoreInMemory({ limits: { maxClients: 1 } });
     const first = await core.ready();

@@ -142,6 +142,29 @@ describe('a list of a server of 2026', () => {
     expect(client.answersTo(3)[0]?.result).toMatchObject({ ttlMs: 0, cacheScope: 'public' });
   });
 
+  test.each(['1e999', '-1', '"60000"', 'null', '-0.5'])(
+    'with the term %s is as one without, also when it comes from what is kept',
+    async (ttl) => {
+      const core = makeNewer(['a']);
+      const { answers } = core.server('a');
+      core.server('a').answers = (request, instance) => {
+        if (request.method !== 'tools/list') return answers(request, instance);
+        const result = `{"resultType":"complete","ttlMs":${ttl},"cacheScope":"public","tools":[]}`;
+        instance.say(`{"jsonrpc":"2.0","id":${request.id},"result":${result}}`);
+        return undefined;
+      };
+      const client = await connected(core);
+      ask(client, 0, 'prompts/get', 'server:a', { name: 'p' });
+      await core.settle();
+      core.server('a').crash();
+      for (const view of ['server:a', 'all']) {
+        ask(client, view, 'tools/list', view);
+        await core.pass(6000);
+        expect(client.answersTo(view)[0]?.result).toMatchObject({ ttlMs: 0, cacheScope: 'private', tools: [] });
+      }
+    },
+  );
+
   test('is kept for its user alone where a tool is forbidden (E5)', async () => {
     const core = makeNewer(['a']);
     const refusal = new BridgeError('TOOL_DISABLED', 'No');

@@ -242,6 +242,28 @@ describe('a token', () => {
     expect(core.manager.clients()).toHaveLength(1);
   });
 
+  test('is of no use behind requests that say who asks, and stays good', async () => {
+    const core = new CoreInMemory();
+    const client = await ready(core);
+    const { token } = client;
+    client.drop();
+    await core.settle();
+    const wire = wireInMemory(core);
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    wire.say(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta } })}\n`);
+    await core.settle();
+    wire.link.lines.length = 0;
+    const refusal = await client.resume(wire, { token });
+    expect([codeOf(refusal), refusal.error?.message]).toEqual([
+      'RESUME_REFUSED',
+      'A session is resumed by the first request',
+    ]);
+    expect((await comeBack(core, client, { token })).error).toBeUndefined();
+  });
+
   test.each([
     ['that is guessed', { token: 'A'.repeat(22) }, 'The token is unknown'],
     ['with more than was sent', { received: 1_000_000 }, /^No more than \d+ bytes were sent/],

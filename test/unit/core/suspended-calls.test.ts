@@ -352,6 +352,41 @@ describe('a retry', () => {
     expect(world.answersTo('s1')).toHaveLength(1);
   });
 
+  test('of a resource goes on at the server that has asked, though another one is asked first (C8)', async () => {
+    const world = await World.with({ servers: ['one', 'two'], ttlMs: 1e9 });
+    for (const name of ['one', 'two']) {
+      world.core.server(name).declare({ resources: {} });
+      world.core.server(name).answers = ({ method }) => {
+        if (method === 'resources/list') return { result: { resources: [] } };
+        if (method === 'resources/templates/list') return { result: { resourceTemplates: [] } };
+        return name === 'one' && method === 'resources/read'
+          ? { error: { code: -32002, message: 'I have no such thing' } }
+          : undefined;
+      };
+    }
+    const ask = (id: number, params: object): void =>
+      world.client.say({
+        jsonrpc: '2.0',
+        id,
+        method: 'resources/read',
+        params: { uri: 'x:1', ...params, _meta: { ...WHO, 'mcp-bridge/view': 'all' } },
+      });
+    const reads = (name: string): Message[] =>
+      world.core.server(name).requests.filter(({ method }) => method === 'resources/read');
+    ask(1, {});
+    await world.core.pass(6000);
+    expect([reads('one').length, reads('two').length]).toEqual([1, 1]);
+    world.core.server('two').say(elicit('s1'));
+    await world.turn();
+    const { requestState } = askedIn(world.client.answersTo(1)[0]);
+    ask(2, { requestState, inputResponses: { q1: ACCEPTED } });
+    await world.turn();
+    world.core.server('two').say({ jsonrpc: '2.0', id: reads('two')[0]?.id, result: { contents: [] } });
+    await world.turn();
+    expect(world.client.answersTo(2)).toMatchObject([{ result: { resultType: 'complete', contents: [] } }]);
+    expect([reads('one').length, reads('two').length, world.core.openCalls]).toEqual([1, 1, 0]);
+  });
+
   test('of another user is refused (C8)', async () => {
     const world = await World.with();
     const { requestState } = await world.suspended(1);

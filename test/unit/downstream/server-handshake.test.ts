@@ -195,6 +195,33 @@ describe('a server that answers the probe', () => {
   });
 });
 
+describe('-32022 without a list of versions', () => {
+  const refusal = { error: { code: -32022, message: 'No' } };
+
+  test('for `initialize` means that the server has no handshake: it is probed once more', () => {
+    const world = new World('initialize');
+    world.answers('initialize', refusal);
+    expect(world.methods).toEqual(['initialize', 'server/discover']);
+    world.answers('server/discover', { result: DISCOVERED });
+    expect(world.settled).toMatchObject({ era: ERA_2026, version: '2026-07-28' });
+  });
+
+  test('for both is refused, with no list of versions in the error', () => {
+    const world = new World();
+    world.answers('server/discover', refusal);
+    expect(world.methods).toEqual(['server/discover', 'initialize']);
+    world.answers('initialize', refusal);
+    expect(world.methods).toEqual(['server/discover', 'initialize', 'server/discover']);
+    let thrown: unknown;
+    try {
+      world.answers('server/discover', refusal);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({ code: 'SERVER_START_FAILED', message: 'Server s refused to initialize: No' });
+  });
+});
+
 describe('a server that is silent on the probe', () => {
   test('gets `initialize` too after a moment, and the probe stays open', () => {
     const world = new World();
