@@ -553,8 +553,8 @@ class ServerNotices {
     const { hasHandshake } = this.#instance.era;
     if (hasHandshake && !levels.areSet && withLogs.size === 0) return this.#broadcast(sessions, frame, true);
     const level = textOf(membersOf(envelope.decode(frame.b, Field.params)).level);
-    if (withLogs.size > 0) this.#logToCalls(withLogs, level, frame);
     if (!hasHandshake) return this.#logOf2026(frame, level);
+    if (withLogs.size > 0) this.#logToCalls(withLogs, level, frame);
     const readers = [...sessions].filter((session) => levels.admits(session, level));
     this.#broadcast(readers, frame, true);
   }
@@ -569,13 +569,20 @@ class ServerNotices {
       this.#tellAll([session], true, ({ output }) => output.passLog(frame, idText));
   }
 
-  /** Passes a log message on to the clients that have asked for logs of its level and have a request under way. */
+  /**
+   * Passes a log message of a server of 2026 on, which is about one request that asks for its level, and does not say which. A client of 2026
+   * gets it only if no other connection has such a request; one of 2025 hears all that is logged while it waits for an answer.
+   */
   #logOf2026(frame: Frame, level: string): void {
     const { levels } = this.#instance.sharedSettings;
-    const askers = new Set<Session>();
-    for (const { session } of this.#instance.calls.sent())
-      if (levels.levelOf(session) !== undefined && levels.admits(session, level)) askers.add(session);
-    this.#broadcast(askers, frame, true);
+    const askers = new Map<unknown, Session>();
+    for (const { session, logLevel } of this.#instance.calls.sent()) {
+      const wanted = logLevel || levels.levelOf(session);
+      if (wanted !== undefined && admitsLevel(wanted, level)) askers.set(session.link, session);
+    }
+    const heard = [...askers.values()].filter(({ era }) => era.hasHandshake || askers.size === 1);
+    if (heard.length === 0) return this.#note('notificationsDropped');
+    this.#tellAll(heard, true, ({ output }) => output.passLog(frame));
   }
 
   #broadcast(sessions: Iterable<Session>, frame: Frame, mayDrop: boolean): void {

@@ -187,4 +187,31 @@ describe('a call that asks for logs', () => {
     expect(logsOf(one)).toEqual(['warning']);
     expect(logsOf(silent)).toEqual([]);
   });
+
+  test('gets no message of a server of its own era that may be about the request of another client (A11)', async () => {
+    const core = makeCore();
+    core.server().era = ERA_2026;
+    const [one, two] = [await connected(core), await connected(core)];
+    const old = await core.ready();
+    callTool(one, 1, 'warning');
+    callTool(one, 2, 'debug');
+    callTool(two, 1, 'error');
+    await core.settle();
+    log(core, 'warning', 'of one');
+    log(core, 'error', 'of one or two');
+    await core.settle();
+    expect([logsOf(one), logsOf(two)]).toEqual([['of one'], []]);
+    expect(core.counters.notificationsDropped).toBe(1);
+    for (const call of callsAt(core).slice(0, 2)) core.server().answer(call);
+    log(core, 'error', 'of two');
+    await core.settle();
+    expect([logsOf(one), logsOf(two)]).toEqual([['of one'], ['of two']]);
+    // Clients of the era before hear what a server logs meanwhile, whichever request it is about, as they always have.
+    old.say({ jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'info' } });
+    old.call(2);
+    await core.settle();
+    log(core, 'error', 'of two or old');
+    await core.settle();
+    expect([logsOf(two), logsOf(old)]).toEqual([['of two'], ['of two or old']]);
+  });
 });
