@@ -2,6 +2,8 @@
 // for what differs between any two runs.
 
 const OF_THE_MOMENT = new Set(['timestamp', 'date']);
+/** How often the suite has asked for a task until it was over. */
+const OF_POLLS = 'messagesValidated';
 /** How many notices came: lists change for all. */
 const LISTENED = ['inspectedNotificationCount', 'narrowFramesCount'];
 /** Whose log messages reach whom is not said by the protocol, so a neighbour's may be among what a client gets. */
@@ -19,13 +21,16 @@ const withoutNames = (text) =>
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'SESSION');
 
 /** What is stable of a check, as text. */
-function stable(check, { hasNeighbours, crosses }) {
+function stable(check, { hasNeighbours, crosses, polls }) {
   if (check === undefined) return 'no such check';
   const { id, status, errorMessage, details } = check;
   if (crosses) return status;
   const isInOwnWords = IN_OWN_WORDS.test(id);
   const isLeftOut = (key) =>
-    OF_THE_MOMENT.has(key) || (hasNeighbours && OF_NEIGHBOURS.has(key)) || (isInOwnWords && key === 'message');
+    OF_THE_MOMENT.has(key) ||
+    (polls && key === OF_POLLS) ||
+    (hasNeighbours && OF_NEIGHBOURS.has(key)) ||
+    (isInOwnWords && key === 'message');
   const kept = (key, value) => (isLeftOut(key) ? undefined : sorted(value));
   return withoutNames(JSON.stringify({ status, errorMessage, details }, kept));
 }

@@ -1,9 +1,8 @@
 // What cannot hold where a client and a server are of different eras, by revision of the suite: each check, and why. A listed
-// check that holds after all fails the run as well. `everywhere` is for what differs between the bridge and a server in any case.
+// check that holds after all fails the run as well.
 
 const keys =
   'A question of a server of 2025 has no key: the bridge makes one up. The suite wants the key of its own server.';
-const tasks = 'The bridge knows whose each task is, and answers itself for one that it does not know.';
 const unforeseen =
   'Nobody knows before what a tool of 2025 will ask. The client that cannot answer is not asked, and the outcome of the call is passed on.';
 const stateless =
@@ -39,21 +38,6 @@ export const CROSSINGS = {
       check: 'sep-2322-ignore-unexpected-params',
       why: stateless,
       id: 'C9',
-    },
-    // Of the bridge in both eras, in scenarios that are not required. The server of the run has no tasks.
-    {
-      scenario: 'tasks-capability-negotiation',
-      check: 'sep-2663-tasks-methods-non-declaring',
-      why: tasks,
-      id: 'H1',
-      everywhere: true,
-    },
-    {
-      scenario: 'tasks-dispatch-and-envelope',
-      check: 'sep-2663-tasks-get-invalid-task-id-32602',
-      why: tasks,
-      id: 'H1',
-      everywhere: true,
     },
   ],
 };

@@ -11,7 +11,10 @@ const HEADER_MISMATCH = -32020;
 /** HeaderMismatch, MissingRequiredClientCapability, UnsupportedProtocolVersion. */
 const OF_THE_ENVELOPE = new Set([HEADER_MISMATCH, -32021, -32022, PARSE_ERROR, INVALID_REQUEST]);
 /** Whose names stand in a header too. */
-const NAMED = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' };
+const NAMED = {
+  ...{ 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' },
+  ...{ 'tasks/get': 'taskId', 'tasks/update': 'taskId', 'tasks/cancel': 'taskId' },
+};
 
 const metaOf = (message) => message.params?._meta ?? {};
 const hasEnvelope = (message) =>

@@ -48,11 +48,9 @@ export class Report {
 
   /** The listed checks that hold after all, so that the list stays true. */
   get #held() {
-    const columnsOf = (everywhere) => this.#columns.slice(1).filter(({ crosses }) => everywhere || crosses);
-    return this.#crossings.filter(({ scenario, check, everywhere = false }) =>
-      columnsOf(everywhere).every(
-        (column) => !this.#all(scenario, column).some((difference) => difference.check === check),
-      ),
+    const crossing = this.#columns.slice(1).filter(({ crosses }) => crosses);
+    return this.#crossings.filter(({ scenario, check }) =>
+      crossing.every((column) => !this.#all(scenario, column).some((difference) => difference.check === check)),
     );
   }
 
@@ -84,11 +82,11 @@ export class Report {
   }
 
   #isMeant({ crosses }, scenario, check) {
-    const isListed = (one) => one.scenario === scenario && one.check === check && (crosses || one.everywhere === true);
-    return this.#crossings.some(isListed);
+    return crosses === true && this.#crossings.some((one) => one.scenario === scenario && one.check === check);
   }
 
-  #all(scenario, { name, runs, ...how }) {
+  #all(scenario, { name, runs, ...column }) {
+    const how = { ...column, polls: scenario.startsWith('tasks-') };
     return runs.flatMap((run) =>
       differences(this.#wanted(scenario), run.get(scenario) ?? [], how).map((difference) => ({
         scenario,

@@ -6,6 +6,7 @@ import {
   REQUIREMENTS_OF_CLIENTS_OF_2026,
   REQUIREMENTS_OF_NOTICES_OF_2026,
   REQUIREMENTS_OF_SERVERS_OF_2026,
+  REQUIREMENTS_OF_TASKS_OF_2026,
 } from './requirements-2026.ts';
 import { REQUIREMENTS_OF_HTTP } from './requirements-http.ts';
 
@@ -25,6 +26,7 @@ describe('the requirements of clients and servers of different eras', () => {
     ...REQUIREMENTS_OF_CLIENTS_OF_2026,
     ...REQUIREMENTS_OF_NOTICES_OF_2026,
     ...REQUIREMENTS_OF_HTTP,
+    ...REQUIREMENTS_OF_TASKS_OF_2026,
   ];
   const known = requirements.map(({ id }) => id);
 
@@ -41,7 +43,7 @@ describe('the requirements of clients and servers of different eras', () => {
     for (const { says, clause } of requirements) {
       expect(says).toMatch(/\.$/);
       expect(clause).toMatch(
-        /^https:\/\/modelcontextprotocol\.io\/specification\/20\d\d-\d\d-\d\d\/[a-z/-]+(?:#[a-z-]+)?$/,
+        /^https:\/\/(?:modelcontextprotocol\.io|github\.com\/modelcontextprotocol\/ext-tasks\/blob\/main)\/specification\/20\d\d-\d\d-\d\d\/[a-z/-]+(?:\.md)?(?:#[a-z-]+)?$/,
       );
     }
   });

@@ -1,5 +1,5 @@
-// What the protocol asks for where both eras meet, as data: how the era of a server is found out (B), and what a client of 2025 at a
-// server of 2026 (D), or one of 2026 at a server of 2025 (C), may expect. A test that shows a line has its id in brackets in its title.
+// What the protocol asks for where both eras meet, as data: how the era of a server is found out (B), what a client of 2025 at a
+// server of 2026 (D), or one of 2026 at a server of 2025 (C), may expect, and what of tasks (H). A test that shows a line has its id in brackets in its title.
 
 import type { Requirement } from './requirements.ts';
 
@@ -166,4 +166,24 @@ export const REQUIREMENTS_OF_NOTICES_OF_2026: readonly Requirement[] = [
   requirement('E5', CACHING, 'A list is kept no longer, and for no more people, than its server allows.'),
   requirement('E6', LISTEN, 'Those who listen hear the same of servers of both eras.'),
   requirement('G1', CACHING, 'A joined list is kept as long as the shortest of its parts, and for one user.'),
+];
+
+/** The extension for tasks has a specification of its own. */
+const ofTasks = (id: string, section: string, says: string): Requirement => ({
+  id,
+  says,
+  clause: `https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md#${section}`,
+});
+
+export const REQUIREMENTS_OF_TASKS_OF_2026: readonly Requirement[] = [
+  ofTasks(
+    'G2',
+    'task-polling',
+    'A task is asked for by its id in every view, also where two servers use the same one.',
+  ),
+  ofTasks(
+    'H1',
+    'capability-negotiation',
+    'A task is its owner’s to ask for, on any connection, and reaches nobody who has not said that it takes tasks.',
+  ),
 ];

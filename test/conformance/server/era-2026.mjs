@@ -1,5 +1,5 @@
 // The server of main.mjs in the era of 2026, over stdio, and in no other. Its tools that ask do it by results, and their
-// states are signed.
+// states are signed. Its tasks are those of task-tools.mjs.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
@@ -10,6 +10,7 @@ import {
   Server,
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { EXTENSIONS, TaskTools } from '../../fixtures/servers/task-tools.mjs';
 import { complete, prompts } from './prompts.mjs';
 import { asking, askingPrompts, demanding, questionsOf } from './questions.mjs';
 import { listedResources, listedTemplates, readResource } from './resources.mjs';
@@ -114,10 +115,12 @@ function makeServer() {
         resources: { subscribe: true, listChanged: true },
         logging: {},
         completions: {},
+        extensions: EXTENSIONS,
       },
     },
   );
-  const allTools = { ...tools, ...changing, ...asking, ...demanding };
+  const taskTools = Object.fromEntries(tasks.listed.map((tool) => [tool.name, tool]));
+  const allTools = { ...taskTools, ...tools, ...changing, ...asking, ...demanding };
   const handlers = {
     'tools/list': () => ({ tools: listed(allTools) }),
     'tools/call': (request, context) => callTool(server, request, context),
@@ -148,17 +151,22 @@ function refusalOf({ method, params }) {
   return { code: UNSUPPORTED_VERSION, message: 'Unsupported version', data: { supported: [VERSION], requested } };
 }
 
+/** The SDK knows no tasks. */
+const tasks = new TaskTools();
+
 /** Passes on what the SDK may see; the rest is answered here. */
 function checked(input, output) {
   const passed = new PassThrough();
   const lines = createInterface({ input });
-  lines.on('line', (line) => {
+  const take = async (line) => {
     const message = JSON.parse(line);
     const refusal = message.method === undefined || message.id === undefined ? undefined : refusalOf(message);
-    if (refusal === undefined) passed.write(`${line}\n`);
-    else output.write(`${JSON.stringify({ jsonrpc: '2.0', id: message.id, error: refusal })}\n`);
-  });
-  lines.on('close', () => passed.end());
+    const answer = refusal === undefined ? await tasks.answer(message) : { error: refusal };
+    if (answer === undefined) passed.write(`${line}\n`);
+    else output.write(`${JSON.stringify({ jsonrpc: '2.0', id: message.id, ...answer })}\n`);
+  };
+  lines.on('line', (line) => void take(line));
+  lines.on('close', () => setImmediate(() => passed.end())); // behind what was just read
   return passed;
 }
 
