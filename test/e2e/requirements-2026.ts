@@ -166,6 +166,13 @@ export const REQUIREMENTS_OF_NOTICES_OF_2026: readonly Requirement[] = [
   requirement('E5', CACHING, 'A list is kept no longer, and for no more people, than its server allows.'),
   requirement('E6', LISTEN, 'Those who listen hear the same of servers of both eras.'),
   requirement('G1', CACHING, 'A joined list is kept as long as the shortest of its parts, and for one user.'),
+  requirement(
+    'G3',
+    '2026-07-28/basic/patterns/mrtr',
+    'Tool rules and the audit log hold for each request and each retry.',
+  ),
+  requirement('G5', '2026-07-28/basic/versioning', 'Wherever clients and servers are shown, their version is.'),
+  requirement('G6', CACHING, 'A list differs by who asks and for what, never by the connection, and keeps its order.'),
 ];
 
 /** The extension for tasks has a specification of its own. */
