@@ -134,5 +134,5 @@ function hintFor(error: unknown): string {
 /** The page to sign in at, if it is on the web: by another scheme a server could start any program of this machine. */
 function pageOf({ page }: SignInProvider): string {
   if (page?.protocol === 'https:' || page?.protocol === 'http:') return page.href;
-  throw new BridgeError('AUTH_FAILED', 'The page that the server names to sign in at is not on the web');
+  throw new BridgeError('AUTH_FAILED', 'The server names a sign-in page whose URL is neither http nor https');
 }

@@ -155,7 +155,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   }),
   approve: row({
     group: 'Servers and clients',
-    summary: 'Allow what came with a project; without a name, list what waits',
+    summary: 'Allow a server of a project; without a name, list those that wait',
     words: [PENDING],
     options: options.APPROVE,
     examples: ['approve', 'approve database', 'approve --all-from .mcp.json --yes'],
@@ -163,7 +163,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   }),
   reject: row({
     group: 'Servers and clients',
-    summary: 'Refuse what came with a project, for good',
+    summary: 'Refuse a server of a project, for good',
     words: [PENDING],
     options: options.REJECT,
     examples: ['reject database', 'reject --all-from .mcp.json'],
@@ -214,7 +214,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   }),
   enable: row({
     group: 'Servers and clients',
-    summary: 'Offer servers again that were switched off',
+    summary: 'Switch servers on again',
     words: [SERVERS],
     options: options.SWITCH,
     examples: ['enable camera'],
@@ -222,7 +222,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   }),
   disable: row({
     group: 'Servers and clients',
-    summary: 'Switch servers off in the bridge, wherever they are defined',
+    summary: 'Switch servers off here, wherever they are defined',
     words: [SERVERS],
     options: options.SWITCH,
     examples: ['disable camera'],
@@ -346,7 +346,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   }),
   connect: row({
     group: 'The daemon',
-    summary: 'Be a stdio MCP server: the entry for the config of any client',
+    summary: 'Carry a client to the bridge over stdio: the entry for its config',
     words: [],
     options: options.CONNECT,
     examples: ['connect', 'connect --view all', 'connect --server memory'],
@@ -429,7 +429,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   }),
   announce: row({
     group: 'Programs that speak to each other',
-    summary: 'Register a server that runs and cannot do so itself',
+    summary: 'Register a running server that cannot register itself',
     words: [{ name: 'name', describe: 'The name of the server', isNeeded: true }],
     options: options.ANNOUNCE,
     needs: ['NAME --url URL', 'a server'],
@@ -438,7 +438,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   }),
   completion: row({
     group: 'The shell',
-    summary: 'Print a script with which a shell completes this command',
+    summary: 'Print the completion script for a shell',
     words: [
       {
         name: 'what',

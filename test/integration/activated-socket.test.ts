@@ -101,7 +101,7 @@ test('what its unit says of it, restart cannot change; nothing is ended then', a
   const pid = await runningPid(activated);
   await client.initialize();
   const { code, stderr } = await runCommand(['restart', '--mcp-bridge-socket', activated.path, '--log-level', 'debug']);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('--log-level says nothing to the service')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--log-level has no effect on the service')]);
   expect((await client.callTool(1, 'echo', { text: 'x' })).error).toBeUndefined();
   process.kill(pid, 'SIGTERM');
   await untilGone(pid);

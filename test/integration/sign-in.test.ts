@@ -544,10 +544,10 @@ test('what cannot be signed in to is told in one line', async () => {
   expect(await lineFor('none')).toContain(
     'There is no server none. There are: program, socket, token, user, gone, blocked, plain. See: mcp-bridge discover',
   );
-  expect(await lineFor('program')).toContain('Server program is not one to sign in to');
-  expect(await lineFor('socket')).toContain('Server socket is not one to sign in to');
+  expect(await lineFor('program')).toContain('Server program has no sign-in');
+  expect(await lineFor('socket')).toContain('Server socket has no sign-in');
   expect(await lineFor('token')).toContain('Server token has an Authorization header of its own');
-  expect(await lineFor('user')).toContain('Server user has a user in its URL, who goes before');
+  expect(await lineFor('user')).toContain('Server user has a user in its URL, which is used instead of a sign-in');
   expect(await lineFor('gone')).toContain(
     `Signing in to gone has failed: 127.0.0.1:${closed} could not be reached: ECONNREFUSED`,
   );

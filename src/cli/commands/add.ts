@@ -82,7 +82,7 @@ function remoteEntry({ line, url, env, cwd, type, header, description }: AddValu
   if (env !== undefined || cwd !== undefined) throw wrong('--env and --cwd belong to a command');
   const { username = '', password = '' } = (url !== undefined && parsedUrl(url)) || {};
   if (username !== '' || password !== '')
-    throw new BridgeError('USAGE', 'A URL with a user and a password is never fetched', {
+    throw new BridgeError('USAGE', 'The URL of a server may have no user and no password', {
       hint: "Give them as a header: --header 'Authorization: Basic …'",
     });
   const headers = pairs(header, /^([^:]+):\s*(.*)$/s, "--header is 'Name: value'");

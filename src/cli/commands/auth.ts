@@ -57,13 +57,17 @@ function remoteServer(name: string, servers: Served) {
     });
   }
   if (definition.transport === 'stdio' || definition.transport === 'ws' || definition.transport === 'dial-in')
-    throw new BridgeError('AUTH_FAILED', `Server ${name} is not one to sign in to: it is not reached over HTTP`);
+    throw new BridgeError('AUTH_FAILED', `Server ${name} has no sign-in: it is not reached over HTTP`);
   if (Object.keys(definition.headers).some((header) => header.toLowerCase() === 'authorization'))
-    throw new BridgeError('AUTH_FAILED', `Server ${name} has an Authorization header of its own, which goes before`, {
-      hint: 'Take it out of its headers.',
-    });
+    throw new BridgeError(
+      'AUTH_FAILED',
+      `Server ${name} has an Authorization header of its own, which is used instead of a sign-in`,
+      {
+        hint: 'Take it out of its headers.',
+      },
+    );
   if (new URL(definition.url).username !== '')
-    throw new BridgeError('AUTH_FAILED', `Server ${name} has a user in its URL, who goes before`, {
+    throw new BridgeError('AUTH_FAILED', `Server ${name} has a user in its URL, which is used instead of a sign-in`, {
       hint: 'Take it out of its URL.',
     });
   return definition;

@@ -155,7 +155,7 @@ async function checkedConfig({ named, dir }: ConfigChoice, host: CliHost): Promi
 function refuseArguments(values: RestartValues, path: string): void {
   const given = (['config', 'http', 'log-level'] as const).find((name) => values[name] !== undefined);
   if (given === undefined) return;
-  throw new BridgeError('USAGE', `--${given} says nothing to the service that starts the daemon of ${path}`, {
+  throw new BridgeError('USAGE', `--${given} has no effect on the service that starts the daemon at ${path}`, {
     hint: 'Put it in the unit that starts it: mcp-bridge service install writes one.',
   });
 }
@@ -166,7 +166,7 @@ async function nextForSocket(path: string, host: CliHost): Promise<StatusReport 
     return await statusAt(path, host);
   } catch (error) {
     if (!(error instanceof BridgeError) || error.code !== 'DAEMON_UNRESPONSIVE') throw error;
-    throw new BridgeError('DAEMON_START_FAILED', `No daemon has been started for ${path} by whoever has the socket`, {
+    throw new BridgeError('DAEMON_START_FAILED', `The service that holds ${path} has started no daemon`, {
       cause: error,
       hint: 'See: systemctl --user status mcp-bridge.socket mcp-bridge.service',
     });

@@ -115,7 +115,9 @@ async function converse(from: DemoClient, to: DemoClient, show: Show): Promise<v
 
 function demand(holds: boolean, what: string): asserts holds {
   if (holds) return;
-  throw new BridgeError('DEMO_FAILED', `It is not so that ${what}`, { hint: 'See: mcp-bridge doctor' });
+  throw new BridgeError('DEMO_FAILED', `The demo has failed. It should show that ${what}`, {
+    hint: 'See: mcp-bridge doctor',
+  });
 }
 
 /** The story as it is told: at a person's pace on a terminal, plainly in a pipe. */
