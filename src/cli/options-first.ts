@@ -12,7 +12,7 @@ const WORDS: ReadonlySet<string> = new Set(PAIRS.map(([first = '']) => first));
 /** First words that a second one belongs to. */
 const GROUPS: ReadonlySet<string> = new Set(PAIRS.flatMap(([first = '', second]) => (second ? [first] : [])));
 
-/** All options of all commands. One name is of one type wherever it is taken (a test says so). */
+/** All options of all commands. A name is of one type wherever it is taken, but for those that a test names. */
 export const ALL_OPTIONS: Options = Object.assign({}, ...Object.values(COMMANDS).map(({ options }) => options));
 
 /** The same command line with the command first, and behind it the options that stood before it. */
@@ -34,19 +34,26 @@ export function optionsLast(args: readonly string[]): readonly string[] {
 
 /** How many words at the beginning are options and their values, and the first of them that no command has. */
 function walked(args: readonly string[]): { readonly count: number; readonly wrong: string | undefined } {
+  const options = optionsOf(args.find((arg) => WORDS.has(arg)));
   let count = 0;
   let wrong: string | undefined;
   for (let arg = args[0]; arg?.startsWith('-') && arg !== '--'; arg = args[count]) {
-    const option = optionOf(arg);
+    const option = optionOf(arg, options);
     if (option === undefined && !OF_ALL.test(arg)) wrong ??= arg;
     count += option?.type === 'string' && !arg.includes('=') && count + 1 < args.length ? 2 : 1;
   }
   return { count, wrong };
 }
 
-function optionOf(arg: string): Options[string] | undefined {
+/** All options, those of this command as it takes them: a flag of one command has a value in another. */
+function optionsOf(command: string | undefined): Options {
+  const own = Object.keys(COMMANDS).filter((name) => name.split(' ')[0] === command);
+  return Object.assign({}, ALL_OPTIONS, ...own.map((name) => COMMANDS[name]?.options));
+}
+
+function optionOf(arg: string, options: Options): Options[string] | undefined {
   const [dashed = ''] = arg.split('=', 1);
   const name = dashed.replace(/^-+/, '');
-  if (dashed.startsWith('--')) return Object.hasOwn(ALL_OPTIONS, name) ? ALL_OPTIONS[name] : undefined;
-  return Object.values(ALL_OPTIONS).find(({ alias }) => alias === name);
+  if (dashed.startsWith('--')) return Object.hasOwn(options, name) ? options[name] : undefined;
+  return Object.values(options).find(({ alias }) => alias === name);
 }
