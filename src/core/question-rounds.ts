@@ -18,6 +18,7 @@ import type { QuestionEnd } from './events.ts';
 import type { Instance } from './instance.ts';
 import { newQuestionId, refusalBy } from './questions.ts';
 import type { ClientQuestion, Session } from './session.ts';
+import { maySuspend } from './suspended-calls.ts';
 
 /** The most rounds of one call, as the SDK of 2026 has it for such clients. */
 const MOST_ROUNDS = 8;
@@ -100,7 +101,7 @@ export class QuestionRounds {
     call.session.countUnsent();
     call.serverRequestId = 0;
     if (inRounds?.kept === undefined)
-      return this.#refuse(call, inRounds === undefined ? `Server ${server} asks where it may not` : NO_ROOM);
+      return this.#refuse(call, maySuspend(call) ? NO_ROOM : `Server ${server} asks where it may not`);
     if (++inRounds.rounds > MOST_ROUNDS)
       return this.#refuse(call, `Server ${server} still needs something after ${MOST_ROUNDS} rounds of questions`);
     const wanted = envelope.has(Field.inputRequests) ? wantedIn(b, envelope.from(Field.inputRequests)) : [];

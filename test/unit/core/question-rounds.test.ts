@@ -346,6 +346,17 @@ describe('a call ends with an error that says why, for a tool as its result', ()
     expectNothingLeft(it);
   });
 
+  test('if the server asks in the answer of a request that asks nothing, such as a list', async () => {
+    const it = await world();
+    it.client.say({ jsonrpc: '2.0', id: 'c', method: 'prompts/list' });
+    await it.core.settle();
+    await ask(it, { a: ASK });
+    expect(it.client.answersTo('c')).toMatchObject([
+      { error: { message: 'Server memory asks where it may not', data: { code: 'QUESTION_UNANSWERED' } } },
+    ]);
+    expectNothingLeft(it);
+  });
+
   test('if the server asks more than a client may be asked', async () => {
     const it = await world(ABLE, { limits: { maxQuestions: 2 } });
     await called(it);
