@@ -258,6 +258,7 @@ export class CallTable implements RequestTarget {
   /** Sends what may be sent now, one of each client in turn. */
   pump(): void {
     while (this.#outbox !== undefined && this.#waiting.size > 0 && this.#hasRoom(this.#outbox)) {
+      if (this.lane.isTaken) this.#waiting.setAside((next) => this.#letsOthersPass(next));
       const call = this.#waiting.next((_, next) => this.#mayGo(next));
       if (call === undefined) return;
       const frame = this.#waiting.takeFrame(call);
@@ -382,6 +383,11 @@ export class CallTable implements RequestTarget {
     return this.#waiting.next(() => true);
   }
 
+  /** Without a handshake each request stands alone: those behind one that waits for the lane need not wait too. */
+  #letsOthersPass(call: Call): boolean {
+    return !call.session.era.hasHandshake && !this.lane.admits(call.asker, call.laneName);
+  }
+
   #mayGo(call: Call): boolean {
     return this.#mayAsk(call.session) && this.lane.admits(call.asker, call.laneName) && this.#concurrent.admits(call);
   }
@@ -476,6 +482,8 @@ function cutAround({ from, innerFrom, innerTo, to }: Cut, start: number): void {
 export class WaitingRequests {
   readonly #limits: Limits;
   readonly #queue = new FairQueue<Session, Call>();
+  /** Those that the rest of their client's calls need not wait for. */
+  readonly #aside = new FairQueue<Session, Call>();
   #bytes = 0;
 
   constructor(limits: Limits) {
@@ -483,7 +491,7 @@ export class WaitingRequests {
   }
 
   get size(): number {
-    return this.#queue.size;
+    return this.#queue.size + this.#aside.size;
   }
 
   /** Queues a call; false if there is no room for it. */
@@ -499,7 +507,12 @@ export class WaitingRequests {
 
   /** The first of the next client in turn that may be served; its frame is still to be taken. */
   next(mayServe: (session: Session, call: Call) => boolean): Call | undefined {
-    return this.#queue.take(mayServe);
+    return this.#aside.take(mayServe) ?? this.#queue.take(mayServe);
+  }
+
+  /** Lets those behind go first, for each client whose next call lets others pass. */
+  setAside(letsOthersPass: (call: Call) => boolean): void {
+    this.#queue.passTo(this.#aside, letsOthersPass);
   }
 
   /** Takes the frame of a call that waits no more. */
@@ -514,29 +527,33 @@ export class WaitingRequests {
 
   /** Takes all waiting calls of a client, in order, except those that only this instance can answer. */
   takeAllOf(session: Session): { readonly call: Call; readonly frame: Frame }[] {
-    const waiting = this.#queue.takeAll(session);
+    const waiting = [...this.#aside.takeAll(session), ...this.#queue.takeAll(session)];
     for (const call of waiting) if (isBound(call)) this.#queue.push(session, call);
     return waiting.filter((call) => !isBound(call)).map((call) => ({ call, frame: this.takeFrame(call) }));
   }
 
   /** Drops a call: nobody waits for its answer any more. */
   remove(call: Call): void {
-    if (this.#queue.remove(call.session, call)) this.takeFrame(call);
+    const { session } = call;
+    if (this.#queue.remove(session, call) || this.#aside.remove(session, call)) this.takeFrame(call);
   }
 
   /** The next call of this client. */
   headOf(session: Session): Call | undefined {
-    return this.#queue.headOf(session);
+    return this.#aside.headOf(session) ?? this.#queue.headOf(session);
   }
 
   /** All calls that wait. */
-  calls(): Iterable<Call> {
-    return this.#queue.items();
+  *calls(): Iterable<Call> {
+    yield* this.#aside.items();
+    yield* this.#queue.items();
   }
 
   /** The next call of each client. */
   heads(): (readonly [Session, Call])[] {
-    return this.#queue.heads();
+    return this.#aside.size === 0
+      ? this.#queue.heads()
+      : [...new Map([...this.#queue.heads(), ...this.#aside.heads()])];
   }
 }
 

@@ -35,6 +35,18 @@ export class FairQueue<Owner, Item> {
     return undefined;
   }
 
+  /** Moves the next items of each owner into another queue, up to the first one that stays. */
+  passTo(other: FairQueue<Owner, Item>, goes: (item: Item) => boolean): void {
+    for (const [owner, fifo] of this.#waiting) {
+      for (let item = fifo.first; item !== undefined && goes(item); item = fifo.first) {
+        fifo.shift();
+        this.#size--;
+        other.push(owner, item);
+      }
+      if (fifo.length === 0) this.#waiting.delete(owner);
+    }
+  }
+
   /** The next item of this owner. */
   headOf(owner: Owner): Item | undefined {
     return this.#waiting.get(owner)?.first;

@@ -88,4 +88,25 @@ describe('waiting in turns', () => {
     expect(queue.take(() => false)).toBeUndefined();
     expect([queue.take(() => true), queue.take(() => true)]).toEqual(['a1', 'b2']);
   });
+
+  test('passes on the next items of each owner that are to go to another queue, in order, and keeps the others', () => {
+    const [queue, other] = [new FairQueue<string, number>(), new FairQueue<string, number>()];
+    for (const item of [1, 3, 4, 5]) queue.push('a', item);
+    for (const item of [7, 9]) queue.push('b', item);
+    queue.push('c', 2);
+    queue.passTo(other, (item) => item % 2 === 1);
+    expect([[...queue.items()], [...other.items()]]).toEqual([
+      [4, 5, 2],
+      [1, 3, 7, 9],
+    ]);
+    expect([queue.size, other.size, queue.heads(), other.headOf('b')]).toEqual([
+      3,
+      4,
+      [
+        ['a', 4],
+        ['c', 2],
+      ],
+      7,
+    ]);
+  });
 });

@@ -590,6 +590,33 @@ describe('a suspended call', () => {
     expect(shared.client.answersTo(2)).toMatchObject([{ error: { data: { code: 'SERVER_BUSY' } } }]);
   });
 
+  test('does not keep requests of its client that need no lane behind those that wait for it (C11)', async () => {
+    const world = await World.with({ definition: { sharing: 'shared' } });
+    await world.suspended(1);
+    for (const id of [2, 3]) world.say(id, { name: 'other' });
+    world.say(4, { method: 'tools/list' });
+    world.say(5, { name: 'third' });
+    world.say(6, { method: 'tools/list' });
+    await world.turn();
+    expect(world.core.server().requests.map(({ method }) => method)).toEqual([
+      'tools/call',
+      'tools/list',
+      'tools/list',
+    ]);
+    await world.serverAnswers(world.core.server().requests[0]);
+    expect(world.core.server().requests[3]?.params?.name).toBe('other');
+    world.client.cancel(3);
+    await world.core.pass(31_000);
+    expect([2, 3, 5].map((id) => world.client.answersTo(id).map(({ error }) => error?.data?.code))).toEqual([
+      [],
+      [],
+      ['SERVER_BUSY'],
+    ]);
+    world.client.link.destroy();
+    await world.core.settle();
+    expect(world.core.openCalls).toBe(0);
+  });
+
   test('keeps its own instance of a dedicated server, also after its client has gone', async () => {
     const world = await World.with({ definition: { sharing: 'dedicated' } });
     const { requestState } = await world.suspended(1);
