@@ -33,7 +33,7 @@ export function targetNamed(client: string): ClientTarget {
   if (found !== undefined) return found;
   const names = CLIENT_TARGETS.map((target) => target.client);
   const near = nearest(client, names);
-  throw new BridgeError('USAGE', `mcp-bridge install knows no client ${client}`, {
+  throw new BridgeError('USAGE', `install does not know the client ${client}`, {
     hint: suggestion(near) ?? `It knows: ${names.join(', ')}`,
   });
 }

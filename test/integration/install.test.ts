@@ -262,7 +262,7 @@ describe('install without a client', () => {
 
   test.each([
     [['install', 'claude'], 'Did you mean claude-code'],
-    [['uninstall', 'nobody'], 'There are: claude-code, '],
+    [['uninstall', 'nobody'], 'install does not know the client nobody. It knows: claude-code, '],
     [['uninstall'], 'Name a client, such as'],
     [['remove'], 'Name a server, such as'],
     [['add'], 'Name a server, such as'],

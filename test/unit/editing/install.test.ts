@@ -40,7 +40,7 @@ describe('install', () => {
   test('knows a client by the name that is shown of it, too', () => {
     for (const name of ['vscode', 'VS Code', 'VS CODE', 'vs-code']) expect(targetNamed(name).client).toBe('vscode');
     expect(targetNamed('Cursor').client).toBe('cursor');
-    expect(() => targetNamed('claude')).toThrow('mcp-bridge install knows no client claude'); // it may be either
+    expect(() => targetNamed('claude')).toThrow('install does not know the client claude'); // it may be either
   });
 
   test('knows the bridge by what it starts, whatever it is called', async () => {
