@@ -167,7 +167,7 @@ async function tornKnowledge(place, isShort) {
   const kinds = { catalog: join(home, '.cache/mcp-bridge/catalog'), 'seen-tools': join(stateOf(home), 'seen-tools') };
   const { env } = place.fixture();
   // A file and its name depend on the name of its server: all of them have as many characters.
-  const names = times(isShort ? 12 : 400, (i) => `s${String(i).padStart(3, '0')}`);
+  const names = times(isShort ? 12 : 720, (i) => `s${String(i).padStart(3, '0')}`);
   const mcpServers = Object.fromEntries(
     names.map((name) => [name, { command: '/bin/sh', args: ['-c', SMALL_SERVER, name], env }]),
   );
