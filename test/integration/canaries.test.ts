@@ -66,7 +66,7 @@ test('no secret comes out of logs, errors, lists, reports or what is kept', { ti
   const project = join(dir, 'project');
   mkdirSync(project);
   mkdirSync(join(project, '.git'));
-  const config = configWith(dir);
+  const config = { ...configWith(dir), discovery: { enabled: true } };
   clientFiles(dir, project);
   const daemon = await TestDaemon.start(config, { dir, isFaulty: true });
   const said: string[] = [];

@@ -191,7 +191,7 @@ describe('a tool that has changed between two runs', () => {
     const run = async (...args: string[]): Promise<CommandResult> =>
       runCommand([...args], { env: { ...env, MCP_BRIDGE_SOCKET: join(home.dir, 'b.sock') }, cwd });
     expect((await run('approve', 'theirs', '--yes')).code).toBe(0);
-    await home.start();
+    await home.start({ discovery: { enabled: true } });
     expect((await run('refresh')).stdout).toMatch(/^theirs +2 /m);
     home.says({ tools: [EVIL] });
     expect((await run('refresh')).stdout).toContain('~ theirs: read\n');

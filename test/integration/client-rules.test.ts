@@ -21,7 +21,10 @@ async function bridge(config: object, files: Readonly<Record<string, string>> = 
     writeFileSync(join(dir, name), text);
   }
   const env = { XDG_STATE_HOME: join(dir, '.state'), CODEX_HOME: join(dir, '.codex') };
-  const daemon = await TestDaemon.start({ client: { view: 'discover' }, ...config }, { dir, env });
+  const daemon = await TestDaemon.start(
+    { client: { view: 'discover' }, discovery: { enabled: true }, ...config },
+    { dir, env },
+  );
   ends.push(() => daemon.stop());
   return daemon;
 }

@@ -93,7 +93,7 @@ test('one that dies each time is tried once more, and not for ever', async () =>
   );
   write(dir, CURSOR, servers('one'));
   const env = { NODE_OPTIONS: `--require ${join(dir, 'deadly.cjs')}` };
-  const config = { mcpServers: { own: fixtureServer() } };
+  const config = { mcpServers: { own: fixtureServer() }, discovery: { enabled: true } };
   const daemon = await TestDaemon.start(config, { dir, logLevel: 'debug', env });
   expect(await servedBy(daemon)).toEqual(['own']);
   const deaths = (): number => daemon.log.match(/servers died","how":"has ended with code 7"/g)?.length ?? 0;

@@ -18,7 +18,7 @@ beforeAll(async () => {
   const config = {
     client: { view: 'discover' },
     mcpServers: { fixture: fixtureServer(), denied: fixtureServer() },
-    discovery: { toolRules: [{ pattern: ['fixture:raw'], enabled: false }] },
+    discovery: { enabled: true, toolRules: [{ pattern: ['fixture:raw'], enabled: false }] },
     policy: { deniedMcpServers: [{ serverName: 'denied' }] },
   };
   daemon = await TestDaemon.start(config, { dir });

@@ -40,7 +40,7 @@ export function withView(config: object): object {
   return typeof client === 'object' ? { ...config, client: { view, ...client } } : config;
 }
 
-/** In an empty home nothing would be found, and a process that looks for it costs as much as the daemon. */
+/** Most homes of tests are empty, and a process that looks for servers there costs as much as the daemon. */
 function withoutDiscovery(config: object): object {
   const { discovery = {} } = config as { discovery?: object };
   return { ...config, discovery: { enabled: false, ...discovery } };
@@ -91,9 +91,9 @@ export class TestDaemon {
   }
 
   /**
-   * Starts one and waits until it accepts. Without a config the bridge runs on its defaults. In a home of its own, which is
-   * empty, a daemon with a config looks for servers only if the config says so. Rejects if the daemon finds a fault in the
-   * config, unless `isFaulty` says that there is one.
+   * Starts one and waits until it accepts. Without a config the bridge runs on its defaults. With one, it looks for servers of
+   * other clients only if the config enables that, or if the test gives it a home. Rejects if the daemon finds a fault in
+   * the config, unless `isFaulty` says that there is one.
    */
   static async start(
     config?: object,
@@ -112,8 +112,7 @@ export class TestDaemon {
     const { logLevel = 'info' } = options;
     const args = [PROGRAM, 'serve', '--mcp-bridge-socket', path, '--log-level', logLevel, ...(options.args ?? [])];
     if (config !== undefined) {
-      const isHomeEmpty = options.dir === undefined && !('HOME' in (options.env ?? {}));
-      const whole = isHomeEmpty ? withoutDiscovery(withView(config)) : withView(config);
+      const whole = 'HOME' in (options.env ?? {}) ? withView(config) : withoutDiscovery(withView(config));
       writeFileSync(join(dir, 'config.json'), JSON.stringify(whole));
       args.push('--config', join(dir, 'config.json'));
     }
