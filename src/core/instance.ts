@@ -390,7 +390,7 @@ export class Instance implements CallOwner {
     const isSchemaWrapped = wrapped.size > 0 && plan.role === 'call' && wrapped.has(nameOf(call, frame, envelope));
     const mayAsk = isNamedCall(call) ? envelope.has(Field.name) : plan.role === 'read' && envelope.has(Field.uri);
     const isKept = mayAsk && session.keep(frame.end - frame.start, this.context.limits.maxMessageBytes);
-    return new CallInRounds(isKept ? ownFrame(frame) : undefined, isSchemaWrapped);
+    return new CallInRounds(isKept ? frame : undefined, isSchemaWrapped);
   }
 
   /** Makes a call once more, for its server has got what it asked. The rules may be others by now. */
@@ -549,7 +549,7 @@ export class Instance implements CallOwner {
     call.again = frame;
     call.nameText = ''; // the frame has the server's own name
     call.cut = undefined;
-    if (call.inRounds?.kept !== undefined) call.inRounds.kept = ownFrame(frame);
+    if (call.inRounds?.isKept === true) call.inRounds.keep(frame);
     return true;
   }
 

@@ -13,6 +13,7 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
+import { ownFrame } from '../wire/own-frame.ts';
 import { type Call, isLate } from './call.ts';
 import type { QuestionEnd } from './events.ts';
 import type { Instance } from './instance.ts';
@@ -31,10 +32,13 @@ const KINDS: Readonly<Record<string, QuestionKind>> = {
   'roots/list': 'roots',
 };
 
+/** Up to this length a frame is kept as a text: each buffer of its own would cost a third of the call, most of it when it is collected. */
+const MOST_IN_TEXT = 4096;
+
 /** State of a call of a client of 2025 at a server of 2026. */
 export class CallInRounds {
-  /** The client's frame, for the next round; undefined if the server may not ask, or there was no room to keep it. */
-  kept: Frame | undefined;
+  /** The client's frame, for the next round; as a text, each character is one byte. Undefined if the server may not ask, or there was no room. */
+  #kept: Frame | string | undefined;
   /** True if the tool's output schema was changed for clients of 2025. */
   readonly isSchemaWrapped: boolean;
   /** Bytes that the call keeps, charged to its client. */
@@ -46,9 +50,25 @@ export class CallInRounds {
   progress = Number.NEGATIVE_INFINITY;
 
   constructor(kept: Frame | undefined, isSchemaWrapped: boolean) {
-    this.kept = kept;
     this.isSchemaWrapped = isSchemaWrapped;
     this.bytes = kept === undefined ? 0 : kept.end - kept.start;
+    if (kept !== undefined) this.keep(kept);
+  }
+
+  keep(frame: Frame): void {
+    const { b, start, end } = frame;
+    this.#kept = end - start > MOST_IN_TEXT ? ownFrame(frame) : b.latin1Slice(start, end);
+  }
+
+  get isKept(): boolean {
+    return this.#kept !== undefined;
+  }
+
+  /** The frame that was kept. */
+  get frame(): Frame | undefined {
+    const kept = this.#kept;
+    if (typeof kept !== 'string') return kept;
+    return { b: Buffer.from(`${kept}\n`, 'latin1'), start: 0, end: kept.length };
   }
 }
 
@@ -100,7 +120,7 @@ export class QuestionRounds {
     const { server } = this.#instance;
     call.session.countUnsent();
     call.serverRequestId = 0;
-    if (inRounds?.kept === undefined)
+    if (inRounds?.isKept !== true)
       return this.#refuse(call, maySuspend(call) ? NO_ROOM : `Server ${server} asks where it may not`);
     if (++inRounds.rounds > MOST_ROUNDS)
       return this.#refuse(call, `Server ${server} still needs something after ${MOST_ROUNDS} rounds of questions`);
@@ -181,13 +201,14 @@ export class QuestionRounds {
     const { call, state, answers } = round;
     this.#open.delete(call);
     const { inRounds } = call;
-    if (inRounds?.kept === undefined) return;
+    const frame = inRounds?.frame;
+    if (inRounds === undefined || frame === undefined) return;
     const responses = [...answers].map(([key, result]) => `${latin1(JSON.stringify(key))}:${result}`);
     inRounds.members = [
       ...(responses.length === 0 ? [] : [`"inputResponses":{${responses.join()}}`]),
       ...(state === '' ? [] : [`"requestState":${state}`]),
     ].join();
-    this.#instance.goOn(call, inRounds.kept);
+    this.#instance.goOn(call, frame);
   }
 
   /** The client has gone, or has ended its side and cannot answer. */

@@ -13,7 +13,7 @@ import {
 import { withoutTasks } from '../protocol/tasks-extension.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
-import { byteAt, OPEN_OBJECT, skipSpace } from '../wire/json-grammar.ts';
+import { byteAt, CLOSE_OBJECT, OPEN_OBJECT, skipSpace } from '../wire/json-grammar.ts';
 import { addFirst, KeySet, MemberRuns, setMembers } from '../wire/member-cuts.ts';
 import type { Splice } from '../wire/splice.ts';
 import type { Session } from './session.ts';
@@ -31,15 +31,17 @@ const ALL_FIELDS = [...ENVELOPE_FIELDS, ...BRIDGE_FIELDS];
 /** By which a request goes on with a call; a server of 2025 gets them only if the call is made again. */
 const RETRY_FIELDS: readonly Field[] = [Field.requestState, Field.inputResponses];
 
-/** The text is made once for each client, because all of its requests to servers of 2026 have it. */
-const envelopes = new WeakMap<Session, string>();
+/** Texts are made once for each client, because all of its requests to servers of 2026 have them. */
+const envelopes = new WeakMap<Session, AddedMembers>();
 const levels = new Map<string, string>();
 
-function envelopeOf(session: Session): string {
+function envelopeOf(session: Session): AddedMembers {
+  const known = envelopes.get(session);
+  if (known !== undefined) return known;
   const { clientInfo, capabilities } = session;
-  const known = envelopes.get(session) ?? requestEnvelopeOf({ clientInfo, capabilities: withoutTasks(capabilities) });
-  envelopes.set(session, known);
-  return known;
+  const made = new AddedMembers(requestEnvelopeOf({ clientInfo, capabilities: withoutTasks(capabilities) }));
+  envelopes.set(session, made);
+  return made;
 }
 
 function levelMember(level: string): string {
@@ -69,12 +71,15 @@ export function changeMeta(
   const name = namesSessions ? `"${SESSION_KEY}":"${session.muxSessionId}"` : '';
   if (isServerOf2026 && !isClientOf2026) {
     const level = levelOf(session);
-    const members = envelopeOf(session) + (level === undefined ? '' : levelMember(level));
-    return writeMeta(splice, frame, envelope, KEYS.added, name === '' ? members : `${members},${name}`);
+    const added = envelopeOf(session);
+    if (level === undefined && name === '') return writeMeta(splice, frame, envelope, KEYS.added, added);
+    const members = added.text + (level === undefined ? '' : levelMember(level));
+    const all = new AddedMembers(name === '' ? members : `${members},${name}`);
+    return writeMeta(splice, frame, envelope, KEYS.added, all);
   }
   if (name !== '') {
     const keys = isClientOf2026 ? (isServerOf2026 ? KEYS.ownCut : KEYS.cut) : KEYS.named;
-    writeMeta(splice, frame, envelope, keys, name);
+    writeMeta(splice, frame, envelope, keys, new AddedMembers(name));
     if (isClientOf2026 && !isServerOf2026) cutRetry(splice, frame.b, envelope);
     return;
   }
@@ -107,14 +112,28 @@ function cutRetry(splice: Splice, b: Buffer, envelope: Envelope): void {
 }
 
 /** Writes members into `_meta`, which is made if there is none. A `_meta` or `params` that is no object is the server's to refuse. */
-function writeMeta(splice: Splice, { b, start }: Frame, envelope: Envelope, keys: KeySet, members: string): void {
+function writeMeta(splice: Splice, { b, start }: Frame, envelope: Envelope, keys: KeySet, members: AddedMembers): void {
   if (envelope.has(Field.meta)) {
     const meta = envelope.from(Field.meta);
-    if (byteAt(b, meta) === OPEN_OBJECT) setMembers(splice, b, meta, keys, members);
+    if (byteAt(b, meta) === OPEN_OBJECT) setMembers(splice, b, meta, keys, members.text);
     return;
   }
-  const meta = `"_meta":{${members}}`;
-  if (!envelope.has(Field.params)) return addFirst(splice, b, skipSpace(b, start), `"params":{${meta}}`);
+  if (!envelope.has(Field.params)) return addFirst(splice, b, skipSpace(b, start), `"params":{${members.meta}}`);
   const params = envelope.from(Field.params);
-  if (byteAt(b, params) === OPEN_OBJECT) addFirst(splice, b, params, meta);
+  if (byteAt(b, params) !== OPEN_OBJECT) return;
+  if (byteAt(b, skipSpace(b, params + 1)) === CLOSE_OBJECT) return addFirst(splice, b, params, members.meta);
+  splice.replace(params + 1, params + 1, members.metaBeforeOthers);
+}
+
+/** Members for `_meta` in the forms in which they are written, as JSON of which each character is one byte. */
+class AddedMembers {
+  readonly text: string;
+  readonly meta: string;
+  readonly metaBeforeOthers: string;
+
+  constructor(text: string) {
+    this.text = text;
+    this.meta = `"_meta":{${text}}`;
+    this.metaBeforeOthers = `${this.meta},`;
+  }
 }

@@ -98,6 +98,24 @@ describe('a round of questions', () => {
     expectNothingLeft(it);
   });
 
+  test.each([10, 5000])(
+    'is followed by the call in the bytes of the client, also in one of some %i bytes',
+    async (length) => {
+      const it = await world();
+      const params = `{"name":"tool", "arguments":{"n": 1.50,"text":"Ünïcödé ✓ \\u00e9${'ß'.repeat(length)}"} }`;
+      it.client.say(`{"jsonrpc":"2.0","id":"c","method":"tools/call","params":${params}}`);
+      await it.core.settle();
+      const first = it.core.server().link?.lines.at(-1) ?? '';
+      await ask(it, { a: ASK });
+      await answer(it, questionsOf(it.client)[0], { action: 'decline' });
+      const { id } = last(it.core);
+      const responses = ',"inputResponses":{"a":{"action":"decline"}}';
+      expect(it.core.server().link?.lines.at(-1)).toBe(
+        first.replace('"id":1,', `"id":${id},`).replace('"} }}', `"} ${responses}}}`),
+      );
+    },
+  );
+
   test('goes back with the server’s state byte for byte, and with the answers of this round only', async () => {
     const it = await world();
     await called(it);
