@@ -77,7 +77,7 @@ const ONLY_RESULTS = {
 
 /** A client of 2026 has no notifications of its own but `cancelled`. */
 /** What is said in both eras of what is said in one. */
-const inBoth = (script: Script): Script => ({
+export const inBoth = (script: Script): Script => ({
   ...script,
   answers: ONLY_RESULTS,
   steps: script.steps.filter(({ line }) => !OF_2025_ALONE.test(line)),

@@ -5,17 +5,20 @@ import { TestDaemon, tempDir } from '../../support/test-daemon.ts';
 import { differences, type Recording, type Rule, told } from './comparison.ts';
 import { converseDirectly, converseThrough } from './conversation.ts';
 import { plainQuestions, roundsAsQuestions, withoutHandshake } from './crossing.ts';
+import { IN_2026, JOINED_VIEWS } from './joined-views.ts';
 import { MUTANTS } from './mutants.ts';
 import { startOdd, startOddOf } from './odd-server.ts';
 import { ERA_2026_ALONE, FROM_2025_TO_2026, FROM_2026_TO_2025, NOISE, SAME_ERA } from './rules.ts';
 import type { Script, Speech } from './script.ts';
-import { ODD, ODD_IN_2026, ODD_IN_BOTH, realServers, realServersInBoth, SDK_2026 } from './scripts.ts';
+import { inBoth, ODD, ODD_IN_2026, ODD_IN_BOTH, realServers, realServersInBoth, SDK_2026 } from './scripts.ts';
 import { ServerTap, type Start } from './tap.ts';
 
 const speechTo = (name: string, era: Speech['era'] = '2025-11-25'): Speech => ({
   era,
   meta: `"mcp-bridge/view":"server:${name}"`,
 });
+
+const speechIn = (view: string, era: Speech['era']): Speech => ({ era, meta: `"mcp-bridge/view":"${view}"` });
 
 /** A bridge and its tap, which go with the test. */
 async function opened(dir: string, name: string, start: Start): Promise<{ tap: ServerTap; daemon: TestDaemon }> {
@@ -30,12 +33,13 @@ async function opened(dir: string, name: string, start: Start): Promise<{ tap: S
 
 /** What differs between the conversation through the bridge and the one without it. */
 async function compare({ dir, name, start, script, prepare, ...how }: Compared): Promise<string[]> {
-  const { direct = '2025-11-25', bridged = direct, rules, alike = (lines) => lines } = how;
+  const { direct = '2025-11-25', bridged = direct, rules, alike = (lines) => lines, joined } = how;
   const { tap, daemon } = await opened(dir, name, start);
   prepare?.();
   const wanted = await converseDirectly(start, script, speechTo(name, direct));
   prepare?.();
-  const through = { socketPath: daemon.path, tap, script, speech: speechTo(name, bridged) };
+  const speech = joined === undefined ? speechTo(name, bridged) : speechIn(joined.view, bridged);
+  const through = { socketPath: daemon.path, tap, script: joined?.script ?? script, speech };
   const found = await converseThrough(through);
   return differences(alike(wanted, direct), alike(found, bridged), rules).map(told);
 }
@@ -51,6 +55,8 @@ interface Compared {
   /** The era that it speaks with the bridge. */
   readonly bridged?: Speech['era'];
   readonly rules: readonly Rule[];
+  /** The view with the bridge where that is a joined one, and what is said there. */
+  readonly joined?: { readonly view: string; readonly script: Script };
   /** Makes conversations of different eras alike. */
   readonly alike?: (recording: Recording, era: Speech['era']) => Recording;
 }
@@ -102,6 +108,22 @@ describe('every byte on both legs is what it is without the bridge', () => {
   ])('%s, both sides in the era of 2026', async (_, start, script) => {
     const rules = ERA_2026_ALONE;
     expect(await compare({ dir, name: 'new', start, script, direct: '2026-07-28', rules })).toEqual([]);
+  });
+});
+
+describe('in a joined view every byte of a call is what it is without the bridge', () => {
+  test.each(JOINED_VIEWS)('$view', async ({ view, script, said, rules }) => {
+    const joined = { view, script: said };
+    expect(await compare({ dir, name: 'odd', start: startOdd, script, joined, rules })).toEqual([]);
+  });
+
+  test.each(JOINED_VIEWS)('$view, both sides in the era of 2026', async ({ view, script, said, rules }) => {
+    const [plain, joined] = [inBoth(script), { view, script: inBoth(said) }];
+    const both = [...rules, ...IN_2026];
+    const start = startOddOf('2026-07-28');
+    expect(
+      await compare({ dir, name: 'odd', start, script: plain, joined, direct: '2026-07-28', rules: both }),
+    ).toEqual([]);
   });
 });
 
