@@ -158,7 +158,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
   }
 
   #acknowledge(listen: ClientListen): void {
-    const { call, filter, lists, uris, tasks, dueUris, dueTasks } = listen;
+    const { call, filter, lists, uris, tasks, dueUris } = listen;
     const honoured = LISTED.filter((name) => KINDS_OF[name].some((kind) => lists.has(kind)));
     const notifications = {
       ...Object.fromEntries(honoured.map((name) => [`${name}ListChanged`, true])),
@@ -173,7 +173,6 @@ export class ClientListens implements CallOwner, TaskWatcher {
     }, call.idText);
     listen.isAcknowledged = true;
     for (const uri of dueUris) if (!uris.has(uri)) dueUris.delete(uri);
-    for (const id of dueTasks) if (!tasks.has(id)) dueTasks.delete(id);
     this.#catchUp(listen);
   }
 

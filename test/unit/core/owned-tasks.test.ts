@@ -1,6 +1,7 @@
 // Tasks between clients and servers of 2026: whose they are, where they are asked for, and who hears of them.
 
 import { describe, expect, test } from 'vitest';
+import { ERA_2025 } from '../../../src/protocol/era-2025.ts';
 import { ERA_2026 } from '../../../src/protocol/era-2026.ts';
 import { membersOf } from '../../../src/util/json-value.ts';
 import {
@@ -234,6 +235,22 @@ describe('a task', () => {
       await core.settle();
       expect(client.answersTo(id)).toMatchObject([{ error: { code: -32602 } }]);
     }
+    const [version = ''] = ERA_2025.versions;
+    const found = {
+      era: ERA_2025,
+      version,
+      versions: [version],
+      probe: 'answered',
+      program: '',
+      serverInfo: '',
+    } as const;
+    core.server().instance.known.noteEra(found);
+    core.server().crash();
+    await core.settle();
+    client.say({ jsonrpc: '2.0', id: 3, method: 'tasks/get', params: { _meta, taskId: 't1' } });
+    await core.settle();
+    expect(client.answersTo(3)).toMatchObject([{ error: { code: -32602 } }]);
+    expect(core.server().starts).toBe(1); // it is not started for that
     expect(core.server().requests.filter(({ method }) => method === 'tasks/get')).toEqual([]);
     expect([core.openCalls, world.core.openCalls]).toEqual([0, 0]);
   });
@@ -324,10 +341,54 @@ describe('two processes of one server', () => {
     expect(world.core.server().instances.map(gets)).toEqual([1, 1]);
   });
 
+  test('are not mixed up when one of them has gone: the task is asked of the client’s own', async () => {
+    const { world, clients } = await divided();
+    const [first = world.core.connect(), second = world.core.connect()] = clients;
+    await world.begin(first, 'kept');
+    await world.begin(second, 't');
+    const [one, two] = world.core.server().instances;
+    one?.crash();
+    await world.core.settle();
+    expect(await world.get(second, 'kept')).toMatchObject({ result: { taskId: 'kept' } });
+    expect([one, two].map((each) => each && gets(each))).toEqual([0, 1]);
+  });
+
   test('leave a third client without an answer that could be the wrong one', async () => {
     const { world, clients } = await divided();
     for (const client of clients) await world.begin(client, 't');
     expect(await world.get(world.core.connect(), 't')).toMatchObject({ error: { code: -32602 } });
+  });
+});
+
+describe('a server that is defined anew', () => {
+  const define = (world: World): void => {
+    const before = world.core.server();
+    world.core.redefine(['memory'], ['memory']);
+    const { era, hello, answers } = before;
+    Object.assign(world.core.server(), { era, hello, answers });
+  };
+
+  test('works on its tasks to their end: they are asked of the process that has them', async () => {
+    const world = new World();
+    const client = world.core.connect();
+    await world.begin(client, 't');
+    const [before] = world.core.server().instances;
+    define(world);
+    await world.core.settle();
+    expect(await world.get(client, 't')).toMatchObject({ result: { taskId: 't' } });
+    expect(before?.requests.filter(({ method }) => method === 'tasks/get')).toHaveLength(1);
+    expect(before?.isRetired).toBe(false);
+  });
+
+  test('is asked as it is now for a task that nobody knows here', async () => {
+    const world = new World();
+    world.core.server().opensByItself = false;
+    const client = world.core.connect();
+    const asked = world.get(client, 'from before');
+    await asked;
+    define(world);
+    await world.core.settle();
+    expect(client.received).toMatchObject([{ result: { taskId: 'from before' } }]);
   });
 });
 
@@ -544,6 +605,26 @@ describe('a client that listens to tasks', () => {
     });
     await world.core.settle();
     expect(heardBy(client)).toHaveLength(1);
+  });
+
+  test('keeps nobody from hearing of lists where the server refuses its task when it is listened to again', async () => {
+    const world = new World();
+    world.core.server().declare({ tools: { listChanged: true }, extensions: { [EXTENSION]: {} } });
+    const client = world.core.connect();
+    await world.begin(client, 'a');
+    await acknowledge(world);
+    await world.listen(client, ['a']);
+    await acknowledge(world);
+    const answer = (members: object): void =>
+      world.core.server().say({ jsonrpc: '2.0', id: world.listens().at(-1)?.id, ...members });
+    answer({ result: { resultType: 'complete' } });
+    await world.core.settle();
+    await world.core.pass(1_000);
+    expect(world.listens().at(-1)?.params?.notifications).toMatchObject({ taskIds: ['a'] });
+    answer({ error: { code: -32602, message: 'No such task' } });
+    await world.core.settle();
+    await world.core.pass(4_000);
+    expect(world.listens().at(-1)?.params?.notifications).toEqual({ toolsListChanged: true });
   });
 
   test('hears nothing of tasks that died with their server (H1)', async () => {
