@@ -27,6 +27,8 @@ export class Counters {
   sessionsNotKept = 0;
   /** Clients that asked to resume and could not. */
   resumesRefused = 0;
+  /** Requests over HTTP that reached no session. */
+  httpRefused = 0;
   requests = 0;
   responses = 0;
   errorsAnswered = 0;

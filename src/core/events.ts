@@ -51,6 +51,7 @@ export type Incident =
   | 'sessionsExpired'
   | 'sessionsNotKept'
   | 'resumesRefused'
+  | 'httpRefused'
   | 'badFrames'
   // Calls
   | 'cancelled'

@@ -23,7 +23,7 @@ import { SuspendedCalls } from '../core/suspended-calls.ts';
 import { ExchangeGate } from '../downstream/exchange-gate.ts';
 import { OrphanGuard } from '../downstream/process-groups.ts';
 import { StartGate } from '../downstream/start-gate.ts';
-import type { HttpFront } from '../front/http/front.ts';
+import { AccessTokens } from '../local/access-tokens.ts';
 import { ClientDescriptors } from '../local/descriptors.ts';
 import { DialInDecisions } from '../local/dial-in-decisions.ts';
 import { ownUid } from '../local/owned-path.ts';
@@ -47,6 +47,7 @@ import { collectionInFlood } from './collection-pace.ts';
 import { ConfiguredClients } from './configured-clients.ts';
 import { DialIns } from './dial-ins.ts';
 import { type FinderPorts, FollowedServers } from './followed-servers.ts';
+import { HttpDoor } from './http-door.ts';
 import { KeptSocket } from './kept-socket.ts';
 import { ServerPool } from './server-pool.ts';
 import { ToolGates } from './tool-gates.ts';
@@ -125,7 +126,7 @@ export class Daemon implements ControlledDaemon {
   readonly #messaging: ClientMessaging;
   readonly #connections: ConnectionManager;
   #socket: KeptSocket | undefined;
-  #http: Promise<HttpFront> | undefined;
+  readonly #http: HttpDoor;
   #answerControl: ((request: Buffer) => Promise<string | undefined>) | undefined;
 
   constructor(options: DaemonOptions) {
@@ -199,6 +200,25 @@ export class Daemon implements ControlledDaemon {
       clock: this.#clock,
       liveness: config.liveness,
     });
+    this.#http = this.#makeHttp();
+  }
+
+  #makeHttp(): HttpDoor {
+    const { config, finder, limits, version, logger, environment, homedir } = this.#options;
+    const { http } = config;
+    const tokens = (): AccessTokens =>
+      new AccessTokens({
+        ...{ environment, homedir, nowMs: Date.now },
+        onFault: (error) => logger.error('the tokens cannot be read', { error: messageOf(error) }),
+      });
+    return new HttpDoor({
+      ...{ settings: http, limits, version, logger, clock: this.#clock, turn: this.#turn, local: LOCAL },
+      access: () => ({ tokens: http.needsToken ? tokens() : undefined, uid: LOCAL.uid }),
+      accept: (link, principal, fixedView) => this.#connections.accept(link, principal, fixedView),
+      rules: () => finder.config.config.http,
+      refused: () => this.#events.incident.tell('httpRefused', undefined),
+      failed: (error) => this.#faults.note('a request over HTTP could not be handled', error),
+    });
   }
 
   /** Becomes the daemon of its path, and accepts. */
@@ -213,6 +233,7 @@ export class Daemon implements ControlledDaemon {
       clock: this.#clock,
       logger,
     });
+    await this.#http.open();
     this.#endWhenIdle(this.#socket);
     new Sweeper({
       directories: this.#pool.sweptDirectories,
@@ -244,7 +265,7 @@ export class Daemon implements ControlledDaemon {
         turn: this.#turn,
         onHttp: () => {
           this.#connections.release(session);
-          void this.#acceptHttp(stream);
+          void this.#http.take(stream);
         },
       });
       const session = this.#connections.accept(link, LOCAL);
@@ -258,33 +279,6 @@ export class Daemon implements ControlledDaemon {
     });
   }
 
-  /** The front comes in with the first who speaks HTTP. */
-  async #acceptHttp(stream: Duplex): Promise<void> {
-    const abandoned = (): void => void stream.destroy();
-    stream.on('error', abandoned);
-    try {
-      this.#http ??= this.#openHttp();
-      const front = await this.#http;
-      stream.off('error', abandoned);
-      if (!stream.destroyed) this.#takeIn(stream, () => front.take(stream));
-    } catch (error) {
-      this.#faults.note('the front for HTTP could not be opened', error);
-      stream.destroy();
-    }
-  }
-
-  async #openHttp(): Promise<HttpFront> {
-    const { HttpFront } = await import('../front/http/front.ts');
-    const { limits, version } = this.#options;
-    return new HttpFront({
-      ...{ limits, version, clock: this.#clock, turn: this.#turn, local: LOCAL },
-      accept: (link, principal, fixedView) => this.#connections.accept(link, principal, fixedView),
-      rules: () => ({ allowedHosts: [], allowedOrigins: [] }),
-      refused: () => undefined,
-      failed: (error) => this.#faults.note('a request over HTTP could not be handled', error),
-    });
-  }
-
   /** The last that hears of an error which nobody has caught: it is said, and all who are served go on. */
   uncaught(error: unknown): void {
     this.#faults.note('an error that nobody has caught', error);
@@ -292,12 +286,13 @@ export class Daemon implements ControlledDaemon {
 
   /** Answers what was asked, lets the clients and the servers go, and gives the path free. */
   async stop(reason: LeavingReason = 'stop'): Promise<void> {
+    await this.#http.stopListening();
     await this.#socket?.giveUp();
     this.#dialIns.tellLeaving(reason);
     await this.#connections.drain();
     this.#messaging.logUnread();
     await this.#connections.close(reason);
-    (await this.#http)?.close();
+    await this.#http.close();
     this.#followed.close();
     await this.#pool.stop();
     await this.#audit?.close();

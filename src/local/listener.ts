@@ -51,7 +51,9 @@ export class Listener {
     const lock = LockFile.take(lockPathOf(path));
     if (lock === undefined) throw alreadyRunning(path);
     try {
-      const server = await (activatedFd === undefined ? bind(path, onSocket) : adopt(activatedFd, path, onSocket));
+      const server = await (activatedFd === undefined
+        ? bindSocket(path, onSocket)
+        : adopt(activatedFd, path, onSocket));
       return new Listener({ path, lock, server, onSocket, isHandedOn: activatedFd !== undefined });
     } catch (error) {
       lock.release();
@@ -78,7 +80,7 @@ export class Listener {
   /** Comes back to its path when someone has removed the socket; says whether it had to. */
   async heal(): Promise<boolean> {
     if (statOf(this.path) !== undefined) return false;
-    const server = await bind(this.path, this.#onSocket);
+    const server = await bindSocket(this.path, this.#onSocket);
     this.#server.close();
     this.#server = server;
     this.#count(server);
@@ -136,7 +138,7 @@ export class Listener {
  * Binds another name and renames it: the path goes from the dead socket to the living one in one step, and when the
  * server closes, libuv removes the name that it bound, and not what has come to the path since.
  */
-async function bind(path: string, onSocket: (socket: Socket) => void): Promise<Server> {
+export async function bindSocket(path: string, onSocket: (socket: Socket) => void): Promise<Server> {
   inspectSocket(path);
   const server = createServer({ allowHalfOpen: true }, onSocket);
   const temporary = join(dirname(path), `.m${randomBytes(3).toString('hex')}`);

@@ -1,16 +1,16 @@
 // What the config says of HTTP: the address that the daemon listens on beside its own socket, and who is let in there.
 
+export interface TcpAddress {
+  readonly kind: 'tcp';
+  /** An IP address, without brackets. */
+  readonly host: string;
+  /** 0 for any that is free. */
+  readonly port: number;
+  readonly isLoopback: boolean;
+}
+
 /** An address that the daemon listens on. */
-export type HttpAddress =
-  | {
-      readonly kind: 'tcp';
-      /** An IP address, without brackets. */
-      readonly host: string;
-      /** 0 for any that is free. */
-      readonly port: number;
-      readonly isLoopback: boolean;
-    }
-  | { readonly kind: 'unix'; readonly path: string };
+export type HttpAddress = TcpAddress | { readonly kind: 'unix'; readonly path: string };
 
 export interface HttpSettings {
   /** Undefined for nothing but the daemon's own socket. */

@@ -3,6 +3,7 @@
 // request whose id is in use goes to another link.
 
 import type { ServerResponse } from 'node:http';
+import type { Grant } from '../../model/principal.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { FlushTurn } from '../../wire/outbox.ts';
 import { HttpExchange } from './http-exchange.ts';
@@ -21,8 +22,8 @@ interface CallersContext {
   readonly accept: (link: HttpLink) => void;
   /** The most bytes that may wait for one client that does not take them. */
   readonly mostQueued: number;
-  /** How long it may take nothing. */
-  readonly stallMs: number;
+  /** The terms of the token that they ask with. */
+  readonly grant: Grant | undefined;
 }
 
 interface CallerLink {
@@ -38,6 +39,10 @@ export class Callers2026 {
 
   constructor(context: CallersContext) {
     this.#context = context;
+  }
+
+  get grant(): Grant | undefined {
+    return this.#context.grant;
   }
 
   get isEmpty(): boolean {

@@ -3,11 +3,12 @@
 
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { HttpSettings, TcpAddress } from '../../model/http-settings.ts';
 import type { Limits } from '../../model/limits.ts';
-import { type Principal, principalKey } from '../../model/principal.ts';
+import { type Grant, grantOf, type Principal, principalKey } from '../../model/principal.ts';
 import { ERA_2025 } from '../../protocol/era-2025.ts';
 import { ERA_2026 } from '../../protocol/era-2026.ts';
 import { levelRefusal, versionRefusal } from '../../protocol/requester.ts';
@@ -29,8 +30,18 @@ import { collectBody } from './body.ts';
 import { Callers2026 } from './callers-2026.ts';
 import { accept, type HttpRefusal, refuse } from './http-error.ts';
 import { mirrorRefusal } from './mirrored-check.ts';
-import { accepts, endpointAt, type HostRules, hostRefusal, mediaRefusal, refusal } from './request-gate.ts';
+import {
+  accepts,
+  endpointAt,
+  type HostRules,
+  hostRefusal,
+  isAllowedOrigin,
+  mediaRefusal,
+  refusal,
+} from './request-gate.ts';
+import { bind, SERVER_OPTIONS, serverFor } from './server.ts';
 import { HttpSession2025 } from './session-2025.ts';
+import { isFromHere, principalOver, type TcpAccess } from './tcp-access.ts';
 
 const [VERSION_2026 = ''] = ERA_2026.versions;
 const TICK_MS = 1000;
@@ -53,6 +64,7 @@ export interface HttpFrontOptions {
   readonly accept: (link: Carrier, principal: Principal, fixedView: string | undefined) => FrontSession;
   /** The user of the daemon, who is the only one that its Unix socket lets in. */
   readonly local: Principal;
+  /** Rules for what a request names, of which a changed config may make others. */
   readonly rules: () => HostRules;
   /** A request was refused for what it is. */
   readonly refused: () => void;
@@ -60,17 +72,14 @@ export interface HttpFrontOptions {
   readonly failed: (error: unknown) => void;
 }
 
-/** Nothing is read leniently, and nobody may keep a connection without a request on it. */
-const SERVER_OPTIONS: ServerOptions = {
-  insecureHTTPParser: false,
-  maxHeaderSize: 16_384,
-  headersTimeout: 10_000,
-  requestTimeout: 60_000,
-  keepAliveTimeout: 30_000,
-  connectionsCheckingInterval: 2_000,
-  requireHostHeader: true,
-};
 const MOST_HEADERS = 100;
+
+/** Who is at the other end of the connections of a server. */
+interface Peer {
+  readonly principalOf: (request: IncomingMessage) => Principal | HttpRefusal;
+  /** True if the request comes from this machine. */
+  readonly isHere: (request: IncomingMessage) => boolean;
+}
 
 interface Asked {
   readonly request: IncomingMessage;
@@ -85,6 +94,8 @@ const envelope = new Envelope(ERA_2026.keys);
 export class HttpFront {
   readonly #options: HttpFrontOptions;
   readonly #local: Server;
+  #listening: Server | undefined;
+  #access: TcpAccess | undefined;
   readonly #sockets = new Set<Duplex>();
   readonly #sessions = new Map<string, HttpSession2025>();
   /** By principal and view. */
@@ -93,7 +104,7 @@ export class HttpFront {
 
   constructor(options: HttpFrontOptions) {
     this.#options = options;
-    this.#local = this.#makeServer(() => options.local);
+    this.#local = this.#serve(createServer(SERVER_OPTIONS), { principalOf: () => options.local, isHere: () => true });
     // Node looks after the times of its connections from when a server listens; this one gets them from the bridge's socket.
     this.#local.emit('listening');
   }
@@ -104,20 +115,40 @@ export class HttpFront {
     socket.resume();
   }
 
+  /** Listens on a port of its own; resolves to its number. */
+  async listen(address: TcpAddress, tls: HttpSettings['tls'], access: TcpAccess): Promise<number> {
+    this.#access = access;
+    const server = this.#serve(await serverFor(tls), {
+      principalOf: (request) => principalOver(request, access),
+      isHere: isFromHere,
+    });
+    const port = await bind(server, address);
+    this.#listening = server;
+    return port;
+  }
+
+  /** Takes no new connections on a port of its own. */
+  stopListening(): void {
+    this.#listening?.close();
+    this.#listening = undefined;
+  }
+
   /** Ends all connections. The sessions on them are the core's to end. */
   close(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#local.emit('close');
+    this.stopListening();
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #makeServer(principalOf: (request: IncomingMessage) => Principal | HttpRefusal): Server {
-    const server = createServer(SERVER_OPTIONS, (request, response) =>
-      this.#contain(response, () => this.#onRequest(request, response, principalOf)),
+  #serve(server: Server, peer: Peer): Server {
+    server.on('request', (request, response) =>
+      this.#contain(response, () => this.#onRequest(request, response, peer)),
     );
     server.maxHeadersCount = MOST_HEADERS;
     server.on('connection', (socket: Socket) => {
+      if (this.#sockets.size >= this.#options.limits.maxClients) return void socket.destroy();
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
@@ -133,11 +164,7 @@ export class HttpFront {
     }
   }
 
-  #onRequest(
-    request: IncomingMessage,
-    response: ServerResponse,
-    principalOf: (request: IncomingMessage) => Principal | HttpRefusal,
-  ): void {
+  #onRequest(request: IncomingMessage, response: ServerResponse, { principalOf, isHere }: Peer): void {
     const rules = this.#options.rules();
     const refused = hostRefusal(request.headers, rules);
     if (refused !== undefined) return this.#refuse(request, response, refused);
@@ -145,9 +172,10 @@ export class HttpFront {
     if (request.method === 'OPTIONS') return this.#onOptions(request, response, rules);
     const endpoint = endpointAt(request.url ?? '');
     if (endpoint === undefined) return this.#refuse(request, response, refusal(404, 'There is nothing at this path'));
-    if (endpoint.is === 'health') return this.#onHealth(request, response);
-    const principal = principalOf(request);
+    const mayKnowHealth = endpoint.is === 'health' && isHere(request);
+    const principal = mayKnowHealth ? this.#options.local : principalOf(request);
     if ('status' in principal) return this.#refuse(request, response, principal);
+    if (endpoint.is === 'health') return this.#onHealth(request, response);
     if (endpoint.is === 'metrics')
       return this.#refuse(request, response, refusal(404, 'There is nothing at this path'));
     const view = viewFor(principal, endpoint.view);
@@ -166,18 +194,16 @@ export class HttpFront {
     request.once('end', () => rest.cancel());
   }
 
-  #allowOrigin({ headers }: IncomingMessage, response: ServerResponse, { allowedOrigins }: HostRules): void {
-    if (allowedOrigins.length === 0) return;
+  #allowOrigin({ headers }: IncomingMessage, response: ServerResponse, rules: HostRules): void {
+    if (rules.allowedOrigins.length === 0) return;
     response.setHeader('vary', 'Origin');
-    if (headers.origin === undefined || !allowedOrigins.includes(headers.origin)) return;
+    if (headers.origin === undefined || !isAllowedOrigin(headers.origin, rules)) return;
     response.setHeader('access-control-allow-origin', headers.origin);
     response.setHeader('access-control-expose-headers', 'Mcp-Session-Id, WWW-Authenticate');
   }
 
-  #onOptions(request: IncomingMessage, response: ServerResponse, { allowedOrigins }: HostRules): void {
-    const { origin } = request.headers;
-    if (origin === undefined || !allowedOrigins.includes(origin))
-      return this.#refuse(request, response, notAllowed('OPTIONS'));
+  #onOptions(request: IncomingMessage, response: ServerResponse, rules: HostRules): void {
+    if (!isAllowedOrigin(request.headers.origin, rules)) return this.#refuse(request, response, notAllowed('OPTIONS'));
     response.setHeader('access-control-allow-methods', 'GET, POST, DELETE');
     response.setHeader(
       'access-control-allow-headers',
@@ -289,7 +315,7 @@ export class HttpFront {
     if (known !== undefined) return known;
     const { clock, turn, limits } = this.#options;
     const callers = new Callers2026({
-      ...{ clock, turn, mostQueued: limits.maxQueuedBytesPerClient, stallMs: limits.stallTimeoutMs },
+      ...{ clock, turn, mostQueued: limits.maxQueuedBytesPerClient, grant: grantOf(principal) },
       accept: (link) => void this.#options.accept(link, principal, view),
     });
     this.#callers.set(key, callers);
@@ -323,7 +349,7 @@ export class HttpFront {
     const id = randomBytes(SESSION_ID_BYTES).toString('hex');
     const { limits, clock, turn } = this.#options;
     const session = new HttpSession2025({
-      ...{ id, view, limits, clock, turn, owner: principalKey(principal) },
+      ...{ id, view, limits, clock, turn, owner: principalKey(principal), grant: grantOf(principal) },
       ended: () => this.#sessions.delete(id),
     });
     this.#sessions.set(id, session);
@@ -380,14 +406,21 @@ export class HttpFront {
     this.#timer ??= this.#options.clock.every(TICK_MS, () => this.#tick());
   }
 
+  /** False once a token was revoked, or has expired: what was begun with it ends. */
+  #isGood(grant: Grant | undefined): boolean {
+    return grant === undefined || this.#access?.tokens?.isGood(grant) !== false;
+  }
+
   #tick(): void {
     const nowMs = this.#options.clock.now();
     for (const session of [...this.#sessions.values()]) {
       session.tick(nowMs);
+      if (!this.#isGood(session.grant)) session.link.destroy();
       if (session.isIdleFor(SESSION_IDLE_MS, nowMs)) session.link.destroy();
     }
     for (const [key, callers] of this.#callers) {
-      callers.tick(nowMs);
+      if (this.#isGood(callers.grant)) callers.tick(nowMs);
+      else for (const link of callers.links) link.destroy();
       if (callers.isEmpty) this.#callers.delete(key);
     }
     if (this.#sessions.size > 0 || this.#callers.size > 0) return;

@@ -26,9 +26,13 @@ export function hostRefusal({ host, origin }: IncomingHttpHeaders, rules: HostRu
   const name = hostnameOf(host ?? '').toLowerCase();
   if (!LOOPBACK.has(name) && !rules.allowedHosts.some((allowed) => isHost(allowed, host ?? '', name)))
     return refusal(403, 'Host is not allowed (http.allowedHosts)');
-  if (origin === undefined || isOwnOrigin(origin, host ?? '') || rules.allowedOrigins.includes(origin))
-    return undefined;
+  if (origin === undefined || isOwnOrigin(origin, host ?? '') || isAllowedOrigin(origin, rules)) return undefined;
   return refusal(403, 'Origin is not allowed (http.allowedOrigins)');
+}
+
+/** True if pages of this origin may use the bridge. */
+export function isAllowedOrigin(origin: string | undefined, { allowedOrigins }: HostRules): boolean {
+  return origin !== undefined && allowedOrigins.includes(origin.toLowerCase());
 }
 
 function hostnameOf(host: string): string {
@@ -82,6 +86,11 @@ function decodedName(name: string): string | undefined {
     if (error instanceof URIError) return undefined;
     throw error;
   }
+}
+
+/** The token in `Authorization`; undefined for none. */
+export function bearerOf({ authorization }: IncomingHttpHeaders): string | undefined {
+  return /^bearer +([!-~]+) *$/i.exec(authorization ?? '')?.[1];
 }
 
 /** A POST carries JSON, and takes both kinds of answers. */

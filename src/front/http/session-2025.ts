@@ -3,6 +3,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Limits } from '../../model/limits.ts';
+import type { Grant } from '../../model/principal.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { FlushTurn } from '../../wire/outbox.ts';
 import { HttpExchange } from './http-exchange.ts';
@@ -29,6 +30,8 @@ export interface HttpSessionOptions extends HttpSessionContext {
   /** Who may use it. */
   readonly owner: string;
   readonly view: string | undefined;
+  /** The terms of the token that it was begun with. */
+  readonly grant: Grant | undefined;
   readonly ended: () => void;
 }
 
@@ -43,6 +46,7 @@ export class HttpSession2025 {
   readonly id: string;
   readonly owner: string;
   readonly view: string | undefined;
+  readonly grant: Grant | undefined;
   session: SessionVersion | undefined;
   /** True once its client has been told its id. */
   isKnown = false;
@@ -60,6 +64,7 @@ export class HttpSession2025 {
     this.id = id;
     this.owner = owner;
     this.view = view;
+    this.grant = options.grant;
     this.#usedMs = clock.now();
     this.#commentedMs = this.#usedMs;
     this.#standing = this.#openStream(STANDING);

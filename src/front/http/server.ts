@@ -1,0 +1,48 @@
+// The servers of Node that read HTTP for the front: their bounds, their certificates, and the addresses that they listen on.
+
+import { readFileSync } from 'node:fs';
+import { createServer, type Server, type ServerOptions } from 'node:http';
+import type { HttpSettings, TcpAddress } from '../../model/http-settings.ts';
+import { BridgeError, messageOf } from '../../util/bridge-error.ts';
+
+/** Nothing is read leniently, and nobody may keep a connection without a request on it. */
+export const SERVER_OPTIONS: ServerOptions = {
+  insecureHTTPParser: false,
+  maxHeaderSize: 16_384,
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 30_000,
+  connectionsCheckingInterval: 2_000,
+  requireHostHeader: true,
+};
+
+/** A server that does not listen yet. The code for TLS is loaded with the first certificate. */
+export async function serverFor(tls: HttpSettings['tls']): Promise<Server> {
+  if (tls === undefined) return createServer(SERVER_OPTIONS);
+  const { createServer: createTlsServer } = await import('node:https');
+  try {
+    const files = { cert: readFileSync(tls.cert), key: readFileSync(tls.key) };
+    return createTlsServer({ ...SERVER_OPTIONS, ...files, minVersion: 'TLSv1.2' });
+  } catch (error) {
+    throw cannotListen(`http.tls cannot be used: ${messageOf(error)}`, error);
+  }
+}
+
+/** Listens; resolves to the port. */
+export async function bind(server: Server, { host, port }: TcpAddress): Promise<number> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen({ host, port }, resolve);
+    });
+  } catch (error) {
+    throw cannotListen(`Cannot listen on ${host}, port ${port} (http.listen): ${messageOf(error)}`, error);
+  }
+  // An accept that fails concerns the one who wanted to connect, and nobody else.
+  server.on('error', () => undefined);
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+function cannotListen(message: string, cause: unknown): BridgeError {
+  return new BridgeError('SOCKET_UNUSABLE', message, { cause });
+}
