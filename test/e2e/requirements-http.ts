@@ -16,6 +16,11 @@ const requirement = (id: string, place: string, says: string): Requirement => ({
 
 export const REQUIREMENTS_OF_HTTP: readonly Requirement[] = [
   requirement(
+    'I1',
+    `${PAGE_2026}#security-warning`,
+    'No port is open by default; other machines are let in with a token and TLS alone, and a socket is its user’s.',
+  ),
+  requirement(
     'I2',
     `${PAGE_2026}#security-warning`,
     'A wrong Host or Origin gets 403 on every path and method, before the body is read.',
@@ -24,6 +29,11 @@ export const REQUIREMENTS_OF_HTTP: readonly Requirement[] = [
     'I3',
     `${PAGE_2026}#security-warning`,
     'Pages of other origins get no headers that let them read an answer, unless they are allowed.',
+  ),
+  requirement(
+    'I4',
+    '2026-07-28/basic/authorization',
+    'Over TCP a client shows a token, unless none is asked for: 401 and a challenge without. It is passed to nobody.',
   ),
   requirement(
     'I5',
@@ -85,6 +95,11 @@ export const REQUIREMENTS_OF_HTTP: readonly Requirement[] = [
     'I19',
     `${PAGE_2026}#sending-messages-to-the-server`,
     'On the Unix socket, HTTP and lines are told apart by the first bytes.',
+  ),
+  requirement(
+    'I20',
+    `${PAGE_2026}#security-warning`,
+    'A client that sends slowly, without end, or what can be read in two ways is cut off; the others are served.',
   ),
   requirement('I21', `${PAGE_2025}#backwards-compatibility`, 'The transport of 2024-11-05 is not served.'),
 ];

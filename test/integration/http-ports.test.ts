@@ -198,7 +198,7 @@ test('a socket of its own needs no token, and is gone with the daemon (I1, I19)'
   await expect(gone.ask(LIST)).rejects.toThrow('ENOENT');
 });
 
-describe('a client that keeps the bridge waiting or lies is cut off, and everybody else is served (I20):', () => {
+describe('a client that keeps the bridge waiting or lies is cut off, and everybody else is served:', () => {
   /** Resolves to what came back once the bridge has hung up. */
   function until(socket: Socket): Promise<string> {
     let came = '';
@@ -240,7 +240,7 @@ describe('a client that keeps the bridge waiting or lies is cut off, and everybo
     expect((await client().ask(LIST)).status).toBe(200);
   });
 
-  test('one that sends a header a second', { timeout: 30_000 }, async () => {
+  test('one that sends a header a second (I20)', { timeout: 30_000 }, async () => {
     const { port, client, daemon } = await served({ tokens: false });
     const sockets = [connect(port, '127.0.0.1'), connect(daemon.path)];
     const ends = sockets.map(until);
@@ -253,7 +253,7 @@ describe('a client that keeps the bridge waiting or lies is cut off, and everybo
     expect((await client().ask(LIST)).status).toBe(200);
   });
 
-  test('a body without end, in chunks', async () => {
+  test('a body without end, in chunks (I20)', async () => {
     const { port, client } = await served({ tokens: false });
     const socket = connect(port, '127.0.0.1');
     const end = until(socket);

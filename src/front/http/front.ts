@@ -118,7 +118,7 @@ export class HttpFront {
   /** Listens on a port of its own; resolves to its number. */
   async listen(address: TcpAddress, tls: HttpSettings['tls'], access: TcpAccess): Promise<number> {
     this.#access = access;
-    const server = this.#serve(await serverFor(tls), {
+    const server = this.#serve(serverFor(tls), {
       principalOf: (request) => principalOver(request, access),
       isHere: isFromHere,
     });

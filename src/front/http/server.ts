@@ -17,9 +17,9 @@ export const SERVER_OPTIONS: ServerOptions = {
 };
 
 /** A server that does not listen yet. The code for TLS is loaded with the first certificate. */
-export async function serverFor(tls: HttpSettings['tls']): Promise<Server> {
+export function serverFor(tls: HttpSettings['tls']): Server {
   if (tls === undefined) return createServer(SERVER_OPTIONS);
-  const { createServer: createTlsServer } = await import('node:https');
+  const { createServer: createTlsServer } = process.getBuiltinModule('node:https');
   try {
     const files = { cert: readFileSync(tls.cert), key: readFileSync(tls.key) };
     return createTlsServer({ ...SERVER_OPTIONS, ...files, minVersion: 'TLSv1.2' });

@@ -6,7 +6,7 @@ import type { HttpRefusal } from './http-error.ts';
 import { bearerOf, refusal } from './request-gate.ts';
 
 /** The tokens of the daemon. */
-export interface GoodTokens {
+interface GoodTokens {
   /** The terms of a token; undefined if it is not, or no longer, good. */
   granted(bearer: string): Grant | undefined;
   isGood(grant: Grant): boolean;
