@@ -1,8 +1,11 @@
 // A client of 2025, made with the SDK of that time, through `connect` to a server that speaks the revision 2026-07-28 alone.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import {
@@ -14,6 +17,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocketServer } from 'ws';
 import { cleanUp, PROGRAM, ROOT, TestDaemon } from '../support/test-daemon.ts';
 
 const TWO_ERAS = join(ROOT, 'test/fixtures/servers/two-eras.mjs');
@@ -21,6 +25,10 @@ const ABLE = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listCh
 
 let daemon: TestDaemon;
 let atUrl: ChildProcess;
+/** Has servers that are reached in other ways. */
+let reached: TestDaemon;
+const children: ChildProcess[] = [];
+const socketServer = new WebSocketServer({ port: 0, host: '127.0.0.1' });
 const clients: Client[] = [];
 
 beforeAll(async () => {
@@ -29,25 +37,58 @@ beforeAll(async () => {
   const two = { command: process.execPath, args: [TWO_ERAS, 'only-2026', 'stdio'] };
   const far = { url: `http://127.0.0.1:${String(port).trim()}/mcp` };
   daemon = await TestDaemon.start({ mcpServers: { two, far }, discovery: { enabled: false } });
+  socketServer.on('connection', (socket) => {
+    const child = spawned();
+    socket.on('message', (data) => child.stdin.write(`${String(data)}\n`));
+    socket.on('close', () => child.kill());
+    createInterface({ input: child.stdout }).on('line', (line) => socket.send(line));
+  });
+  const socket = { url: `ws://127.0.0.1:${(socketServer.address() as AddressInfo).port}` };
+  reached = await TestDaemon.start({ mcpServers: { socket }, dialIn: { dialled: {} } });
+  await dialIn('dialled');
 });
+
+function spawned(): ChildProcessByStdio<Writable, Readable, null> {
+  const child = spawn(process.execPath, [TWO_ERAS, 'only-2026', 'stdio'], { stdio: ['pipe', 'pipe', 'ignore'] });
+  children.push(child);
+  return child;
+}
+
+/** Has the server connect to the bridge: behind its registration it speaks as it does on its stdio. */
+async function dialIn(name: string): Promise<void> {
+  const link = connect(reached.path);
+  const meta = { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': name };
+  const clientInfo = { name: 'two-eras', version: '1' };
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo, _meta: meta };
+  link.write(`${JSON.stringify({ jsonrpc: '2.0', id: 'hello', method: 'initialize', params })}\n`);
+  const [first] = (await once(link, 'data')) as [Buffer];
+  const child = spawned();
+  child.stdin.write(first.subarray(first.indexOf('\n') + 1));
+  link.pipe(child.stdin);
+  child.stdout.pipe(link);
+}
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();
 });
 afterAll(async () => {
   await daemon.stop();
+  await reached.stop();
+  socketServer.close();
+  for (const child of children) child.kill();
   atUrl.kill();
   expect(cleanUp()).toEqual([]);
 });
 
 async function connected(view: string, capabilities: object = ABLE): Promise<Client> {
   const client = new Client({ name: 'of-2025', version: '1' }, { capabilities });
-  const args = [PROGRAM, 'connect', '--mcp-bridge-socket', daemon.path, '--view', view];
+  const { path, dir } = /socket|dialled/.test(view) ? reached : daemon;
+  const args = [PROGRAM, 'connect', '--mcp-bridge-socket', path, '--view', view];
   clients.push(client);
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
       args,
-      env: { ...process.env, XDG_CONFIG_HOME: daemon.dir } as Record<string, string>,
+      env: { ...process.env, XDG_CONFIG_HOME: dir } as Record<string, string>,
       stderr: 'ignore',
     }),
   );
@@ -61,6 +102,8 @@ describe.each([
   ['server:two', ''],
   ['all', 'two__'],
   ['server:far', ''],
+  ['server:socket', ''],
+  ['server:dialled', ''],
 ])('in the view %s', (view, prefix) => {
   const call = (client: Client, name: string, args: object = {}, options = {}): Promise<unknown> =>
     client.callTool({ name: `${prefix}${name}`, arguments: args as Record<string, unknown> }, undefined, options);
