@@ -212,11 +212,15 @@ export class JoinedLists {
   }
 
   /** Names close to a wrong one, those of the likeliest servers first. Of thousands, only the first are compared. */
-  *#namesLike(kind: ListKind, name: string): Iterable<string> {
+  #namesLike(kind: ListKind, name: string): Iterable<string> {
+    // Before the names are compared with each other: there is one comparison at a time.
     const aliases = nearest(aliasIn(name) ?? name, this.#options.places().byAlias.keys());
     const likely = aliases.flatMap((alias) => this.servers.find((joined) => joined.alias === alias) ?? []);
-    for (const joined of new Set([...likely, ...this.servers]))
-      for (const { key } of this.partOf(joined, kind)?.items ?? []) yield key;
+    return this.#namesOf(kind, new Set([...likely, ...this.servers]));
+  }
+
+  *#namesOf(kind: ListKind, servers: Iterable<JoinedServer>): Iterable<string> {
+    for (const joined of servers) for (const { key } of this.partOf(joined, kind)?.items ?? []) yield key;
   }
 
   noSuchResource(): BridgeError {
