@@ -71,6 +71,11 @@ export const REQUIREMENTS_OF_HTTP: readonly Requirement[] = [
     'A client of 2026 cancels by hanging up; one with a session does not.',
   ),
   requirement(
+    'I13',
+    '2026-07-28/basic/patterns/subscriptions#graceful-closure',
+    'A request to listen is acknowledged first, on its own stream, and gets a result when the daemon goes.',
+  ),
+  requirement(
     'I14',
     `${PAGE_2025}#session-management`,
     'A session has an id that nobody can guess, without which there is nothing, and ends when its client says so.',
