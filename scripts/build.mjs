@@ -97,6 +97,10 @@ const ownFront = {
   name: 'own-front',
   setup({ onResolve }) {
     onResolve({ filter: /\/front\/http\/front\.ts$/ }, () => ({ path: 'http-front', namespace: 'later' }));
+    onResolve({ filter: /\/front\/http\/authorization\.ts$/ }, () => ({
+      path: 'http-authorization',
+      namespace: 'later',
+    }));
   },
 };
 
@@ -182,6 +186,7 @@ await Promise.all([
     outfile: 'dist/oauth.js',
   }),
   packed('http-front', { entryPoints: ['src/front/http/front.ts'] }),
+  packed('http-authorization', { entryPoints: ['src/front/http/authorization.ts'] }),
   // The daemon hands its code to a process, and nothing else may be needed to run it.
   packed('finder', { entryPoints: ['src/daemon/finder-program.ts'] }),
   build({

@@ -5,6 +5,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { type HttpAddress, type HttpSettings, NO_HTTP } from '../model/http-settings.ts';
 import { HTTP } from '../model/settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
 import { type Reader, readSettings } from './reader.ts';
 
 const PLACE = 'http';
@@ -58,7 +59,7 @@ function unsafeIn({ listen, needsToken, allowsRemote, isBehindProxy, tls }: Http
   return undefined;
 }
 
-const KEYS = [...Object.keys(HTTP), 'listen', 'allowedHosts', 'allowedOrigins', 'tls'];
+const KEYS = [...Object.keys(HTTP), 'listen', 'allowedHosts', 'allowedOrigins', 'authorization', 'tls'];
 
 export function httpSettingsOf(reader: Reader, value: unknown, resolvePath: (path: string) => string): HttpSettings {
   if (value === undefined) return NO_HTTP;
@@ -72,6 +73,7 @@ export function httpSettingsOf(reader: Reader, value: unknown, resolvePath: (pat
     isBehindProxy: behindProxy,
     allowedHosts: namesOf(reader, section.allowedHosts, 'allowedHosts', hostOf),
     allowedOrigins: namesOf(reader, section.allowedOrigins, 'allowedOrigins', originOf),
+    authorization: authorizationOf(reader, section.authorization),
     tls: tlsOf(reader, section.tls, resolvePath),
   };
   const unsafe = unsafeIn(settings);
@@ -111,23 +113,62 @@ function namesOf(
 ): readonly string[] {
   return reader.texts(value, `${PLACE}.${key}`).flatMap((text: unknown, i) => {
     if (typeof text !== 'string') return [];
-    const read = nameOf(text.toLowerCase());
+    const read = nameOf(text);
     if ('name' in read) return [read.name];
     reader.fault(`${PLACE}.${key}[${i}]`, read.problem);
     return [];
   });
 }
 
-function hostOf(text: string) {
+function hostOf(given: string) {
+  const text = given.toLowerCase();
   return /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/.test(text)
     ? { name: text }
     : { problem: 'must be the name or the address of a host, without a port' };
 }
 
-function originOf(text: string) {
+function originOf(given: string) {
+  const text = given.toLowerCase();
   return /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#*@]+$/.test(text)
     ? { name: text }
     : { problem: 'must be an origin such as https://app.example' };
+}
+
+/** A section with a fault lets nobody in by it. */
+function authorizationOf(reader: Reader, value: unknown): HttpSettings['authorization'] {
+  if (value === undefined) return undefined;
+  const place = `${PLACE}.authorization`;
+  const before = reader.errors;
+  const section = reader.section(value, place);
+  if (reader.errors > before) return undefined;
+  reader.keys(section, place, ['issuer', 'resource', 'scopes', 'jwksUri']);
+  const url = (key: string): string | undefined => {
+    const text = reader.text(section[key], `${place}.${key}`);
+    if (text === undefined || isTrusted(text)) return text;
+    reader.fault(`${place}.${key}`, 'must be an https URL, without a query and a fragment');
+    return undefined;
+  };
+  const [issuer, resource, jwksUri] = [url('issuer'), url('resource'), url('jwksUri')];
+  const scopes = namesOf(reader, section.scopes, 'authorization.scopes', scopeOf);
+  if (reader.errors > before) return undefined;
+  if (issuer !== undefined && resource !== undefined) return { issuer, resource, scopes, jwksUri };
+  reader.fault(place, 'needs an issuer and a resource');
+  return undefined;
+}
+
+/** Plain HTTP is for this machine alone: whoever is on the way could name other keys. */
+function isTrusted(text: string): boolean {
+  const url = parsedUrl(text);
+  if (url === undefined || url.hash !== '' || url.search !== '' || url.username !== '' || url.password !== '')
+    return false;
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLocal);
+}
+
+function scopeOf(text: string) {
+  return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text)
+    ? { name: text }
+    : { problem: 'must be a scope, without spaces and quotes' };
 }
 
 function tlsOf(reader: Reader, value: unknown, resolvePath: (path: string) => string): HttpSettings['tls'] {

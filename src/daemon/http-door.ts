@@ -40,11 +40,18 @@ export class HttpDoor {
   }
 
   async #listen(listen: NonNullable<HttpSettings['listen']>): Promise<number | undefined> {
-    const { settings, access } = this.#options;
-    if (listen.kind === 'tcp') return (await this.#frontOf()).listen(listen, settings.tls, access());
+    const { settings } = this.#options;
+    if (listen.kind === 'tcp') return (await this.#frontOf()).listen(listen, settings.tls, await this.#access());
     const front = await this.#frontOf();
     this.#socket = await bindSocket(listen.path, (socket) => front.take(socket));
     return undefined;
+  }
+
+  async #access(): Promise<TcpAccess> {
+    const { settings, access } = this.#options;
+    if (settings.authorization === undefined) return access();
+    const { Authorization } = await import('../front/http/authorization.ts');
+    return { ...access(), authorization: new Authorization(settings.authorization, Date.now) };
   }
 
   #frontOf(): Promise<HttpFront> {

@@ -25,8 +25,21 @@ export interface HttpSettings {
   readonly allowedHosts: readonly string[];
   /** Origins of web pages that may ask, in lower case. */
   readonly allowedOrigins: readonly string[];
+  /** The authorization server whose tokens are good here, beside those of the bridge. */
+  readonly authorization: AuthorizationSettings | undefined;
   /** The files of the certificate and of its key. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
+}
+
+export interface AuthorizationSettings {
+  /** The authorization server, as it names itself. */
+  readonly issuer: string;
+  /** The URL of the bridge for which tokens have to be. */
+  readonly resource: string;
+  /** Scopes that a token needs, all of them. */
+  readonly scopes: readonly string[];
+  /** The address of the server's keys; undefined if its metadata name it. */
+  readonly jwksUri: string | undefined;
 }
 
 export const NO_HTTP: HttpSettings = {
@@ -36,6 +49,7 @@ export const NO_HTTP: HttpSettings = {
   isBehindProxy: false,
   allowedHosts: [],
   allowedOrigins: [],
+  authorization: undefined,
   tls: undefined,
 };
 

@@ -39,6 +39,7 @@ test.each([
   'daemon.cjs',
   'later/ajv.cjs.gz',
   'later/finder.cjs.gz',
+  'later/http-authorization.cjs.gz',
   'later/http-front.cjs.gz',
   'later/json-rpc.cjs.gz',
   'later/jsonc-parser.cjs.gz',
@@ -65,6 +66,12 @@ test('the daemon has nothing of HTTP in it', () => {
   const ofHttp = /x-accel-buffering|access-control-allow/;
   expect(ofHttp.exec(codeOf('daemon.cjs'))?.[0]).toBeUndefined();
   expect(ofHttp.test(codeOf('later/http-front.cjs.gz'))).toBe(true);
+});
+
+test('the front for HTTP has nothing in it that verifies signatures', () => {
+  const ofSignatures = /ERR_JWS_SIGNATURE_VERIFICATION_FAILED/;
+  for (const name of ['daemon.cjs', 'later/http-front.cjs.gz']) expect(codeOf(name)).not.toMatch(ofSignatures);
+  expect(codeOf('later/http-authorization.cjs.gz')).toMatch(ofSignatures);
 });
 
 test('mcp-bridge/client loads no more than docs/library.md says, and no package', async () => {

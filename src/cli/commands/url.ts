@@ -16,7 +16,7 @@ export interface UrlValues extends WhereValues {
 
 const TO_OPEN =
   'The socket is the only place for HTTP. To open a port: mcp-bridge restart --http 127.0.0.1:4810, or http.listen in the config';
-const NOT_KNOWN = 'The port is chosen when the daemon starts; it is in: mcp-bridge status --json';
+const NOT_KNOWN = 'The port is chosen when the daemon starts; its log has it: mcp-bridge logs';
 
 export async function url(values: UrlValues, host: CliHost): Promise<number> {
   const path = pathFor(values);

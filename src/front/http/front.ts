@@ -26,12 +26,14 @@ import { cutBatch, messageIn } from '../../wire/batch.ts';
 import { Envelope, Field } from '../../wire/envelope.ts';
 import type { Carrier } from '../../wire/link.ts';
 import type { FlushTurn } from '../../wire/outbox.ts';
+import type { Authorization } from './authorization.ts';
 import { collectBody } from './body.ts';
 import { Callers2026 } from './callers-2026.ts';
 import { accept, type HttpRefusal, refuse } from './http-error.ts';
 import { mirrorRefusal } from './mirrored-check.ts';
 import {
   accepts,
+  type Endpoint,
   endpointAt,
   type HostRules,
   hostRefusal,
@@ -76,7 +78,9 @@ const MOST_HEADERS = 100;
 
 /** Who is at the other end of the connections of a server. */
 interface Peer {
-  readonly principalOf: (request: IncomingMessage) => Principal | HttpRefusal;
+  readonly principalOf: (request: IncomingMessage) => Principal | HttpRefusal | Promise<Principal | HttpRefusal>;
+  /** The authorization server whose tokens are good here. */
+  readonly authorization?: Authorization | undefined;
   /** True if the request comes from this machine. */
   readonly isHere: (request: IncomingMessage) => boolean;
 }
@@ -120,7 +124,7 @@ export class HttpFront {
     this.#access = access;
     const server = this.#serve(serverFor(tls), {
       principalOf: (request) => principalOver(request, access),
-      isHere: isFromHere,
+      ...{ isHere: isFromHere, authorization: access.authorization },
     });
     const port = await bind(server, address);
     this.#listening = server;
@@ -164,16 +168,35 @@ export class HttpFront {
     }
   }
 
-  #onRequest(request: IncomingMessage, response: ServerResponse, { principalOf, isHere }: Peer): void {
+  #onRequest(request: IncomingMessage, response: ServerResponse, peer: Peer): void {
     const rules = this.#options.rules();
     const refused = hostRefusal(request.headers, rules);
     if (refused !== undefined) return this.#refuse(request, response, refused);
     this.#allowOrigin(request, response, rules);
     if (request.method === 'OPTIONS') return this.#onOptions(request, response, rules);
+    const { principalOf, isHere, authorization } = peer;
+    if (authorization?.isMetadataPath(request.url ?? '') === true)
+      return this.#onMetadata(request, response, authorization);
     const endpoint = endpointAt(request.url ?? '');
     if (endpoint === undefined) return this.#refuse(request, response, refusal(404, 'There is nothing at this path'));
     const mayKnowHealth = endpoint.is === 'health' && isHere(request);
     const principal = mayKnowHealth ? this.#options.local : principalOf(request);
+    if (!(principal instanceof Promise)) return this.#onKnown(request, response, { endpoint, principal });
+    principal.then(
+      (known) => this.#contain(response, () => this.#onKnown(request, response, { endpoint, principal: known })),
+      (error: unknown) =>
+        this.#contain(response, () => {
+          throw error;
+        }),
+    );
+  }
+
+  #onKnown(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { endpoint, principal }: { readonly endpoint: Endpoint; readonly principal: Principal | HttpRefusal },
+  ): void {
+    if (response.destroyed) return; // its client has gone while the token was looked at
     if ('status' in principal) return this.#refuse(request, response, principal);
     if (endpoint.is === 'health') return this.#onHealth(request, response);
     if (endpoint.is === 'metrics')
@@ -217,6 +240,13 @@ export class HttpFront {
       return this.#refuse(request, response, notAllowed(request.method));
     const body = '{"status":"ok"}\n';
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(body);
+  }
+
+  /** Says which authorization server a client has to ask; no secret, so everybody may read it. */
+  #onMetadata(request: IncomingMessage, response: ServerResponse, { metadata }: Authorization): void {
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return this.#refuse(request, response, notAllowed(request.method));
+    response.writeHead(200, { 'content-type': 'application/json' }).end(`${JSON.stringify(metadata)}\n`);
   }
 
   #onMcp(asked: Asked): void {
@@ -408,7 +438,9 @@ export class HttpFront {
 
   /** False once a token was revoked, or has expired: what was begun with it ends. */
   #isGood(grant: Grant | undefined): boolean {
-    return grant === undefined || this.#access?.tokens?.isGood(grant) !== false;
+    if (grant === undefined) return true;
+    const { tokens, authorization } = this.#access ?? {};
+    return authorization?.isGood(grant) ?? tokens?.isGood(grant) !== false;
   }
 
   #tick(): void {

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Grant, Principal } from '../../model/principal.ts';
+import type { Authorization, Verdict } from './authorization.ts';
 import type { HttpRefusal } from './http-error.ts';
 import { bearerOf, refusal } from './request-gate.ts';
 
@@ -15,6 +16,8 @@ interface GoodTokens {
 export interface TcpAccess {
   /** Undefined where none is asked for. */
   readonly tokens: GoodTokens | undefined;
+  /** Undefined where only the bridge's own tokens are good. */
+  readonly authorization?: Authorization | undefined;
   /** The user of the daemon. */
   readonly uid: number;
 }
@@ -26,13 +29,43 @@ const BAD_TOKEN: HttpRefusal = refusal(401, 'The token is not good, or not any m
   'www-authenticate': 'Bearer error="invalid_token"',
 });
 
-/** The principal behind a request, or why there is none. */
-export function principalOver({ headers }: IncomingMessage, { tokens, uid }: TcpAccess): Principal | HttpRefusal {
+/** The principal behind a request, or why there is none. Only a token of an authorization server may have to be waited for. */
+export function principalOver(
+  { headers }: IncomingMessage,
+  { tokens, authorization, uid }: TcpAccess,
+): Principal | HttpRefusal | Promise<Principal | HttpRefusal> {
   if (tokens === undefined) return { kind: 'http', uid, pid: undefined, grant: undefined };
   const bearer = bearerOf(headers);
-  if (bearer === undefined) return NO_TOKEN;
+  if (bearer === undefined) return authorization === undefined ? NO_TOKEN : challenged(NO_TOKEN, authorization);
   const grant = tokens.granted(bearer);
-  return grant === undefined ? BAD_TOKEN : { kind: 'http', uid, pid: undefined, grant };
+  if (grant !== undefined) return { kind: 'http', uid, pid: undefined, grant };
+  if (authorization === undefined) return BAD_TOKEN;
+  const verdict = authorization.believed(bearer);
+  if (verdict !== undefined) return outcomeOf(verdict, authorization, uid);
+  return authorization.verdictOn(bearer).then((later) => outcomeOf(later, authorization, uid));
+}
+
+const UNAVAILABLE: HttpRefusal = refusal(503, 'The authorization server cannot be asked', { 'retry-after': '5' });
+
+function outcomeOf(verdict: Verdict, authorization: Authorization, uid: number): Principal | HttpRefusal {
+  switch (verdict.is) {
+    case 'good':
+      return { kind: 'http', uid, pid: undefined, grant: verdict.grant };
+    case 'invalid':
+      return challenged(BAD_TOKEN, authorization, 'invalid_token');
+    case 'insufficient':
+      return challenged(refusal(403, 'The token lacks a scope'), authorization, 'insufficient_scope');
+    case 'unavailable':
+      return UNAVAILABLE;
+  }
+}
+
+function challenged(
+  refused: HttpRefusal,
+  authorization: Authorization,
+  error?: Parameters<Authorization['challenge']>[0],
+): HttpRefusal {
+  return { ...refused, headers: { 'www-authenticate': authorization.challenge(error) } };
 }
 
 const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/;

@@ -226,12 +226,22 @@ function files(): fc.Arbitrary<unknown> {
     ...{ enabled: flag, file: text, maxBytes: mostly([65_536], [1000, '1']), keep: mostly([1, 1000], [0, 1001]) },
     ...{ arguments: flag, onFailure: mostly(['continue', 'refuse'], ['stop', 1]) },
   };
+  const trusted = mostly(['https://a/b', 'http://localhost:1'], ['', 7, 'ftp://a', 'https://a?b', 'https://a#b', 'x']);
   const http = {
     listen: mostly(['127.0.0.1:0', '[::1]:4810', 'localhost:1', 'unix:/x'], ['x', '', 7, '127.0.0.1', 'host:80']),
     ...{ tokens: mostly([true], ['no']), allowRemote: flag, behindProxy: flag },
     allowedHosts: mostly([[], ['a.b', '[::1]', 'A']], ['a', ['a:1'], [''], [7]]),
     allowedOrigins: mostly([[], ['https://a.b:1', 'vscode-webview://x']], ['*', ['*'], ['https://a/b'], ['a']]),
     tls: object({ cert: text, key: text }, ['cert', 'key']),
+    authorization: object(
+      {
+        issuer: trusted,
+        resource: trusted,
+        jwksUri: trusted,
+        scopes: mostly([[], ['a:b', 'c']], [['a b'], [7], 'a', ['"']]),
+      },
+      ['issuer', 'resource'],
+    ),
   };
   const { cwd: _, ...settings } = common;
   const sections = {
