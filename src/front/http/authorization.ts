@@ -8,13 +8,13 @@ import { messageOf } from '../../util/bridge-error.ts';
 import { isRecord } from '../../util/json-value.ts';
 
 /** What becomes of a token. `unavailable` is nobody's fault who asks: the authorization server cannot be reached. */
-export type Verdict =
+export type AccessVerdict =
   | { readonly is: 'good'; readonly grant: Grant }
   | { readonly is: 'invalid' }
   | { readonly is: 'insufficient' }
   | { readonly is: 'unavailable'; readonly reason: string };
 
-const INVALID: Verdict = { is: 'invalid' };
+const INVALID: AccessVerdict = { is: 'invalid' };
 const METADATA_PATH = '/.well-known/oauth-protected-resource';
 /** Only signatures that need the server's private key: one that needs a shared secret could be made by whoever has the key to check it. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
@@ -31,7 +31,7 @@ const LEFT_ALONE_MS = 2000;
 type VerifyKeys = (token: string) => Promise<Readonly<Record<string, unknown>>>;
 
 interface Believed {
-  readonly verdict: Verdict;
+  readonly verdict: AccessVerdict;
   readonly untilMs: number;
 }
 
@@ -83,12 +83,12 @@ export class Authorization {
   }
 
   /** What is known of a token without asking anybody; undefined for one that has to be verified. */
-  believed(token: string): Verdict | undefined {
+  believed(token: string): AccessVerdict | undefined {
     const known = this.#believed.get(keyOf(token));
     return known !== undefined && known.untilMs > this.#nowMs() ? known.verdict : undefined;
   }
 
-  async verdictOn(token: string): Promise<Verdict> {
+  async verdictOn(token: string): Promise<AccessVerdict> {
     if (token.length > LONGEST_TOKEN || token.split('.').length !== 3) return INVALID;
     const known = this.believed(token);
     if (known !== undefined) return known;
@@ -113,7 +113,7 @@ export class Authorization {
     return untilMs === undefined ? undefined : untilMs > this.#nowMs();
   }
 
-  #believe(token: string, claims: Readonly<Record<string, unknown>>): Verdict {
+  #believe(token: string, claims: Readonly<Record<string, unknown>>): AccessVerdict {
     const verdict = this.#verdictBy(claims);
     const expiresMs = typeof claims.exp === 'number' ? claims.exp * 1000 : 0;
     if (verdict.is === 'good') this.#noteGranted(verdict.grant.id, expiresMs);
@@ -130,7 +130,7 @@ export class Authorization {
     if (first !== undefined) this.#granted.delete(first[0]);
   }
 
-  #verdictBy({ sub, client_id: clientId, scope, scp }: Readonly<Record<string, unknown>>): Verdict {
+  #verdictBy({ sub, client_id: clientId, scope, scp }: Readonly<Record<string, unknown>>): AccessVerdict {
     const [who] = [sub, clientId].filter((id) => typeof id === 'string' && id !== '');
     if (typeof who !== 'string') return INVALID;
     const given = new Set([scope, scp].flat().flatMap((text) => (typeof text === 'string' ? text.split(' ') : [])));

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Grant, Principal } from '../../model/principal.ts';
-import type { Authorization, Verdict } from './authorization.ts';
+import type { AccessVerdict, Authorization } from './authorization.ts';
 import type { HttpRefusal } from './http-error.ts';
 import { bearerOf, refusal } from './request-gate.ts';
 
@@ -47,7 +47,7 @@ export function principalOver(
 
 const UNAVAILABLE: HttpRefusal = refusal(503, 'The authorization server cannot be asked', { 'retry-after': '5' });
 
-function outcomeOf(verdict: Verdict, authorization: Authorization, uid: number): Principal | HttpRefusal {
+function outcomeOf(verdict: AccessVerdict, authorization: Authorization, uid: number): Principal | HttpRefusal {
   switch (verdict.is) {
     case 'good':
       return { kind: 'http', uid, pid: undefined, grant: verdict.grant };
