@@ -84,6 +84,14 @@ const ownOauth = {
   },
 };
 
+/** The parser of command lines is twenty small packages, which cost each command as much time as Node itself: one file here. */
+const ownYargs = {
+  name: 'own-yargs',
+  setup({ onResolve }) {
+    onResolve({ filter: /^yargs$/ }, () => ({ path: './yargs.js', external: true }));
+  },
+};
+
 /** Discovery is no part of the daemon: it runs in another process, and only for the bridge's own servers in this one. */
 const ownDiscovery = {
   name: 'own-discovery',
@@ -145,6 +153,27 @@ async function packed(name, source) {
   writeFileSync(`dist/later/${name}.cjs.gz`, gzipSync(outputFiles[0].contents, { level: 9 }));
 }
 
+/** The parser of command lines, with the licenses of all the packages that are in it. */
+async function builtYargs() {
+  const { metafile } = await build({
+    ...common,
+    ...whole,
+    minify: true,
+    metafile: true,
+    format: 'esm',
+    stdin: { contents: "export { default } from 'yargs'", resolveDir: '.' },
+    outfile: 'dist/yargs.js',
+  });
+  const inputs = Object.keys(metafile.inputs).filter((path) => path.startsWith('node_modules/'));
+  const packages = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)[0]));
+  const licenses = [...packages].sort().flatMap((dir) =>
+    readdirSync(dir)
+      .filter((name) => /^licen[cs]e/i.test(name))
+      .map((name) => `${dir.replace(/^.*node_modules\//, '')}\n\n${readFileSync(join(dir, name), 'utf8')}`),
+  );
+  writeFileSync('dist/yargs.LICENSE', licenses.join('\n\n'));
+}
+
 rmSync('dist', { recursive: true, force: true });
 mkdirSync('dist/later', { recursive: true });
 await Promise.all([
@@ -187,6 +216,7 @@ await Promise.all([
   }),
   packed('http-front', { entryPoints: ['src/front/http/front.ts'] }),
   packed('http-authorization', { entryPoints: ['src/front/http/authorization.ts'] }),
+  builtYargs(),
   // The daemon hands its code to a process, and nothing else may be needed to run it.
   packed('finder', { entryPoints: ['src/daemon/finder-program.ts'] }),
   build({
@@ -194,7 +224,7 @@ await Promise.all([
     format: 'esm',
     splitting: true,
     outdir: 'dist',
-    plugins: [ownOauth],
+    plugins: [ownOauth, ownYargs],
     entryPoints: {
       dispatch: 'src/cli/dispatch.ts',
       'options-first': 'src/cli/options-first.ts',

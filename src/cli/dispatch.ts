@@ -1,7 +1,7 @@
 // Runs the command that a command line begins with: help, the parser for its words and options, and its function. Everything it
 // knows of a command is in the table of commands; only `serve` and `connect` do not pass here.
 
-import yargs, { type Argv } from 'yargs';
+import type { Argv } from 'yargs';
 import { givenTexts } from './arguments.ts';
 import type { Command } from './command.ts';
 import { commandIn, PAIRS } from './command-table.ts';
@@ -70,7 +70,8 @@ type Values = Readonly<Record<string, unknown>>;
 /** The values of words and options; throws what is wrong with them. */
 async function parsed({ name, terms, words }: Typed): Promise<Values> {
   let values: Values = {};
-  await parserOf(terms, (given) => {
+  const { default: yargs } = await import('yargs');
+  await commandFor(yargs(), terms, (given) => {
     values = givenTexts(name, given, terms.options);
   })
     .fail((message, error) => {
@@ -83,7 +84,8 @@ async function parsed({ name, terms, words }: Typed): Promise<Values> {
 /** The parser's name for the one command that it knows. */
 const COMMAND = 'command';
 
-function parserOf({ words, options }: Command, take: (values: Values) => void): Argv {
+/** The parser with this one command. */
+function commandFor(yargs: Argv, { words, options }: Command, take: (values: Values) => void): Argv {
   const build = (parser: Argv): Argv => {
     const withWords = words.reduce(
       (one, { name, choices, isNeeded, isMany }) =>
@@ -98,7 +100,7 @@ function parserOf({ words, options }: Command, take: (values: Values) => void): 
     return withWords.options(options);
   };
   const usage = [COMMAND, ...words.map(usageOf)].join(' ');
-  return yargs()
+  return yargs
     .command(usage, '', build, (values) => take(values))
     .strict()
     .parserConfiguration({ 'boolean-negation': false })

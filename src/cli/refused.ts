@@ -3,7 +3,6 @@
 
 import type { DialledInReport } from '../client/control-client.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
-import { isNamed } from '../discovery/selection.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { CliHost } from './host.ts';
@@ -54,6 +53,7 @@ interface Absence {
 export async function absent(name: string, { error, values, host }: Absence): Promise<BridgeError> {
   const { code, message, cause } = error;
   const { survey } = await import('./survey.ts');
+  const { isNamed } = await import('../discovery/selection.ts');
   const { discovery } = await survey(values, host);
   const unused = leastUnused(discovery.servers.filter((server) => isNamed(server, name)));
   if (unused !== undefined) return refusalOf(name, unused, cause);

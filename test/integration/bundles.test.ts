@@ -74,6 +74,24 @@ test('the front for HTTP has nothing in it that verifies signatures', () => {
   expect(codeOf('later/http-authorization.cjs.gz')).toMatch(ofSignatures);
 });
 
+/** A file of the command, with all that it imports before it runs. */
+function loadedBy(name: string, seen = new Set<string>()): string {
+  if (seen.has(name)) return '';
+  seen.add(name);
+  const code = codeOf(name);
+  const imported = [...code.matchAll(/^(?:import|\} from|import \w+ from) "\.\/(.*)";$/gm)].map(
+    ([, path]) => path ?? '',
+  );
+  return code + imported.map((path) => loadedBy(path, seen)).join('');
+}
+
+test('a command loads discovery and the parser of its words only when it needs them', () => {
+  const ofCommand = loadedBy('dispatch.js');
+  expect(ofCommand).toContain('Every day'); // of the table of commands
+  expect(ofCommand).not.toMatch(/claude_desktop_config\.json|y18n/);
+  expect(loadedBy('yargs.js')).toMatch(/y18n/);
+});
+
 test('mcp-bridge/client loads no more than docs/library.md says, and no package', async () => {
   const { metafile } = await build({
     entryPoints: [join(ROOT, 'src/client/index.ts')],

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { runCommand } from '../support/command.ts';
+import { runCommand, runProgram } from '../support/command.ts';
 import { RawClient, textOf } from '../support/raw-client.ts';
 import { fixtureServer, PROGRAM, TestDaemon, tempDir, untilGone } from '../support/test-daemon.ts';
 
@@ -498,4 +498,9 @@ test('help is there for who types nothing, help, or -v', async () => {
   expect((await run(['attach', '--help'])).stdout).toMatch(/^mcp-bridge attach NAME -- COMMAND…$/m);
   expect((await run(['help', 'call'])).stdout).toBe((await run(['call', '--help'])).stdout);
   expect((await run(['-v'])).stdout).toBe((await run(['--version'])).stdout);
+});
+
+test('what it says of wrong words is in one language, whatever the one of the user is', async () => {
+  const { stderr } = await runProgram(['call'], { env: { ...env, LC_ALL: 'de_DE.UTF-8' }, cwd: dir });
+  expect(stderr).toContain('Name a server and one of its tools');
 });
