@@ -1,7 +1,7 @@
 // `make coverage`: runs all tests and says how many lines of src/ were run, in the processes of the tests and in the daemons and
 // commands that they start. Fails if a test does, or below the least that is wanted.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -95,6 +95,7 @@ const percentOf = (files) => (100 * sum(files, 'run')) / Math.max(1, sum(files, 
 
 const given = process.argv.slice(2);
 const dir = mkdtempSync(join(tmpdir(), 'mcpcov-'));
+chmodSync(dir, 0o777); // some tests run the command as another user
 const { status } = spawnSync(join(ROOT, 'node_modules/.bin/vitest'), ['run', '--coverage', ...given], {
   cwd: ROOT,
   stdio: 'inherit',
