@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { asking2026, HttpClient } from '../support/http-client.ts';
+import { type Asking, asking2026, HttpClient } from '../support/http-client.ts';
 import { fixtureServer, PROGRAM, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const LISTENING = /"listening for HTTP".*?"port":(\d+)/;
@@ -266,6 +266,26 @@ describe('a client that keeps the bridge waiting or lies is cut off, and everybo
     pour();
     expect(await end).toMatch(/^HTTP\/1\.1 413 /);
     expect((await client().ask(LIST)).status).toBe(200);
+  });
+
+  test('more clients than there is room for get 503, in both eras', async () => {
+    const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() }, limits: { maxClients: 3 } });
+    onTestFinished(() => daemon.stop());
+    const client = new HttpClient({ socketPath: daemon.path });
+    onTestFinished(() => client.close());
+    const sessions = [await client.begin(), await client.begin(), await client.begin()];
+    const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+    const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize };
+    // Each answer is read, so that all go over one connection: another one would be a client too many by itself.
+    const statusOf = async (asking: Asking): Promise<number> => {
+      const reply = await client.ask(asking);
+      await reply.text();
+      return reply.status;
+    };
+    expect(await statusOf({ body })).toBe(503);
+    expect(await statusOf(LIST)).toBe(503);
+    await (await sessions[0]?.end())?.text();
+    expect(await statusOf(LIST)).toBe(200);
   });
 
   test('requests that are refused are counted', async () => {

@@ -6,35 +6,51 @@ const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
 
-export type BodyFault = 'too-long' | 'broken-off';
+export type BodyFault = 'too-long' | 'broken-off' | 'no-room';
+
+/** The bytes of bodies that are coming in, of all clients together. */
+export interface BodyRoom {
+  bytes: number;
+  readonly most: number;
+}
+
+interface BodyBounds {
+  readonly most: number;
+  readonly room: BodyRoom;
+}
 
 /**
  * Collects a body, and calls back once: with the body and a newline behind it, or with the reason why there is none.
  */
 export function collectBody(
   request: IncomingMessage,
-  mostBytes: number,
+  { most, room }: BodyBounds,
   done: (body: Buffer | undefined, fault?: BodyFault) => void,
 ): void {
   const announced = Number(request.headers['content-length'] ?? 0);
-  if (announced > mostBytes) return done(undefined, 'too-long');
-  const chunks: Buffer[] = [];
+  if (announced > most) return done(undefined, 'too-long');
+  let chunks: Buffer[] = [];
   let bytes = 0;
   let isDone = false;
-  const finish = (body: Buffer | undefined, fault?: BodyFault): void => {
+  const finish = (fault?: BodyFault): void => {
     if (isDone) return;
     isDone = true;
+    room.bytes -= bytes;
+    const body = fault === undefined ? joined(chunks, bytes) : undefined;
+    chunks = [];
     done(body, fault);
   };
   request.on('data', (chunk: Buffer) => {
     if (isDone) return;
     bytes += chunk.length;
-    if (bytes > mostBytes) return finish(undefined, 'too-long');
+    room.bytes += chunk.length;
+    if (bytes > most) return finish('too-long');
+    if (room.bytes > room.most) return finish('no-room');
     chunks.push(chunk);
   });
-  request.on('end', () => finish(joined(chunks, bytes)));
-  request.on('close', () => finish(undefined, 'broken-off'));
-  request.on('error', () => finish(undefined, 'broken-off'));
+  request.on('end', () => finish());
+  request.on('close', () => finish('broken-off'));
+  request.on('error', () => finish('broken-off'));
 }
 
 function joined(chunks: readonly Buffer[], bytes: number): Buffer {

@@ -53,17 +53,18 @@ export class Callers2026 {
     return this.#links.map(({ link }) => link);
   }
 
-  /** Takes a request in: the message in b[0, end), with its id as its client has spelled it. */
+  /** Takes a request in: the message in b[0, end), with its id as its client has spelled it. False if there is no room for its client. */
   ask(
     b: Buffer,
     end: number,
     { idText, response }: { readonly idText: string; readonly response: ServerResponse },
-  ): void {
+  ): boolean {
     const { clock, turn } = this.#context;
     const nowMs = clock.now();
     const one = this.#linkFor(idText);
     one.usedMs = nowMs;
     const { link } = one;
+    if (link.isClosed) return false;
     const exchange = new HttpExchange(
       {
         ...{ response, turn, idTexts: [idText], isOf2026: true, isBatch: false },
@@ -83,6 +84,7 @@ export class Callers2026 {
       link.cancel(exchange);
     });
     link.take(b, end, exchange);
+    return true;
   }
 
   /** A client that listens and does not take what it is told is let go: it may ask again. */
@@ -93,7 +95,7 @@ export class Callers2026 {
 
   #linkFor(idText: string): CallerLink {
     const free = this.#links.findLast(
-      ({ link }) => !link.isPaused && !link.isOpen(idText) && link.exchanges.size < MOST_ON_LINK,
+      ({ link }) => !link.isClosed && !link.isPaused && !link.isOpen(idText) && link.exchanges.size < MOST_ON_LINK,
     );
     if (free !== undefined) return free;
     const { clock, turn, accept } = this.#context;

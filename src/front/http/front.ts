@@ -27,7 +27,7 @@ import { Envelope, Field } from '../../wire/envelope.ts';
 import type { Carrier } from '../../wire/link.ts';
 import type { FlushTurn } from '../../wire/outbox.ts';
 import type { Authorization } from './authorization.ts';
-import { collectBody } from './body.ts';
+import { type BodyRoom, collectBody } from './body.ts';
 import { Callers2026 } from './callers-2026.ts';
 import { accept, type HttpRefusal, refuse } from './http-error.ts';
 import { mirrorRefusal } from './mirrored-check.ts';
@@ -75,6 +75,8 @@ export interface HttpFrontOptions {
 }
 
 const MOST_HEADERS = 100;
+/** Bodies that are coming in have room for so many of the longest messages, all clients together. */
+const MOST_BODIES = 16;
 
 /** Who is at the other end of the connections of a server. */
 interface Peer {
@@ -105,9 +107,11 @@ export class HttpFront {
   /** By principal and view. */
   readonly #callers = new Map<string, Callers2026>();
   #timer: Timer | undefined;
+  readonly #room: BodyRoom;
 
   constructor(options: HttpFrontOptions) {
     this.#options = options;
+    this.#room = { bytes: 0, most: MOST_BODIES * options.limits.maxMessageBytes };
     this.#local = this.#serve(createServer(SERVER_OPTIONS), { principalOf: () => options.local, isHere: () => true });
     // Node looks after the times of its connections from when a server listens; this one gets them from the bridge's socket.
     this.#local.emit('listening');
@@ -294,9 +298,10 @@ export class HttpFront {
     const refused = mediaRefusal(request);
     if (refused !== undefined) return this.#refuse(request, response, refused);
     const { maxMessageBytes } = this.#options.limits;
-    collectBody(request, maxMessageBytes, (body, fault) => {
+    collectBody(request, { most: maxMessageBytes, room: this.#room }, (body, fault) => {
       if (body !== undefined) return this.#contain(response, () => this.#onBody(asked, body));
       if (fault === 'broken-off') return void response.destroy();
+      if (fault === 'no-room') return this.#refuse(request, response, busy());
       this.#refuse(request, response, refusal(413, `A message may have at most ${maxMessageBytes} bytes`));
     });
   }
@@ -336,7 +341,8 @@ export class HttpFront {
     if (error !== undefined) return this.#refuse(request, response, { status: 400, error }, idText);
     if (idText === 'null')
       return this.#refuse(request, response, refusal(400, 'Invalid request: an id is a string or a safe integer'));
-    this.#callersFor(asked).ask(b, end, { idText, response });
+    const isTaken = this.#callersFor(asked).ask(b, end, { idText, response });
+    if (!isTaken) this.#refuse(request, response, full(), idText);
   }
 
   #callersFor({ principal, view }: Asked): Callers2026 {
@@ -385,6 +391,7 @@ export class HttpFront {
     this.#sessions.set(id, session);
     this.#watch();
     session.session = this.#options.accept(session.link, principal, view);
+    if (session.link.isClosed) return this.#refuse(request, response, full(), idText);
     session.begin(b, end, { response, idText });
   }
 
@@ -475,6 +482,10 @@ function notAllowed(method: string | undefined): HttpRefusal {
   return refusal(405, `Method not allowed: ${method ?? ''}`, { allow: 'GET, POST, DELETE' });
 }
 
+function full(): HttpRefusal {
+  return refusal(503, 'The bridge takes no more clients at present', { 'retry-after': '1' });
+}
+
 function busy(): HttpRefusal {
-  return refusal(503, 'The client has too many messages waiting', { 'retry-after': '1' });
+  return refusal(503, 'Too many messages are coming in or waiting', { 'retry-after': '1' });
 }

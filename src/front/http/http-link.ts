@@ -67,6 +67,7 @@ export class HttpLink implements Carrier, Streams {
 
   /** Takes the message in b[0, end) in; a newline stands behind it. */
   take(b: Buffer, end: number, exchange?: HttpExchange): void {
+    if (this.#isClosed) return exchange?.destroy();
     if (exchange !== undefined) {
       this.#exchanges.add(exchange);
       for (const idText of exchange.openIds) this.#open.set(idText, exchange);
