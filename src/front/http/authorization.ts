@@ -1,7 +1,8 @@
 // Tokens of an authorization server: which of them are good here, and what is said to a client that has none (RFC 9728, RFC 6750).
-// The library that verifies signatures is loaded with the first such token. A token is never passed on.
+// All of this is loaded only where the config names such a server. A token is never passed on.
 
 import { createHash } from 'node:crypto';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
 import type { AuthorizationSettings } from '../../model/http-settings.ts';
 import type { Grant } from '../../model/principal.ts';
 import { messageOf } from '../../util/bridge-error.ts';
@@ -142,7 +143,6 @@ export class Authorization {
 
   async #load(): Promise<VerifyKeys> {
     const { issuer, resource, jwksUri } = this.#settings;
-    const { createRemoteJWKSet, jwtVerify } = await import('jose');
     const keys = createRemoteJWKSet(new URL(jwksUri ?? (await keysOf(issuer))), { timeoutDuration: FETCH_TIMEOUT_MS });
     return async (token) => {
       const options = {
