@@ -397,11 +397,12 @@ describe('a session', () => {
   test('gets a first event without data and with an id, on the stream of a GET and of a long call (I17)', async () => {
     const session = await http.begin();
     const standing = await session.listen();
-    const [primed, call] = [await standing.event(), await session.call('slow', { ms: 2500 })];
+    const [primed, call] = [await standing.event(), await session.call('hold')];
     expect(primed).toMatchObject({ data: '', id: expect.stringMatching(/./) as string });
     const first = await call.event();
     expect(first).toMatchObject({ data: '', id: expect.stringMatching(/./) as string });
     call.hangUp();
+    await (await session.call('release')).text();
     const again = await session.listen({ 'last-event-id': String(first?.id) });
     expect(await again.message()).toMatchObject({ id: 1, result: {} });
     standing.hangUp();
