@@ -62,6 +62,7 @@ describe('start, status, clients, stop', () => {
       'configFile',
       'configNamed',
       'configDir',
+      'httpFlag',
       'serversConfig',
       'configFaults',
       'definitionFaults',
