@@ -11,6 +11,7 @@ import { changedFrame } from '../wire/changed-frame.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
+import { Splice } from '../wire/splice.ts';
 import { MAX_TEXT_BYTES } from './bytes.ts';
 import type { RegisteredLink } from './server-registration.ts';
 import { BRIDGE_GONE, TurnRequests } from './turn-requests.ts';
@@ -18,6 +19,7 @@ import { BRIDGE_GONE, TurnRequests } from './turn-requests.ts';
 const GONE_ANSWER = `"error":${JSON.stringify(BRIDGE_GONE)}`;
 
 const read = new Envelope(KEYS_2025);
+const splice = new Splice();
 
 export class ServedProcess {
   readonly #stdin: Writable;
@@ -96,13 +98,13 @@ export class ServedProcess {
       this.#helloId = this.#requests.mark(idText);
     }
     const id = this.#requests.asked(idText);
-    // From the back to the front, so that the places before stay where they are.
-    const changes = [{ span: read.span(Field.id), text: id }];
+    const { b, start, end } = frame;
+    const changes = splice.clear().replace(read.from(Field.id), read.to(Field.id), id);
     if (read.has(Field.metaProgressToken)) {
-      const token = this.#requests.mark(read.raw(frame.b, Field.metaProgressToken));
-      changes.push({ span: read.span(Field.metaProgressToken), text: token });
+      const token = this.#requests.mark(read.raw(b, Field.metaProgressToken));
+      changes.replace(read.from(Field.metaProgressToken), read.to(Field.metaProgressToken), token);
     }
-    this.#pass(withChanges(frame, changes));
+    if (!this.#stdin.write(changes.bytes(b, start, end))) link.socket.pause();
   }
 
   // --- towards the bridge ---
@@ -148,15 +150,6 @@ export class ServedProcess {
   #say(line: string): void {
     this.#stdin.write(`${line}\n`);
   }
-}
-
-function withChanges(frame: Frame, changes: { readonly span: { from: number; to: number }; readonly text: string }[]) {
-  let changed = frame;
-  for (const { span, text } of changes.sort((a, b) => b.span.from - a.span.from)) {
-    const shift = changed.start - frame.start;
-    changed = changedFrame(changed, { from: span.from + shift, to: span.to + shift }, text);
-  }
-  return changed;
 }
 
 function withNewline(b: Buffer, start: number, end: number): Buffer {
