@@ -16,6 +16,8 @@ interface HttpHere {
   readonly http: HttpSettings;
   /** The beginning of URLs on the address beside the socket; undefined if there is none, or it is not known yet. */
   readonly origin: string | undefined;
+  /** The same as the running daemon says; its port may be another one after the next start. */
+  readonly heldNow: string | undefined;
 }
 
 export async function httpHere(values: WhereValues, host: CliHost): Promise<HttpHere> {
@@ -26,7 +28,8 @@ export async function httpHere(values: WhereValues, host: CliHost): Promise<Http
   const configured = loaded.config.http;
   const http = flag === undefined ? configured : withHttpAddress(configured, flag, (path) => resolve(host.cwd, path));
   const isChosen = http.listen?.kind === 'tcp' && http.listen.port === 0;
-  return { socketPath, http, origin: isChosen ? undefined : httpOrigin(http) };
+  const origin = isChosen ? undefined : httpOrigin(http);
+  return { socketPath, http, origin, heldNow: running?.httpOrigin ?? undefined };
 }
 
 /** What may stand in a client's config as the bridge's URL. A config that cannot be read names none. */
@@ -41,7 +44,7 @@ export function urlAt(origin: string, path: string): string {
   return origin.startsWith('unix:') ? `${origin}#${path}` : `${origin}${path}`;
 }
 
-export function httpPlaceOf({ socketPath, http, origin }: HttpHere): HttpPlace {
+export function httpPlaceOf({ socketPath, http, origin }: Omit<HttpHere, 'heldNow'>): HttpPlace {
   return { bySocket: urlAt(unixUrl(socketPath), MCP_PATH), byPort: byPort(http, origin) };
 }
 

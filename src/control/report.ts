@@ -123,6 +123,8 @@ export interface StatusReport {
   readonly configDir: string;
   /** The address of `--http`, or null. Daemons before there was one say nothing of it. */
   readonly httpFlag?: string | null;
+  /** The beginning of URLs where it listens for HTTP beside its socket, or null. */
+  readonly httpOrigin?: string | null;
   /** MCP_SERVERS_CONFIG in its environment, or null. */
   readonly serversConfig: string | null;
   readonly configFaults: readonly string[];

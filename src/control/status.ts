@@ -38,6 +38,7 @@ export interface StatusSources {
     pendingIn(cwd: string): number | undefined;
   };
   readonly audit: { report(): AuditReport } | undefined;
+  readonly http: { readonly origin: string | undefined };
 }
 
 /** The settings and places that a daemon was started with. */
@@ -84,6 +85,7 @@ export function statusReport(of: StatusSources, cwd: string | undefined): Status
     configNamed: finder.config.origin === 'named',
     configDir: of.options.configDir,
     httpFlag: of.options.httpFlag ?? null,
+    httpOrigin: of.http.origin ?? null,
     serversConfig: of.options.environment.MCP_SERVERS_CONFIG || null,
     configFaults: finder.configFaults,
     definitionFaults: of.definitions.faults,

@@ -354,6 +354,7 @@ export class Daemon implements ControlledDaemon {
       counters: this.#counters,
       definitions: this.#followed.definitions,
       audit: this.#audit,
+      http: this.#http,
     };
     return statusReport(reported, cwd);
   }

@@ -20,10 +20,16 @@ interface HttpDoorOptions extends HttpFrontOptions {
 export class HttpDoor {
   readonly #options: HttpDoorOptions;
   #front: Promise<HttpFront> | undefined;
+  #origin: string | undefined;
   #socket: Server | undefined;
 
   constructor(options: HttpDoorOptions) {
     this.#options = options;
+  }
+
+  /** The beginning of URLs at its own address; undefined while it listens nowhere but on the daemon's socket. */
+  get origin(): string | undefined {
+    return this.#origin;
   }
 
   /** Listens where the config says. A daemon that cannot goes on without: its socket serves everybody else. */
@@ -33,7 +39,8 @@ export class HttpDoor {
     if (listen === undefined) return;
     try {
       const port = await this.#listen(listen);
-      logger.info('listening for HTTP', { url: httpOrigin(settings, port), port });
+      this.#origin = httpOrigin(settings, port);
+      logger.info('listening for HTTP', { url: this.#origin, port });
     } catch (error) {
       logger.error('HTTP is not served at its own address', { error: messageOf(error) });
     }

@@ -33,6 +33,7 @@ test('a call over TCP is held to the rules for its token, and recorded under its
   });
   await daemon.untilLogged('listening for HTTP');
   const port = Number(/"listening for HTTP".*?"port":(\d+)/.exec(daemon.log)?.[1]);
+  expect((await run('url')).stdout).toBe(`http://127.0.0.1:${port}/mcp\n`);
   const outcomes: unknown[] = [];
   for (const name of ['laptop', 'ci-1']) {
     const token = (await run('token', 'create', name)).stdout.trim();

@@ -16,11 +16,12 @@ export interface UrlValues extends WhereValues {
 
 const TO_OPEN =
   'The socket is the only place for HTTP. To open a port: mcp-bridge restart --http 127.0.0.1:4810, or http.listen in the config';
-const NOT_KNOWN = 'The port is chosen when the daemon starts; its log has it: mcp-bridge logs';
+const NOT_KNOWN = 'The port is chosen when the daemon starts; start it: mcp-bridge start';
 
 export async function url(values: UrlValues, host: CliHost): Promise<number> {
   const path = pathFor(values);
-  const { socketPath, http, origin } = await httpHere(values, host);
+  const { socketPath, http, ...place } = await httpHere(values, host);
+  const origin = place.heldNow ?? place.origin;
   const socketUrl = urlAt(unixUrl(socketPath), path);
   const shown = origin === undefined ? socketUrl : urlAt(origin, path);
   const needsToken = shown.startsWith('http') && http.needsToken;
