@@ -101,6 +101,7 @@ describe('start, status, clients, stop', () => {
         uid: process.getuid?.(),
         pid: null,
         cwd: null,
+        token: null,
         servers: ['example'],
         accepts: [],
         mailbox: false,
