@@ -94,6 +94,8 @@ interface JoinedListsOptions {
   readonly places: () => JoinedPlaces;
   /** Tools of the bridge's own. No joined name may collide with them. */
   readonly ownTools: readonly JoinedItem[];
+  /** The longest joined name. */
+  readonly longestName: number;
   readonly clock: Clock;
 }
 
@@ -127,7 +129,7 @@ export class JoinedLists {
   partOf(joined: JoinedServer, kind: ListKind): JoinedPart | undefined {
     const pages = joined.pagesOf(kind);
     if (pages === undefined) return undefined;
-    const part = joinedPart(kind, pages, joined.alias);
+    const part = joinedPart(kind, pages, joined, this.#options.longestName);
     return kind === 'tools' ? permittedPart(part, joined.gate) : part;
   }
 
@@ -344,14 +346,20 @@ export interface JoinedPart {
   readonly ownKeys: ReadonlyMap<string, string>;
 }
 
-/** Parts by alias: clients may see one server under different aliases. */
+/** Parts by the length of names and the alias: clients may see one server under different aliases. */
 const parts = new WeakMap<readonly ListPage[], Map<string, JoinedPart>>();
 
-export function joinedPart(kind: ListKind, pages: readonly ListPage[], alias: string): JoinedPart {
+export function joinedPart(
+  kind: ListKind,
+  pages: readonly ListPage[],
+  { alias }: Pick<JoinedPlace, 'alias'>,
+  longestName: number,
+): JoinedPart {
   const made = parts.get(pages) ?? new Map<string, JoinedPart>();
   parts.set(pages, made);
-  const part = made.get(alias) ?? makePart(kind, pages, alias);
-  made.set(alias, part);
+  const key = `${longestName} ${alias}`;
+  const part = made.get(key) ?? makePart(kind, pages, (own) => joinedName(alias, own, longestName));
+  made.set(key, part);
   return part;
 }
 
@@ -372,10 +380,10 @@ function decoded(ownKey = '""'): string {
   return JSON.parse(Buffer.from(ownKey, 'latin1').toString()) as string;
 }
 
-function makePart(kind: ListKind, pages: readonly ListPage[], alias: string): JoinedPart {
+function makePart(kind: ListKind, pages: readonly ListPage[], nameOf: (own: string) => string): JoinedPart {
   const items: JoinedItem[] = [];
   const ownKeys = new Map<string, string>();
-  const freeName = nameGiver(alias, ownKeys);
+  const freeName = nameGiver(nameOf, ownKeys);
   for (const { result } of pages)
     for (const item of itemsOf(kind, result)) {
       const own = item.bytes.latin1Slice(item.keyFrom, item.keyTo);
@@ -404,13 +412,13 @@ function* itemsOf(kind: ListKind, result: Buffer): Generator<JoinedItem> {
 }
 
 /** Numbers equal names. Each count goes on where the last one ended, because there may be very many. */
-function nameGiver(alias: string, taken: ReadonlyMap<string, string>): (own: string) => string {
+function nameGiver(nameOf: (own: string) => string, taken: ReadonlyMap<string, string>): (own: string) => string {
   const numbers = new Map<string, number>();
   return (own) => {
-    let name = joinedName(alias, own);
+    let name = nameOf(own);
     if (!taken.has(name)) return name;
     let n = numbers.get(own) ?? 1;
-    while (taken.has(name)) name = joinedName(alias, `${own}#${++n}`);
+    while (taken.has(name)) name = nameOf(`${own}#${++n}`);
     numbers.set(own, n);
     return name;
   };

@@ -5,14 +5,12 @@
 import { shortened } from '../model/aliases.ts';
 
 const SEPARATOR = '__';
-/** The longest name that all clients accept. */
-const LONGEST = 64;
 
-/** The joined name of a server's tool or prompt. */
-export function joinedName(alias: string, own: string): string {
+/** The joined name of a server's tool or prompt, with at most `longest` characters. */
+export function joinedName(alias: string, own: string, longest: number): string {
   const name = `${alias}${SEPARATOR}${own}`;
-  if (name.length <= LONGEST && /^[A-Za-z0-9_-]*$/.test(own)) return name;
-  return shortened(name.replace(/[^A-Za-z0-9_-]/g, '_'), own, LONGEST);
+  if (name.length <= longest && /^[A-Za-z0-9_-]*$/.test(own)) return name;
+  return shortened(name.replace(/[^A-Za-z0-9_-]/g, '_'), own, longest);
 }
 
 /** The joined id of a server's task. It is never shortened, so that it says which task it is of which server. */

@@ -3,6 +3,7 @@
 
 import { aliasesOf } from '../model/aliases.ts';
 import type { ClientSettings } from '../model/client-settings.ts';
+import type { Limits } from '../model/limits.ts';
 import { LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
 import { capabilitiesOf, instructionsOf } from '../protocol/initialize.ts';
 import { cursorIn, paramsOf } from '../protocol/request-params.ts';
@@ -61,6 +62,7 @@ export interface ToolsInstead extends OwnTools {
 }
 
 export interface JoinedViewContext {
+  readonly limits: Pick<Limits, 'maxToolNameLength'>;
   readonly clock: Clock;
   readonly pending: PendingRequests;
   readonly servers: ServerDirectory;
@@ -133,6 +135,7 @@ export class JoinedView implements View, ListWatcher {
       session,
       places: () => this.#places,
       ownTools: this.#also?.items ?? [],
+      longestName: this.#context.limits.maxToolNameLength,
       clock: this.#context.clock,
     });
   }

@@ -69,8 +69,8 @@ export class Views {
   }
 
   #make({ cwd, settings }: ViewTerms, choice: ViewChoice, also: OwnTools | undefined): View {
-    const { clock, servers, discoverTools } = this.#context;
-    const context = { clock, servers, pending: this.#pending };
+    const { limits, clock, servers, discoverTools } = this.#context;
+    const context = { limits, clock, servers, pending: this.#pending };
     if (choice.kind === 'server') return new ServerView({ cwd, settings }, choice.server, context);
     const tools = { also, instead: choice.kind === 'discover' ? discoverTools : undefined };
     return new JoinedView({ cwd, settings }, tools, context);

@@ -375,6 +375,14 @@ export const LIMITS = {
     { least: 0 },
     { text: 'servers that have connected by themselves', beyond: '-32600 to the server', counters: ['dialInsRefused'] },
   ),
+  maxToolNameLength: count(
+    47,
+    { least: 44, most: 128 },
+    {
+      text: 'the characters of a name of a tool or prompt in the view `all`. Some clients put `mcp__mcp-bridge__` before it and take 64 in all',
+      beyond: 'the name is cut, and ends with a hash of the whole',
+    },
+  ),
   idleMs: count(
     600_000,
     { least: 1 },

@@ -104,7 +104,7 @@ export const LIST_SCENARIOS: readonly ProtocolScenario[] = [
       for (const kind of ['tools', 'prompts'] as const) {
         const names = (await client.listAll(kind)).map(({ name }) => name ?? '');
         expect(new Set(names).size).toBe(names.length);
-        for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+        for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,47}$/);
         expect(names.some((name) => name.startsWith('second__'))).toBe(true);
       }
       const prompt = { name: 'second__greet', arguments: { name: 'Ann' } };

@@ -1,12 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { joinedPart } from '../../../src/core/joined-lists.ts';
-import { aliasIn, joinedName } from '../../../src/core/joined-names.ts';
+import { aliasIn, joinedName as nameWithin } from '../../../src/core/joined-names.ts';
 import type { ListPage } from '../../../src/core/server-knowledge.ts';
 import { aliasesOf } from '../../../src/model/aliases.ts';
+import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
+import { LIMITS } from '../../../src/model/settings.ts';
 import { LONGEST_NAME } from '../../../src/util/longest-name.ts';
 
-const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+const NAME = /^[A-Za-z0-9_-]{1,47}$/;
+const LONGEST = DEFAULT_LIMITS.maxToolNameLength;
+const joinedName = (alias: string, own: string): string => nameWithin(alias, own, LONGEST);
 const ALIAS = /^[a-z0-9_]+$/;
 
 const aliasOf = (server: string): string | undefined => aliasesOf([server]).get(server);
@@ -21,7 +25,7 @@ function pageOf(tools: readonly string[]): ListPage[] {
 function joinedNames(servers: readonly (readonly [string, readonly string[]])[]): [string, string, string][] {
   const aliases = aliasesOf(servers.map(([server]) => server));
   return servers.flatMap(([server, tools]) => {
-    const { ownKeys } = joinedPart('tools', pageOf(tools), aliases.get(server) ?? '');
+    const { ownKeys } = joinedPart('tools', pageOf(tools), { alias: aliases.get(server) ?? '' }, LONGEST);
     return [...ownKeys].map(([name, own]): [string, string, string] => [
       name,
       server,
@@ -106,16 +110,30 @@ describe('a joined name', () => {
     ['_get', 'weather___get'],
     ['get__all', 'weather__get__all'],
     ['Get-All_2', 'weather__Get-All_2'],
-    ['x'.repeat(55), `weather__${'x'.repeat(55)}`],
+    ['x'.repeat(38), `weather__${'x'.repeat(38)}`],
   ])('of %s keeps it as it is', (own, name) => {
     expect(joinedName('weather', own)).toBe(name);
   });
 
-  test.each(['a.b', 'a b', 'é', '😀', 'x'.repeat(56), '_'.repeat(200), '\n', 'a\n'])(
+  test.each(['a.b', 'a b', 'é', '😀', 'x'.repeat(39), '_'.repeat(200), '\n', 'a\n'])(
     'of %j gets a hash instead of what all clients do not take',
     (own) => {
       expect(joinedName('weather', own)).toMatch(/^weather__[A-Za-z0-9_-]*_[0-9a-f]{8}$/);
       expect(joinedName('weather', own)).toMatch(NAME);
+    },
+  );
+
+  test.each([LIMITS.maxToolNameLength.least, 47, 64, LIMITS.maxToolNameLength.most ?? 0])(
+    'has at most maxToolNameLength characters, also where that is %i, and begins with its alias',
+    (longest) => {
+      const alias = aliasesOf([`${'x'.repeat(80)}1`]).get(`${'x'.repeat(80)}1`) ?? '';
+      const names = ['y'.repeat(300), '_'.repeat(300), 'é', 'a'].map((own) => nameWithin(alias, own, longest));
+      for (const name of names) {
+        expect(name.length).toBeLessThanOrEqual(longest);
+        expect(aliasIn(name)).toBe(alias);
+      }
+      expect(new Set(names).size).toBe(names.length);
+      expect(`mcp__mcp-bridge__${joinedName(alias, 'y'.repeat(300))}`).toHaveLength(64);
     },
   );
 

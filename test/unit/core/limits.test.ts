@@ -361,6 +361,10 @@ const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, Elsewhere>>>> =
     drainTimeoutMs: here('drainTimeoutMs: after %i ms %i calls are still waited for'),
     ...{ maxDeathsPerMinute: BROKEN, brokenMs: BROKEN, startTimeoutMs: SLOW_START, termGraceMs: SLOW_START },
     idleMs: processes('a server without any client is stopped after idleMs, and not one that has any'),
+    maxToolNameLength: [
+      'unit/core/joined-names.test.ts',
+      'has at most maxToolNameLength characters, also where that is %i, and begins with its alias',
+    ],
     maxDialIns: ['unit/daemon/dial-ins.test.ts', 'so many may be connected and no more'],
   },
   liveness: {
