@@ -100,7 +100,7 @@ const ownDiscovery = {
   },
 };
 
-/** The front for HTTP is no part of the daemon until somebody speaks HTTP. */
+/** The front for HTTP is no part of the daemon until somebody speaks HTTP, and neither is what only HTTP asks for. */
 const ownFront = {
   name: 'own-front',
   setup({ onResolve }) {
@@ -109,6 +109,7 @@ const ownFront = {
       path: 'http-authorization',
       namespace: 'later',
     }));
+    onResolve({ filter: /\/control\/metrics-text\.ts$/ }, () => ({ path: 'metrics-text', namespace: 'later' }));
   },
 };
 
@@ -215,6 +216,7 @@ await Promise.all([
     outfile: 'dist/oauth.js',
   }),
   packed('http-front', { entryPoints: ['src/front/http/front.ts'] }),
+  packed('metrics-text', { entryPoints: ['src/control/metrics-text.ts'] }),
   packed('http-authorization', { entryPoints: ['src/front/http/authorization.ts'] }),
   builtYargs(),
   // The daemon hands its code to a process, and nothing else may be needed to run it.

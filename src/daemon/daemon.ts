@@ -27,6 +27,7 @@ import { AccessTokens } from '../local/access-tokens.ts';
 import { ClientDescriptors } from '../local/descriptors.ts';
 import { DialInDecisions } from '../local/dial-in-decisions.ts';
 import { ownUid } from '../local/owned-path.ts';
+import { residentBytesOfGroups } from '../local/process-table.ts';
 import { ClientMessaging } from '../messaging/client-messaging.ts';
 import { ArgumentCheck } from '../meta-tools/argument-check.ts';
 import { DiscoverTools } from '../meta-tools/discover-tools.ts';
@@ -216,9 +217,15 @@ export class Daemon implements ControlledDaemon {
       access: () => ({ tokens: http.needsToken ? tokens() : undefined, uid: LOCAL.uid }),
       accept: (link, principal, fixedView) => this.#connections.accept(link, principal, fixedView),
       rules: () => finder.config.config.http,
+      metrics: () => this.#metricsText(),
       refused: () => this.#events.incident.tell('httpRefused', undefined),
       failed: (error) => this.#faults.note('a request over HTTP could not be handled', error),
     });
+  }
+
+  async #metricsText(): Promise<string> {
+    const [{ metricsText }, report] = await Promise.all([import('../control/metrics-text.ts'), this.status()]);
+    return metricsText(report, residentBytesOfGroups(new Set(report.instances.flatMap(({ pid }) => pid ?? []))));
   }
 
   /** Becomes the daemon of its path, and accepts. */

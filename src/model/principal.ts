@@ -30,6 +30,8 @@ export interface Grant {
   readonly view?: string | undefined;
   /** Globs over the servers that may be seen; undefined for all. */
   readonly servers?: readonly string[] | undefined;
+  /** True for a token that the bridge has not made. */
+  readonly isForeign?: boolean | undefined;
 }
 
 export function grantOf(principal: Principal): Grant | undefined {

@@ -12,3 +12,8 @@ export interface ServerLatency {
   /** Requests without an answer: given up, or lost when the server ended. */
   readonly unanswered: number;
 }
+
+/** The number of answers. */
+export function answersIn({ buckets }: ServerLatency): number {
+  return buckets.reduce((sum, count) => sum + count, 0);
+}

@@ -43,6 +43,7 @@ test.each([
   'later/http-front.cjs.gz',
   'later/json-rpc.cjs.gz',
   'later/jsonc-parser.cjs.gz',
+  'later/metrics-text.cjs.gz',
   'later/oauth.cjs.gz',
   'later/ws.cjs.gz',
 ])('%s is ASCII, so that it can be read as it is and takes one byte for each character', (name) => {

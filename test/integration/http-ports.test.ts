@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Asking, asking2026, HttpClient } from '../support/http-client.ts';
+import { parsePrometheus } from '../support/prometheus-parser.ts';
 import { fixtureServer, PROGRAM, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const LISTENING = /"listening for HTTP".*?"port":(\d+)/;
@@ -82,6 +83,30 @@ describe('over TCP', () => {
       }
     expect((await client(good).ask(LIST)).status).toBe(200);
     expect((await client().ask({ method: 'GET', path: '/health' })).status).toBe(200);
+  });
+
+  test('what is counted is told to a token that may use all servers, and to no other', async () => {
+    const { client, token } = await served();
+    const metrics = { method: 'GET', path: '/metrics' };
+    const all = client(await token('create', 'prometheus'));
+    await (await all.ask(asking2026('tools/call', { name: 'echo', arguments: { text: 'hi' } }))).text();
+    const reply = await all.ask(metrics);
+    expect([reply.status, reply.headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    const figures = parsePrometheus(await reply.text());
+    expect(figures.get('mcp_bridge_up')?.samples).toMatchObject([{ value: 1 }]);
+    expect(figures.get('mcp_bridge_server_instances')?.samples).toMatchObject([
+      { labels: { server: 'fixture' }, value: 1 },
+      { labels: { server: 'other' }, value: 0 },
+    ]);
+    expect((await all.ask({ ...metrics, method: 'POST' })).status).toBe(405);
+    for (const terms of [
+      ['--servers', '*'],
+      ['--view', 'all'],
+    ]) {
+      const some = client(await token('create', `some${terms[0]}`, ...terms));
+      expect((await some.ask(metrics)).status).toBe(403);
+    }
+    expect((await client().ask(metrics)).status).toBe(401);
   });
 
   test('a token never reaches a server (I4)', async () => {

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { metricsText } from '../../src/cli/commands/metrics.ts';
+import { metricsText } from '../../src/control/metrics-text.ts';
 import type { StatusReport } from '../../src/control/report.ts';
 import { runCommand } from '../support/command.ts';
 import { parsePrometheus } from '../support/prometheus-parser.ts';

@@ -14,10 +14,6 @@ export function since(before: ServerLatency | undefined, now: ServerLatency): Se
   };
 }
 
-export function answersIn({ buckets }: ServerLatency): number {
-  return buckets.reduce((sum, count) => sum + count, 0);
-}
-
 /**
  * Between the bounds of a bucket its answers are taken to lie evenly, up to the longest that there was; undefined where
  * there are none.

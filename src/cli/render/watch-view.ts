@@ -1,7 +1,8 @@
 // One moment of `status --watch`: the daemon, its servers and its clients.
 
 import type { ClientReport, StatusReport } from '../../client/control-client.ts';
-import { answersIn, quantile, shownMs, since } from './latency.ts';
+import { answersIn } from '../../model/server-latency.ts';
+import { quantile, shownMs, since } from './latency.ts';
 import { notesOf, shownState } from './status-view.ts';
 import { duration, oneLine, printable, type TableStyle, table } from './table.ts';
 

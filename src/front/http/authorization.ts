@@ -138,7 +138,7 @@ export class Authorization {
     if (!this.#settings.scopes.every((needed) => given.has(needed))) return { is: 'insufficient' };
     const id = JSON.stringify([this.#settings.issuer, sub ?? null, clientId ?? null]);
     // No token of the bridge's own has a colon in its name.
-    return { is: 'good', grant: { id, name: `oauth:${who.slice(0, 200)}` } };
+    return { is: 'good', grant: { id, name: `oauth:${who.slice(0, 200)}`, isForeign: true } };
   }
 
   async #load(): Promise<VerifyKeys> {

@@ -48,6 +48,11 @@ import { isFromHere, principalOver, type TcpAccess } from './tcp-access.ts';
 const [VERSION_2026 = ''] = ERA_2026.versions;
 const TICK_MS = 1000;
 const SESSION_ID_BYTES = 16;
+const COUNTED_MS = 1000;
+const METRICS_HEAD: Readonly<Record<string, string>> = {
+  'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+  'cache-control': 'no-store',
+};
 /** How long the rest of a refused body is passed over. */
 const LINGER_MS = 2000;
 
@@ -68,6 +73,8 @@ export interface HttpFrontOptions {
   readonly local: Principal;
   /** Rules for what a request names, of which a changed config may make others. */
   readonly rules: () => HostRules;
+  /** What is counted, as Prometheus reads it. */
+  readonly metrics: () => Promise<string>;
   /** A request was refused for what it is. */
   readonly refused: () => void;
   /** A fault of the bridge: it costs one connection. */
@@ -108,6 +115,7 @@ export class HttpFront {
   readonly #callers = new Map<string, Callers2026>();
   #timer: Timer | undefined;
   readonly #room: BodyRoom;
+  #counted: { readonly atMs: number; readonly text: Promise<string> } | undefined;
 
   constructor(options: HttpFrontOptions) {
     this.#options = options;
@@ -203,8 +211,7 @@ export class HttpFront {
     if (response.destroyed) return; // its client has gone while the token was looked at
     if ('status' in principal) return this.#refuse(request, response, principal);
     if (endpoint.is === 'health') return this.#onHealth(request, response);
-    if (endpoint.is === 'metrics')
-      return this.#refuse(request, response, refusal(404, 'There is nothing at this path'));
+    if (endpoint.is === 'metrics') return this.#onMetrics(request, response, principal);
     const view = viewFor(principal, endpoint.view);
     if (typeof view === 'object') return this.#refuse(request, response, view);
     this.#onMcp({ request, response, principal, view });
@@ -244,6 +251,28 @@ export class HttpFront {
       return this.#refuse(request, response, notAllowed(request.method));
     const body = '{"status":"ok"}\n';
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(body);
+  }
+
+  #onMetrics(request: IncomingMessage, response: ServerResponse, principal: Principal): void {
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return this.#refuse(request, response, notAllowed(request.method));
+    if (!mayWatch(grantOf(principal)))
+      return this.#refuse(request, response, refusal(403, 'The token is not for this path'));
+    this.#countedNow().then(
+      (text) => response.writeHead(200, METRICS_HEAD).end(text),
+      (error: unknown) =>
+        this.#contain(response, () => {
+          throw error;
+        }),
+    );
+  }
+
+  /** The figures, which are gathered once a second at most, however often they are asked for. */
+  #countedNow(): Promise<string> {
+    const nowMs = this.#options.clock.now();
+    if (this.#counted === undefined || nowMs - this.#counted.atMs >= COUNTED_MS)
+      this.#counted = { atMs: nowMs, text: this.#options.metrics() };
+    return this.#counted.text;
   }
 
   /** Says which authorization server a client has to ask; no secret, so everybody may read it. */
@@ -470,6 +499,11 @@ export class HttpFront {
 
 /** A session that nobody uses ends. Its client begins another one. */
 const SESSION_IDLE_MS = 30 * 60_000;
+
+/** Figures name all servers, so they are for tokens that may use all of them. The bridge has not made those of others. */
+function mayWatch(grant: Grant | undefined): boolean {
+  return grant === undefined || (grant.isForeign !== true && grant.view === undefined && grant.servers === undefined);
+}
 
 /** The view that a principal gets at a path. */
 function viewFor(principal: Principal, wanted: string | undefined): string | undefined | HttpRefusal {
