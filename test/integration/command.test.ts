@@ -63,6 +63,7 @@ describe('start, status, clients, stop', () => {
       'configNamed',
       'configDir',
       'httpFlag',
+      'httpOrigin',
       'serversConfig',
       'configFaults',
       'definitionFaults',

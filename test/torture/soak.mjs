@@ -24,7 +24,7 @@ export const soak = {
     const mcpServers = Object.fromEntries(servers.map((name) => [name, { ...place.fixture(), idleMs: 300 }]));
     const daemon = await place.daemon({
       config: place.config({ mcpServers }),
-      env: { NODE_OPTIONS: `--expose-gc --max-semi-space-size=2 --require ${SWITCHED}` },
+      env: { NODE_OPTIONS: `--expose-gc --max-semi-space-size=2 --require ${SWITCHED}`, KEEP_NO_CODE: '1' },
     });
     const samples = { heap: [], rss: [], descriptors: [], processes: [] };
     let calls = 0;
