@@ -11,7 +11,7 @@ const HOST = '127.0.0.1';
 const PATH = '/callback';
 const TIME_LIMIT_MIN = 5;
 
-/** What came back with the browser. */
+/** The answer that the browser brought back. */
 export interface CallbackAnswer {
   readonly code: string | undefined;
   /** The reason why there is no code. */

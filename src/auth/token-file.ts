@@ -16,7 +16,7 @@ export interface SignedIn {
   readonly tokens?: StoredOAuthTokens | undefined;
   /** The scope that the last sign-in asked for. */
   readonly asked?: string | undefined;
-  /** What the server has asked for since, beyond that. The next sign-in asks for it too. */
+  /** Scopes that the server has asked for since, beyond those. The next sign-in asks for them too. */
   readonly wanted?: string | undefined;
   /** The address of its metadata, from the same refusal. A server that lets everybody in names it nowhere else. */
   readonly metadataUrl?: string | undefined;

@@ -32,7 +32,7 @@ export async function httpHere(values: WhereValues, host: CliHost): Promise<Http
   return { socketPath, http, origin, heldNow: running?.httpOrigin ?? undefined };
 }
 
-/** What may stand in a client's config as the bridge's URL. A config that cannot be read names none. */
+/** Lists the URLs of the bridge that a client's config may hold. A config that cannot be read names none. */
 export async function endpointsHere(values: WhereValues, host: CliHost): Promise<readonly string[]> {
   const { path, loaded } = await locate(values, host);
   const origin = httpOrigin(loaded.config.http);

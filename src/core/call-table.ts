@@ -482,7 +482,7 @@ function cutAround({ from, innerFrom, innerTo, to }: Cut, start: number): void {
 export class WaitingRequests {
   readonly #limits: Limits;
   readonly #queue = new FairQueue<Session, Call>();
-  /** Those that the rest of their client's calls need not wait for. */
+  /** Calls that the other calls of their client need not wait for. */
   readonly #aside = new FairQueue<Session, Call>();
   #bytes = 0;
 

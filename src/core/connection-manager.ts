@@ -43,7 +43,7 @@ export class ConnectionManager {
   readonly #router: Router;
   readonly #resumption: Resumption;
   readonly #sessions = new Set<Session>();
-  /** Those that had said nothing when they were looked at last, the oldest first. */
+  /** Connections that had said nothing at the last look, the oldest first. */
   readonly #silent = new Set<Session>();
   readonly #ids = new ClientIds();
   /** The views of all clients. */

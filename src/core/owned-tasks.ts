@@ -53,7 +53,7 @@ export class OwnedTasks {
   readonly #byKey = new Map<string, OwnedTask[]>();
   /** In the order in which they were begun. */
   readonly #byInstance = new Map<Instance, Map<string, OwnedTask>>();
-  /** Those whose instances have gone; the oldest is the first. */
+  /** Tasks whose instances have gone, the oldest first. */
   readonly #gone = new Set<OwnedTask>();
   #tick: Timer | undefined;
 

@@ -28,7 +28,7 @@ const KEYS = {
   ownCut: new KeySet([...BRIDGE_KEYS, SESSION_KEY]),
 };
 const ALL_FIELDS = [...ENVELOPE_FIELDS, ...BRIDGE_FIELDS];
-/** By which a request goes on with a call; a server of 2025 gets them only if the call is made again. */
+/** The members by which a request goes on with a call. A server of 2025 gets them only if the call is made again. */
 const RETRY_FIELDS: readonly Field[] = [Field.requestState, Field.inputResponses];
 
 /** Texts are made once for each client, because all of its requests to servers of 2026 have them. */

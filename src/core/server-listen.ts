@@ -72,7 +72,7 @@ export class ServerListen {
   #current: Listen | undefined;
   #next: Listen | undefined;
   #waiting: { readonly uri: string; readonly done: Covered }[] = [];
-  /** Those who listen to each task. */
+  /** The listeners of each task. */
   readonly #watchers = new Map<string, Set<TaskWatcher>>();
   #awaited: { readonly taskId: string; readonly done: Covered }[] = [];
   #pause: Timer | undefined;

@@ -183,7 +183,7 @@ export class SessionParts {
     session.letInHeld((frame) => this.#ports.letIn(session, frame));
   }
 
-  /** What comes meanwhile waits. */
+  /** Opens the session once its servers are ready; frames that come meanwhile wait. */
   async #openLater(session: Session, who: ClientInitialize, preparing: Promise<void>): Promise<void> {
     try {
       await preparing;
@@ -239,7 +239,7 @@ export class SessionParts {
   }
 }
 
-/** What servers say of themselves, by their answers to `initialize`. */
+/** The `serverInfo` of each server as text, by its answer to `initialize`. */
 const infoTexts = new WeakMap<Buffer, string>();
 
 function textOf(info: object): string {

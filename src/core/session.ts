@@ -60,7 +60,7 @@ export interface SessionContext {
   /** Lets the session go once the client has taken what is queued for it. */
   readonly leave: (session: Session) => void;
   readonly now: { readonly date: Date; readonly ms: number };
-  /** Who is behind the connection. */
+  /** The user and the process behind the connection. */
   readonly principal: Principal;
   /** The view that the client gets, whatever it asks for. */
   readonly fixedView?: string | undefined;
@@ -198,7 +198,7 @@ export class Session {
 
   // --- the client ---
 
-  /** Who is behind the connection. */
+  /** The user and the process behind the connection. */
   get principal(): Principal {
     return this.#principal;
   }
@@ -556,7 +556,7 @@ export class Session {
     return true;
   }
 
-  /** What was kept for the call is needed no more. */
+  /** Releases what was kept for a call. */
   unkeep(call: Call): void {
     this.#keptBytes -= call.inRounds?.bytes ?? 0;
     call.inRounds = undefined;

@@ -74,7 +74,7 @@ export class Suspension {
   instance: Instance;
   /** Undefined once its outcome is kept. */
   call: Call | undefined;
-  /** Who may go on with the call, on whichever connection. */
+  /** The principal that may go on with the call, on whichever connection. */
   readonly owner: string;
   /** The mark of the request: of its method, its name or URI, and its arguments. */
   binding = 0;
@@ -110,7 +110,7 @@ interface SuspendedCallsContext {
 export class SuspendedCalls {
   readonly #context: SuspendedCallsContext;
   readonly #states = new RequestStates();
-  /** Those that a retry may go on with, by the number in their state. */
+  /** Calls that a retry may go on with, by the number in their state. */
   readonly #byId = new Map<number, Suspension>();
   readonly #room: SuspensionRoom;
   #lastId = 0;

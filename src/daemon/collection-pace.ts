@@ -17,7 +17,7 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** What a neighbour's trouble may add to the daemon is 64 MiB; a third of it is for what V8 needs besides (ADR 57). */
+/** A neighbour's trouble may add 64 MiB to the daemon; a third of that is for what V8 needs besides (ADR 57). */
 const GATHERED_BYTES = 40 * 1024 * 1024;
 /** So much may gather in a flood; and half of what is in use, because a collection takes the longer the more that is. */
 const GATHERED_IN_FLOOD_BYTES = 24 * 1024 * 1024;

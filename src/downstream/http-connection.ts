@@ -37,7 +37,7 @@ export class HttpConnection extends RemoteConnection {
   readonly #fetch: RemoteFetch;
   readonly #session: RemoteSession;
   readonly #transport: Promise<RemoteTransport>;
-  /** Those that were started. */
+  /** Transports that were started. */
   readonly #transports: RemoteTransport[] = [];
 
   constructor(definition: RemoteServer, context: HttpContext) {

@@ -413,7 +413,7 @@ function fatalFor(version: string): NonNullable<SettledHandshake['finding']> {
   return { era: ERA_2025, version, versions: [version], probe: 'fatal' };
 }
 
-/** What is known of a server that has hung up at the probe. */
+/** The verdict on a server that has hung up at the probe. */
 const OF_OLDER_WAY = {
   initializeResult: Buffer.from('{}\n'),
   version: LATEST_PROTOCOL_VERSION,

@@ -14,7 +14,7 @@ interface HttpPrincipal {
   /** The user of the daemon: all that it does, it does as this user. */
   readonly uid: number;
   readonly pid: number | undefined;
-  /** What was granted to them; undefined where no token is asked for. */
+  /** The rights of their token; undefined where no token is asked for. */
   readonly grant: Grant | undefined;
 }
 

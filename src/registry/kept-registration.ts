@@ -1,5 +1,5 @@
 // A registration that stays for as long as its server wants it: programs that rewrite a registry without its lock may
-// lose entries, and so may people who mend it. It looks again when the file is another one, and puts back what is missing.
+// lose entries, and so may people who repair it. It looks again when the file is another one, and puts back what is missing.
 
 import { changeMark, RegistryFile } from '../local/registry-file.ts';
 import type { Clock, Timer } from '../util/clock.ts';

@@ -8,7 +8,7 @@ import type { Grant } from '../../model/principal.ts';
 import { messageOf } from '../../util/bridge-error.ts';
 import { isRecord } from '../../util/json-value.ts';
 
-/** What becomes of a token. `unavailable` is nobody's fault who asks: the authorization server cannot be reached. */
+/** The verdict on a token. `unavailable` is nobody's fault who asks: the authorization server cannot be reached. */
 export type AccessVerdict =
   | { readonly is: 'good'; readonly grant: Grant }
   | { readonly is: 'invalid' }
@@ -83,7 +83,7 @@ export class Authorization {
     return `Bearer ${parameters.join(', ')}`;
   }
 
-  /** What is known of a token without asking anybody; undefined for one that has to be verified. */
+  /** The verdict on a token that is known without asking anybody; undefined for a token that has to be verified. */
   believed(token: string): AccessVerdict | undefined {
     const known = this.#believed.get(keyOf(token));
     return known !== undefined && known.untilMs > this.#nowMs() ? known.verdict : undefined;

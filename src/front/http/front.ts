@@ -73,7 +73,7 @@ export interface HttpFrontOptions {
   readonly local: Principal;
   /** Rules for what a request names, of which a changed config may make others. */
   readonly rules: () => HostRules;
-  /** What is counted, as Prometheus reads it. */
+  /** The counters, as Prometheus reads them. */
   readonly metrics: () => Promise<string>;
   /** A request was refused for what it is. */
   readonly refused: () => void;
@@ -85,7 +85,7 @@ const MOST_HEADERS = 100;
 /** Bodies that are coming in have room for so many of the longest messages, all clients together. */
 const MOST_BODIES = 16;
 
-/** Who is at the other end of the connections of a server. */
+/** The peers of a server's connections. */
 interface Peer {
   readonly principalOf: (request: IncomingMessage) => Principal | HttpRefusal | Promise<Principal | HttpRefusal>;
   /** The authorization server whose tokens are good here. */

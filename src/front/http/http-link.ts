@@ -25,7 +25,7 @@ export class HttpLink implements Carrier, Streams {
   readonly #options: HttpLinkOptions;
   /** By the ids of their requests that are not answered. */
   readonly #open = new Map<string, HttpExchange>();
-  /** Those that have not ended. */
+  /** Streams that have not ended. */
   readonly #exchanges = new Set<HttpExchange>();
   #handler: LinkHandler | undefined;
   #taking: HttpExchange | undefined;

@@ -27,7 +27,7 @@ interface HttpSessionContext {
 
 export interface HttpSessionOptions extends HttpSessionContext {
   readonly id: string;
-  /** Who may use it. */
+  /** The principal that may use the session. */
   readonly owner: string;
   readonly view: string | undefined;
   /** The terms of the token that it was begun with. */
