@@ -3,6 +3,13 @@
 
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { eraOf } from '../protocol/eras.ts';
+import {
+  isAnswerTo,
+  isForFirstPage,
+  listRequestFor,
+  MirroredHeaders,
+  nextCursorIn,
+} from '../protocol/mirrored-headers.ts';
 import { isProbeId, VERSION_2026 } from '../protocol/server-discovery.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
@@ -10,7 +17,6 @@ import { expectSyntaxError } from '../util/expected-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { copyOf } from '../wire/own-frame.ts';
-import { isAnswerTo, isForFirstPage, listRequestFor, MirroredHeaders, nextCursorIn } from './mirrored-headers.ts';
 import { contentFailure, RemoteFailure, statusFailure } from './remote-failure.ts';
 import { isMediaType, mediaType, type RemoteFetch } from './remote-fetch.ts';
 import type { Exchange, RemoteMessage, RemoteTransport, TransportPorts } from './remote-link.ts';

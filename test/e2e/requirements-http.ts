@@ -51,6 +51,11 @@ export const REQUIREMENTS_OF_HTTP: readonly Requirement[] = [
     'Headers say what the body says, exactly, or the request is refused with 400 and -32020.',
   ),
   requirement(
+    'I8',
+    `${PAGE_2026}#custom-headers-from-tool-parameters`,
+    'Parameters that a tool has marked stand in headers too, exactly, or the call is refused with 400 and -32020.',
+  ),
+  requirement(
     'I9',
     `${PAGE_2026}#protocol-version-header`,
     'Errors of the request itself get 404 or 400, all others 200; each has the id of its request.',

@@ -5,9 +5,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Grant } from '../../model/principal.ts';
 import type { Clock } from '../../util/clock.ts';
+import type { Carrier } from '../../wire/link.ts';
 import type { FlushTurn } from '../../wire/outbox.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { HttpLink } from './http-link.ts';
+import { ListedParameters } from './listed-parameters.ts';
 import { SentEvents } from './sent-events.ts';
 
 /** The most requests under way on one link: a client that reads slowly holds no more of the others up. */
@@ -19,7 +21,8 @@ const COMMENT_MS = 15_000;
 interface CallersContext {
   readonly clock: Clock;
   readonly turn: FlushTurn;
-  readonly accept: (link: HttpLink) => void;
+  readonly accept: (link: Carrier) => void;
+  readonly maxMessageBytes: number;
   /** The most bytes that may wait for one client that does not take them. */
   readonly mostQueued: number;
   /** The terms of the token that they ask with. */
@@ -34,11 +37,13 @@ interface CallerLink {
 /** The links of one principal in one view. */
 export class Callers2026 {
   readonly #context: CallersContext;
+  readonly parameters: ListedParameters;
   /** The one that was used last is the last. */
   #links: CallerLink[] = [];
 
   constructor(context: CallersContext) {
     this.#context = context;
+    this.parameters = new ListedParameters(context);
   }
 
   get grant(): Grant | undefined {

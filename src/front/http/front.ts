@@ -101,6 +101,14 @@ interface Asked {
   readonly view: string | undefined;
 }
 
+/** A request of 2026 as it has come: the message is b[0, end). */
+interface Message2026 {
+  readonly b: Buffer;
+  readonly end: number;
+  /** Its id, as its client has spelled it. */
+  readonly idText: string;
+}
+
 /** Shared: each message is done with before the next one is scanned. */
 const envelope = new Envelope(ERA_2026.keys);
 
@@ -370,6 +378,38 @@ export class HttpFront {
     if (error !== undefined) return this.#refuse(request, response, { status: 400, error }, idText);
     if (idText === 'null')
       return this.#refuse(request, response, refusal(400, 'Invalid request: an id is a string or a safe integer'));
+    const isCall = envelope.has(Field.arguments) && ERA_2026.methods.of(b, envelope).role === 'call';
+    const message = { b, end, idText };
+    const { parameters } = this.#callersFor(asked);
+    const outcome = isCall ? parameters.refusalOf({ headers: request.headers, b, end }) : undefined;
+    if (!(outcome instanceof Promise)) return this.#onChecked(asked, message, outcome);
+    this.#awaitCheck(asked, message, outcome);
+  }
+
+  /** The message waits for a list, and takes the room of a body until it has come. */
+  #awaitCheck(asked: Asked, message: Message2026, outcome: Promise<string | undefined>): void {
+    const { request, response } = asked;
+    const { idText, end } = message;
+    const room = this.#room;
+    if (room.bytes + end > room.most) return this.#refuse(request, response, busy(), idText);
+    room.bytes += end;
+    const done = (task: () => void): void => {
+      room.bytes -= end;
+      this.#contain(response, task);
+    };
+    outcome.then(
+      (error) => done(() => this.#onChecked(asked, message, error)),
+      (failure: unknown) =>
+        done(() => {
+          throw failure;
+        }),
+    );
+  }
+
+  #onChecked(asked: Asked, { b, end, idText }: Message2026, error: string | undefined): void {
+    const { request, response } = asked;
+    if (response.destroyed) return; // its client has gone while the tools were listed
+    if (error !== undefined) return this.#refuse(request, response, { status: 400, error }, idText);
     const isTaken = this.#callersFor(asked).ask(b, end, { idText, response });
     if (!isTaken) this.#refuse(request, response, full(), idText);
   }
@@ -381,6 +421,7 @@ export class HttpFront {
     const { clock, turn, limits } = this.#options;
     const callers = new Callers2026({
       ...{ clock, turn, mostQueued: limits.maxQueuedBytesPerClient, grant: grantOf(principal) },
+      maxMessageBytes: limits.maxMessageBytes,
       accept: (link) => void this.#options.accept(link, principal, view),
     });
     this.#callers.set(key, callers);

@@ -3,10 +3,9 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { ERA_2026 } from '../../protocol/era-2026.ts';
+import { decodedHeader, type MirroredValue } from '../../protocol/mirrored-headers.ts';
 import { rpcError } from '../../protocol/rpc-error.ts';
 import { type Envelope, Field } from '../../wire/envelope.ts';
-
-const SENTINEL = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 
 /** The error for a request whose headers do not say what its body says; undefined if they do. */
 export function mirrorRefusal(headers: IncomingHttpHeaders, b: Buffer, envelope: Envelope): string | undefined {
@@ -19,6 +18,24 @@ export function mirrorRefusal(headers: IncomingHttpHeaders, b: Buffer, envelope:
   const named = name === undefined ? undefined : textIn(b, envelope, name);
   if (named !== undefined && decodedHeader(headers['mcp-name']) !== named)
     return mismatch('Mcp-Name', headers['mcp-name']);
+  return undefined;
+}
+
+const DECIMAL = /^-?\d+(?:\.\d+)?$/;
+
+/** The error for a call whose headers do not say what these parameters are; undefined if they do. */
+export function parameterRefusal(
+  headers: IncomingHttpHeaders,
+  values: readonly (readonly [header: string, value: MirroredValue])[],
+): string | undefined {
+  for (const [header, value] of values) {
+    const given = headers[header.toLowerCase()];
+    const text = decodedHeader(given);
+    const isSame =
+      text !== undefined &&
+      (text === `${value}` || (typeof value === 'number' && DECIMAL.test(text) && Number(text) === value));
+    if (!isSame) return mismatch(header, given);
+  }
   return undefined;
 }
 
@@ -35,12 +52,4 @@ function textIn(b: Buffer, envelope: Envelope, field: Field): string | undefined
 
 function headerText(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' ? header : undefined;
-}
-
-/** The value of a header that may be written in Base64; undefined if it cannot be read. */
-function decodedHeader(header: string | string[] | undefined): string | undefined {
-  if (typeof header !== 'string') return undefined;
-  if (!header.startsWith('=?base64?')) return header;
-  const [, base64] = SENTINEL.exec(header) ?? [];
-  return base64 === undefined ? undefined : Buffer.from(base64, 'base64').toString('utf8');
 }

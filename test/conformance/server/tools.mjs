@@ -70,8 +70,21 @@ const changes = (description, change) => ({
   },
 });
 
+const placeSchema = {
+  type: 'object',
+  properties: {
+    place: { type: 'string', 'x-mcp-header': 'Place' },
+    inside: { type: 'object', properties: { floor: { type: 'integer', 'x-mcp-header': 'Floor' } } },
+  },
+};
+
 /** Those that only the suite of 2026 asks for. */
 export const changing = {
+  test_mirrored_parameters: {
+    description: 'Has parameters that stand in headers too',
+    inputSchema: placeSchema,
+    run: () => [text('Accepted.')],
+  },
   test_logging_tool: { description: 'Logs once', inputSchema: NO_ARGUMENTS, run: logOnce },
   test_trigger_tool_change: changes('Says that the tools have changed', (server) => server.sendToolListChanged()),
   test_trigger_prompt_change: changes('Says that the prompts have changed', (server) => server.sendPromptListChanged()),

@@ -2,8 +2,7 @@
 // them: its method, the name that it is about, and the parameters that the tool's schema marks with `x-mcp-header`. A tool
 // with marks that are not allowed is left out of the list: it could not be called.
 
-import { ERA_2026 } from '../protocol/era-2026.ts';
-import { ENVELOPE_FIELDS, ENVELOPE_KEYS } from '../protocol/request-envelope.ts';
+import { isUtf8 } from 'node:buffer';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';
 import { changedFrame } from '../wire/changed-frame.ts';
@@ -12,6 +11,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
+import { ERA_2026, REQUEST_MEMBERS } from './era-2026.ts';
 
 const MARK = 'x-mcp-header';
 
@@ -21,6 +21,9 @@ interface Mark {
   readonly path: readonly string[];
   readonly header: string;
 }
+
+/** A value that has a header. */
+export type MirroredValue = string | number | boolean;
 
 /** The marks of a tool, or the reason why they are not allowed. */
 type Marks = readonly Mark[] | string;
@@ -133,18 +136,46 @@ export class MirroredHeaders {
     const method = { 'mcp-method': encoded(textOf(envelope.decode(b, Field.method))) };
     const name = field !== undefined && envelope.has(field) ? envelope.decode(b, field) : undefined;
     if (typeof name !== 'string') return method;
-    const marks = role === 'call' && envelope.has(Field.arguments) ? this.#marks.get(name) : undefined;
-    return { ...method, 'mcp-name': encoded(name), ...parametersOf(b, marks ?? []) };
+    const values = role === 'call' ? this.valuesIn(b, envelope, name) : [];
+    const parameters = values.map(([header, value]) => [header, encoded(`${value}`)] as const);
+    return { ...method, 'mcp-name': encoded(name), ...Object.fromEntries(parameters) };
+  }
+
+  /** True if no tool of the list has a mark. */
+  get isEmpty(): boolean {
+    return this.#marks.size === 0;
+  }
+
+  /** The values in a call of this tool that have headers, by the names of those. The call was scanned. */
+  valuesIn(b: Buffer, call: Envelope, tool: string): (readonly [header: string, value: MirroredValue])[] {
+    const marks = call.has(Field.arguments) ? this.#marks.get(tool) : undefined;
+    return (marks ?? []).flatMap(({ path, header }) => {
+      const value = valueAt(b, call.from(Field.arguments), path);
+      return isMirrored(value) ? [[`mcp-param-${header}`, value] as const] : [];
+    });
   }
 }
 
-/** A request for a page of the list of tools, on behalf of the one who makes a call: lists may differ by who asks. */
-export function listRequestFor(call: Uint8Array<ArrayBuffer>, id: string, cursor: string | undefined): Buffer {
+/** A member of `_meta` of a call. */
+interface MetaMember {
+  readonly key: string;
+  readonly field: Field;
+}
+
+/**
+ * A request for a page of the list of tools, on behalf of the one who makes a call: lists may differ by who asks. It has `more`
+ * members of the call's `_meta`.
+ */
+export function listRequestFor(
+  call: Uint8Array<ArrayBuffer>,
+  id: string,
+  cursor: string | undefined,
+  more: readonly MetaMember[] = [],
+): Buffer {
   const b = bufferOf(call);
   const isSound = envelope.scan(b, 0, b.length, DEEPEST);
-  const members = ENVELOPE_KEYS.flatMap((key, index) => {
-    const field = ENVELOPE_FIELDS[index];
-    if (!isSound || field === undefined || !envelope.has(field)) return [];
+  const members = [...REQUEST_MEMBERS, ...more].flatMap(({ key, field }) => {
+    if (!isSound || !envelope.has(field)) return [];
     const { from, to } = envelope.span(field);
     return [`${JSON.stringify(key)}:${b.toString('utf8', from, to)}`];
   });
@@ -187,15 +218,6 @@ function bufferOf(body: Uint8Array<ArrayBuffer>): Buffer {
   return Buffer.from(body.buffer, body.byteOffset, body.length);
 }
 
-function parametersOf(b: Buffer, marks: readonly Mark[]): Readonly<Record<string, string>> {
-  const headers: Record<string, string> = {};
-  for (const { path, header } of marks) {
-    const text = primitiveText(valueAt(b, envelope.from(Field.arguments), path));
-    if (text !== undefined) headers[`mcp-param-${header}`] = encoded(text);
-  }
-  return headers;
-}
-
 /** The value at the end of the path, of which nothing else is decoded; undefined if it is not there. */
 function valueAt(b: Buffer, from: number, path: readonly string[]): unknown {
   let to = from;
@@ -207,11 +229,10 @@ function valueAt(b: Buffer, from: number, path: readonly string[]): unknown {
   return JSON.parse(b.toString('utf8', from, to));
 }
 
-/** Undefined for a value that has no header: null, objects, and numbers that JavaScript cannot keep. */
-function primitiveText(value: unknown): string | undefined {
-  if (typeof value === 'number')
-    return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : `${value}`;
-  return typeof value === 'string' || typeof value === 'boolean' ? `${value}` : undefined;
+/** False for a value that has no header: null, objects, and integers that JavaScript cannot keep. */
+function isMirrored(value: unknown): value is MirroredValue {
+  if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value);
+  return typeof value === 'string' || typeof value === 'boolean';
 }
 
 /** Texts that arrive as they were sent: no spaces around them, no characters beyond ASCII, nothing that looks encoded. */
@@ -219,6 +240,17 @@ const PLAIN = /^(?!=\?base64\?.*\?=$)[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 function encoded(text: string): string {
   return PLAIN.test(text) ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
+}
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** The text of a header, which may be written in Base64; undefined if it cannot be read. */
+export function decodedHeader(header: string | string[] | undefined): string | undefined {
+  if (typeof header !== 'string') return undefined;
+  const [, base64] = /^=\?base64\?(.*)\?=$/.exec(header) ?? [];
+  if (base64 === undefined) return header;
+  const bytes = BASE64.test(base64) ? Buffer.from(base64, 'base64') : undefined;
+  return bytes !== undefined && isUtf8(bytes) ? bytes.toString() : undefined;
 }
 
 // --- marks in a schema ---

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MirroredHeaders } from '../../../src/downstream/mirrored-headers.ts';
+import { MirroredHeaders } from '../../../src/protocol/mirrored-headers.ts';
 import type { Frame } from '../../../src/wire/frame-splitter.ts';
 
 function frameOf(text: string): Frame {
