@@ -9,24 +9,33 @@ const STATUS_TIMEOUT_MS = 10_000;
 export class Bridge {
   #workspace;
   #config;
+  #origin;
   socket;
 
-  constructor(workspace) {
+  /** Two bridges of one run have different names. */
+  constructor(workspace, name = 'b') {
     this.#workspace = workspace;
-    this.#config = join(workspace.dir, 'config.json');
-    this.socket = join(workspace.dir, 'b.sock');
+    this.#config = join(workspace.dir, `${name}.json`);
+    this.socket = join(workspace.dir, `${name}.sock`);
   }
 
-  /** Resolves when it accepts clients. */
+  /** The URL at which it shows a server to clients over HTTP. */
+  url(server) {
+    return `${this.#origin}/mcp/server/${server}`;
+  }
+
+  /** Resolves when it accepts clients, over its socket and over HTTP. */
   start(mcpServers) {
-    writeFileSync(this.#config, JSON.stringify({ mcpServers }));
+    const http = { listen: '127.0.0.1:0', tokens: false };
+    writeFileSync(this.#config, JSON.stringify({ mcpServers, http }));
     const args = [PROGRAM, 'serve', '--config', this.#config, '--mcp-bridge-socket', this.socket];
     const daemon = this.#workspace.start(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     return new Promise((resolve, reject) => {
       let log = '';
       daemon.stderr.setEncoding('utf8').on('data', (chunk) => {
         log += chunk;
-        if (log.includes('listening on')) resolve();
+        this.#origin ??= /"url":"(http:[^"]*)"/.exec(log)?.[1];
+        if (this.#origin !== undefined && log.includes('listening on')) resolve();
       });
       daemon.once('exit', (code) => reject(new Error(`The daemon exited with ${code}: ${log}`)));
     });

@@ -9,16 +9,35 @@ const LISTENED = ['inspectedNotificationCount', 'narrowFramesCount'];
 /** Whose log messages reach whom is not said by the protocol, so a neighbour's may be among what a client gets. */
 const OF_NEIGHBOURS = new Set(['logs', 'logCount', 'messagesValidated', 'results', ...LISTENED]);
 
+/**
+ * Scenarios about HTTP itself. The bridge speaks it, and so does what stands before the server where there is no bridge: each in
+ * its own way. So they are not compared, and the bridge has to pass them.
+ */
+const OF_HTTP = new Set([
+  ...['dns-rebinding-protection', 'server-session-lifecycle', 'server-sse-polling', 'server-sse-multiple-streams'],
+  ...['http-header-validation', 'http-custom-header-server-validation'],
+]);
+
+export const isOfHttp = (scenario) => OF_HTTP.has(scenario);
+
+/** The checks of a scenario about HTTP that did not hold, as differences from what is wanted. */
+export function failures(foundChecks) {
+  const failed = foundChecks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
+  if (foundChecks.length === 0) return [{ check: 'all', wanted: 'to pass', found: 'it was not run' }];
+  return failed.map(({ id, status, errorMessage }) => ({ check: id, wanted: 'to pass', found: status, said: errorMessage }));
+}
+
 /** The bridge looks at who asks itself, and refuses in its own words. */
 const IN_OWN_WORDS =
-  /^sep-2575-(request-meta-invalid|http-server-meta-invalid|server-unsupported|http-server-unsupported)/;
+  /^sep-2575-(request-meta-invalid|http-server-meta-invalid|server-unsupported|http-server-unsupported|http-server-header-mismatch)/;
 
 const withoutNames = (text) =>
   text
     .replace(/"io\.modelcontextprotocol\/subscriptionId":\d+/g, 'SUBSCRIPTION')
     .replace(/"(id|subscriptionId)":\d{13}/g, 'ID')
     .replace(/127\.0\.0\.1:\d+/g, 'HOST')
-    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'SESSION');
+    .replace(/HOST\/mcp\/server\/[\w-]+/g, 'HOST/mcp')
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b/g, 'SESSION');
 
 /** What is stable of a check, as text. */
 function stable(check, { hasNeighbours, crosses, polls }) {

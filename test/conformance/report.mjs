@@ -1,5 +1,5 @@
 // What a run prints: a row for each scenario, each difference in full, and one last line.
-import { complaints, differences, outcome } from './comparison.mjs';
+import { complaints, differences, failures, isOfHttp, outcome } from './comparison.mjs';
 
 /**
  * A column is a place where the suite was run, once or several times at once: `{ name, runs, hasNeighbours, crosses }`.
@@ -73,7 +73,7 @@ export class Report {
   }
 
   #differencesOf(scenario) {
-    const isRequired = this.#required.includes(scenario);
+    const isRequired = this.#required.includes(scenario) || isOfHttp(scenario);
     return this.#columns
       .slice(1)
       .filter(({ hasNeighbours }) => isRequired || !hasNeighbours)
@@ -87,13 +87,11 @@ export class Report {
 
   #all(scenario, { name, runs, ...column }) {
     const how = { ...column, polls: scenario.startsWith('tasks-') };
-    return runs.flatMap((run) =>
-      differences(this.#wanted(scenario), run.get(scenario) ?? [], how).map((difference) => ({
-        scenario,
-        column: name,
-        ...difference,
-      })),
-    );
+    const inRun = (run) => {
+      const found = run.get(scenario) ?? [];
+      return isOfHttp(scenario) ? failures(found) : differences(this.#wanted(scenario), found, how);
+    };
+    return runs.flatMap((run) => inRun(run).map((difference) => ({ scenario, column: name, ...difference })));
   }
 }
 

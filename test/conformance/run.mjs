@@ -1,5 +1,5 @@
-// `make conformance`: runs the official suite, in both revisions, against a server, and against the bridge with that server
-// behind it, and compares every check; has the official inspector look at another server through the bridge; and has the
+// `make conformance`: runs the official suite, in both revisions, against a server, and against the bridge's own HTTP front with
+// that server behind it, and compares every check; has the official inspector look at another server through the bridge; and has the
 // bridge be the client of the suite's own servers.
 // It fails when anything differs that is not meant to, when a required scenario does not pass direct, for then it proves
 // nothing, and when the bridge does not pass as a client. `node run.mjs 2026-07-28` runs the servers of one revision alone.
@@ -11,7 +11,7 @@ import { HttpFront } from './http-front.mjs';
 import { HttpFront2026 } from './http-front-2026.mjs';
 import { EVERYTHING, Inspector } from './inspector.mjs';
 import { installation } from './installation.mjs';
-import { processPeer, socketPeer } from './peer.mjs';
+import { processPeer } from './peer.mjs';
 import { Report } from './report.mjs';
 import { Suite } from './suite.mjs';
 import { Workspace } from './workspace.mjs';
@@ -21,7 +21,7 @@ const SERVERS = {
   'era-2025': [fileURLToPath(new URL('server/main.mjs', import.meta.url))],
   'era-2026': [fileURLToPath(new URL('server/era-2026.mjs', import.meta.url))],
 };
-/** Revisions, with the server of the same era and the front that speaks it. */
+/** Revisions, with the server of the same era, and what speaks HTTP for that server where there is no bridge. */
 const REVISIONS = {
   '2025-11-25': { server: 'era-2025', other: 'era-2026', Front: HttpFront },
   '2026-07-28': { server: 'era-2026', other: 'era-2025', Front: HttpFront2026 },
@@ -30,8 +30,14 @@ const REVISIONS = {
 const NEIGHBOURS = 4;
 const INTERRUPTED = 130;
 
-/** Runs the suite against a front of its own. */
-async function runThroughFront(suite, Front, openPeer) {
+/** `connect` as a server. A bridge does not start another one, so it is not told that this is one. */
+const connecting = (args) => ({
+  ...{ command: 'sh', args: ['-c', 'unset MCP_BRIDGE_DEPTH; exec $CONNECT'] },
+  env: { CONNECT: [process.execPath, ...args].join(' ') },
+});
+
+/** Runs the suite against a server without the bridge. The server speaks lines, so a front of the tests stands before it. */
+async function runDirect(suite, Front, openPeer) {
   const front = await Front.open(openPeer);
   try {
     return await suite.run(front.url);
@@ -40,24 +46,23 @@ async function runThroughFront(suite, Front, openPeer) {
   }
 }
 
-/** Whom the front asks in each column, and how often at once. */
-function placesOf(workspace, bridge, { server, other }) {
-  const overSocket = () => socketPeer(bridge.socket, server);
+/** Whom the suite asks in each column, and how often at once. Behind the second bridge is `connect`, which asks the first one. */
+function placesOf(workspace, { bridge, beforeConnect }, { server, other, Front }) {
+  const overHttp = (suite) => suite.run(bridge.url(server));
   return [
-    { name: 'direct', times: 1, openPeer: () => processPeer(workspace, SERVERS[server]) },
-    { name: 'bridge', times: 1, openPeer: overSocket },
-    { name: 'connect', times: 1, openPeer: () => processPeer(workspace, bridge.connectArgs(server)) },
-    { name: 'shared', times: NEIGHBOURS, openPeer: overSocket },
-    { name: other, times: 1, crosses: true, openPeer: () => socketPeer(bridge.socket, other) },
+    { name: 'direct', times: 1, run: (suite) => runDirect(suite, Front, () => processPeer(workspace, SERVERS[server])) },
+    { name: 'bridge', times: 1, run: overHttp },
+    { name: 'connect', times: 1, run: (suite) => suite.run(beforeConnect.url(server)) },
+    { name: 'shared', times: NEIGHBOURS, run: overHttp },
+    { name: other, times: 1, crosses: true, run: (suite) => suite.run(bridge.url(other)) },
   ];
 }
 
 async function runEverywhere(suite, revision, places) {
   const columns = [];
-  for (const { name, times, openPeer, crosses = false } of places) {
+  for (const { name, times, run, crosses = false } of places) {
     console.log(`Running the suite of ${revision}: ${name}${times > 1 ? `, ${times} times at once` : ''}`);
-    const { Front } = REVISIONS[revision];
-    const runs = await Promise.all(Array.from({ length: times }, () => runThroughFront(suite, Front, openPeer)));
+    const runs = await Promise.all(Array.from({ length: times }, () => run(suite)));
     columns.push({ name, runs, hasNeighbours: times > 1, crosses });
   }
   console.log();
@@ -70,9 +75,9 @@ async function printSharing(bridge) {
   console.log(`\nClients of the bridge: ${clientsAccepted}; processes of the server behind it: ${serverStarts}.`);
 }
 
-async function checkRevision(workspace, programs, bridge, revision) {
+async function checkRevision(workspace, programs, bridges, revision) {
   const suite = new Suite(workspace, programs, revision);
-  const columns = await runEverywhere(suite, revision, placesOf(workspace, bridge, REVISIONS[revision]));
+  const columns = await runEverywhere(suite, revision, placesOf(workspace, bridges, REVISIONS[revision]));
   const report = new Report(columns, await suite.required(), CROSSINGS[revision]);
   report.print();
   report.printSummary();
@@ -85,11 +90,20 @@ async function check(workspace, revisions) {
   const bridge = new Bridge(workspace);
   const definitions = Object.entries(SERVERS).map(([name, args]) => [name, { command: process.execPath, args }]);
   await bridge.start({ ...Object.fromEntries(definitions), everything: EVERYTHING });
+  const beforeConnect = new Bridge(workspace, 'c');
+  await beforeConnect.start(
+    Object.fromEntries(
+      Object.keys(SERVERS).map((name) => [name, connecting(bridge.connectArgs(name))]),
+    ),
+  );
   let isGood = true;
-  for (const revision of revisions) isGood = (await checkRevision(workspace, programs, bridge, revision)) && isGood;
+  for (const revision of revisions) isGood = (await checkRevision(workspace, programs, { bridge, beforeConnect }, revision)) && isGood;
   await printSharing(bridge);
-  const tools = await new Inspector(workspace, programs).check(bridge.connectArgs('everything'));
+  const inspector = new Inspector(workspace, programs);
+  const tools = await inspector.check(bridge.connectArgs('everything'));
   console.log(`The inspector has seen the same ${tools} tools through connect, and called one.`);
+  const eras = await inspector.checkOverHttp(Object.keys(SERVERS).map((server) => bridge.url(server)));
+  console.log(`It has listed and called tools of servers of both eras over HTTP, as a client of ${eras.join(', ')}.`);
   if (process.argv.length > 2) return isGood;
   const asClient = new ClientScenarios(new Suite(workspace, programs, revisions[0]));
   await asClient.run();

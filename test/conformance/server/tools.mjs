@@ -78,6 +78,14 @@ const placeSchema = {
   },
 };
 
+/** Longer than a client over HTTP waits for an answer before it gets a stream, to which it can come back. */
+const LONG_MS = 1500;
+
+async function takeLong() {
+  await delay(LONG_MS);
+  return [text('It has taken long.')];
+}
+
 /** Those that only the suite of 2026 asks for. */
 export const changing = {
   test_mirrored_parameters: {
@@ -107,6 +115,7 @@ export const tools = {
   test_tool_with_logging: { description: 'Logs while it runs', inputSchema: NO_ARGUMENTS, run: log },
   test_error_handling: { description: 'Always fails', inputSchema: NO_ARGUMENTS, run: fail },
   test_tool_with_progress: { description: 'Tells of its progress', inputSchema: NO_ARGUMENTS, run: progress },
+  test_reconnection: { description: 'Takes long', inputSchema: NO_ARGUMENTS, run: takeLong },
   json_schema_2020_12_tool: {
     description: 'Tool with JSON Schema 2020-12 features',
     inputSchema: contactSchema,
