@@ -24,7 +24,12 @@ export const isOfHttp = (scenario) => OF_HTTP.has(scenario);
 export function failures(foundChecks) {
   const failed = foundChecks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
   if (foundChecks.length === 0) return [{ check: 'all', wanted: 'to pass', found: 'it was not run' }];
-  return failed.map(({ id, status, errorMessage }) => ({ check: id, wanted: 'to pass', found: status, said: errorMessage }));
+  return failed.map(({ id, status, errorMessage }) => ({
+    check: id,
+    wanted: 'to pass',
+    found: status,
+    said: errorMessage,
+  }));
 }
 
 /** The bridge looks at who asks itself, and refuses in its own words. */

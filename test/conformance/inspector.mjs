@@ -41,7 +41,10 @@ export class Inspector {
       for (const era of ERAS) {
         const target = ['--protocol-era', era, '--transport', 'http', '--server-url', url];
         const { tools } = await this.#run([...target, '--method', 'tools/list']);
-        ok(tools.some(({ name }) => name === CALLED), `${url}, ${era}: ${CALLED} is not listed`);
+        ok(
+          tools.some(({ name }) => name === CALLED),
+          `${url}, ${era}: ${CALLED} is not listed`,
+        );
         const { content } = await this.#run([...target, '--method', 'tools/call', '--tool-name', CALLED]);
         equal(content[0].type, 'text', `${url}, ${era}`);
       }

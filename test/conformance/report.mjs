@@ -73,10 +73,10 @@ export class Report {
   }
 
   #differencesOf(scenario) {
-    const isRequired = this.#required.includes(scenario) || isOfHttp(scenario);
+    const isRequired = this.#required.includes(scenario);
     return this.#columns
       .slice(1)
-      .filter(({ hasNeighbours }) => isRequired || !hasNeighbours)
+      .filter(({ hasNeighbours }) => isRequired || isOfHttp(scenario) || !hasNeighbours)
       .filter(({ crosses }) => isRequired || !crosses)
       .flatMap((column) => this.#all(scenario, column).filter(({ check }) => !this.#isMeant(column, scenario, check)));
   }

@@ -50,7 +50,11 @@ async function runDirect(suite, Front, openPeer) {
 function placesOf(workspace, { bridge, beforeConnect }, { server, other, Front }) {
   const overHttp = (suite) => suite.run(bridge.url(server));
   return [
-    { name: 'direct', times: 1, run: (suite) => runDirect(suite, Front, () => processPeer(workspace, SERVERS[server])) },
+    {
+      name: 'direct',
+      times: 1,
+      run: (suite) => runDirect(suite, Front, () => processPeer(workspace, SERVERS[server])),
+    },
     { name: 'bridge', times: 1, run: overHttp },
     { name: 'connect', times: 1, run: (suite) => suite.run(beforeConnect.url(server)) },
     { name: 'shared', times: NEIGHBOURS, run: overHttp },
@@ -92,12 +96,11 @@ async function check(workspace, revisions) {
   await bridge.start({ ...Object.fromEntries(definitions), everything: EVERYTHING });
   const beforeConnect = new Bridge(workspace, 'c');
   await beforeConnect.start(
-    Object.fromEntries(
-      Object.keys(SERVERS).map((name) => [name, connecting(bridge.connectArgs(name))]),
-    ),
+    Object.fromEntries(Object.keys(SERVERS).map((name) => [name, connecting(bridge.connectArgs(name))])),
   );
   let isGood = true;
-  for (const revision of revisions) isGood = (await checkRevision(workspace, programs, { bridge, beforeConnect }, revision)) && isGood;
+  for (const revision of revisions)
+    isGood = (await checkRevision(workspace, programs, { bridge, beforeConnect }, revision)) && isGood;
   await printSharing(bridge);
   const inspector = new Inspector(workspace, programs);
   const tools = await inspector.check(bridge.connectArgs('everything'));
