@@ -33,6 +33,7 @@ const mayUse = {
   catalog: ['util', 'protocol', 'wire', 'model', 'core', 'local'],
   search: ['util'],
   'meta-tools': ['util', 'protocol', 'wire', 'model', 'core', 'search'],
+  'code-mode': ['util', 'protocol', 'wire', 'model', 'core', 'local', 'downstream', 'meta-tools'],
   messaging: ['util', 'protocol', 'wire', 'model', 'core', 'meta-tools'],
   front: ['util', 'protocol', 'wire', 'model'],
   control: ['util', 'protocol', 'wire', 'model', 'core', 'registry', 'downstream', 'catalog', 'messaging'],
@@ -50,7 +51,7 @@ const mayUse = {
       'downstream',
       'catalog',
     ],
-    ...['meta-tools', 'messaging', 'control', 'front'],
+    ...['meta-tools', 'messaging', 'control', 'front', 'code-mode'],
   ],
 };
 

@@ -113,6 +113,14 @@ const ownFront = {
   },
 };
 
+/** Programs of models are no part of the daemon until the first one comes. */
+const ownCodeMode = {
+  name: 'own-code-mode',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/code-mode\/code-mode\.ts$/ }, () => ({ path: 'code-mode', namespace: 'later' }));
+  },
+};
+
 /** A `connect` that runs for long must come back after its package was replaced, so it has what it takes to try again. */
 const patient = {
   name: 'patient',
@@ -149,9 +157,43 @@ const elsewhere = {
 };
 
 /** What a daemon may run later: one file with all that it needs, compressed. */
-async function packed(name, source) {
-  const { outputFiles } = await build({ ...commonJs, ...whole, sourcemap: false, write: false, ...source });
-  writeFileSync(`dist/later/${name}.cjs.gz`, gzipSync(outputFiles[0].contents, { level: 9 }));
+async function packed(name, source, dir = 'later') {
+  const { outputFiles, metafile } = await build({
+    ...commonJs,
+    ...whole,
+    sourcemap: false,
+    write: false,
+    metafile: true,
+    ...source,
+  });
+  writeFileSync(`dist/${dir}/${name}.cjs.gz`, gzipSync(outputFiles[0].contents, { level: 9 }));
+  return metafile;
+}
+
+/** The licenses of all the packages that are in a bundle. */
+function licensesOf(metafile) {
+  const inputs = Object.keys(metafile.inputs).filter((path) => path.startsWith('node_modules/'));
+  const packages = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)[0]));
+  const licenses = [...packages].sort().flatMap((dir) =>
+    readdirSync(dir)
+      .filter((name) => /^licen[cs]e/i.test(name))
+      .map((name) => `${dir.replace(/^.*node_modules\//, '')}\n\n${readFileSync(join(dir, name), 'utf8')}`),
+  );
+  return licenses.join('\n\n');
+}
+
+/** The process that runs programs of models: the interpreter, and what removes types. In a directory that only daemons read that need it. */
+async function builtSandbox() {
+  const metafile = await packed(
+    'sandbox',
+    {
+      entryPoints: ['src/code-mode/sandbox-program.ts'],
+      loader: { '.wasm': 'binary' },
+      define: { ...common.define, 'import.meta.url': '"file:///sandbox"' },
+    },
+    'code-mode',
+  );
+  writeFileSync('dist/code-mode/LICENSE', licensesOf(metafile));
 }
 
 /** The parser of command lines, with the licenses of all the packages that are in it. */
@@ -165,18 +207,12 @@ async function builtYargs() {
     stdin: { contents: "export { default } from 'yargs'", resolveDir: '.' },
     outfile: 'dist/yargs.js',
   });
-  const inputs = Object.keys(metafile.inputs).filter((path) => path.startsWith('node_modules/'));
-  const packages = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)[0]));
-  const licenses = [...packages].sort().flatMap((dir) =>
-    readdirSync(dir)
-      .filter((name) => /^licen[cs]e/i.test(name))
-      .map((name) => `${dir.replace(/^.*node_modules\//, '')}\n\n${readFileSync(join(dir, name), 'utf8')}`),
-  );
-  writeFileSync('dist/yargs.LICENSE', licenses.join('\n\n'));
+  writeFileSync('dist/yargs.LICENSE', licensesOf(metafile));
 }
 
 rmSync('dist', { recursive: true, force: true });
 mkdirSync('dist/later', { recursive: true });
+mkdirSync('dist/code-mode', { recursive: true });
 await Promise.all([
   build({
     ...commonJs,
@@ -194,7 +230,7 @@ await Promise.all([
     ...commonJs,
     entryPoints: ['src/daemon/start.ts'],
     outfile: 'dist/daemon.cjs',
-    plugins: [ownDiscovery, ownFront, later],
+    plugins: [ownDiscovery, ownFront, ownCodeMode, later],
   }),
   ...[...new Set(Object.values(laterPackages))]
     .filter((name) => name !== 'oauth')
@@ -217,6 +253,8 @@ await Promise.all([
   }),
   packed('http-front', { entryPoints: ['src/front/http/front.ts'] }),
   packed('metrics-text', { entryPoints: ['src/control/metrics-text.ts'] }),
+  packed('code-mode', { entryPoints: ['src/code-mode/code-mode.ts'] }),
+  builtSandbox(),
   packed('http-authorization', { entryPoints: ['src/front/http/authorization.ts'] }),
   builtYargs(),
   // The daemon hands its code to a process, and nothing else may be needed to run it.

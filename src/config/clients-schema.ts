@@ -20,7 +20,7 @@ export interface ClientEntry {
 const MATCH_KEYS = ['name', 'client', 'token'] as const;
 type MatchKey = (typeof MATCH_KEYS)[number];
 const KEYS = ['match', 'view', 'servers', 'names', 'toolRules'];
-const VIEW = /^(?:discover|all|server:.+)$/s;
+const VIEW = /^(?:discover|all|code|server:.+)$/s;
 const NOTHING: ClientEntry = {
   match: { name: undefined, client: undefined, token: undefined },
   view: undefined,

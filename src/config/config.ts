@@ -5,7 +5,14 @@ import { DEFAULT_LIMITS, type Limits } from '../model/limits.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../model/liveness-settings.ts';
 import { DEFAULT_MESSAGING, type MessagingSettings } from '../model/messaging-settings.ts';
 import type { DialInServer, ServerDefinition } from '../model/server-definition.ts';
-import { CACHE, type DaemonSettings, DEFAULT_DAEMON, DISCOVERY } from '../model/settings.ts';
+import {
+  CACHE,
+  type CodeModeSettings,
+  type DaemonSettings,
+  DEFAULT_CODE_MODE,
+  DEFAULT_DAEMON,
+  DISCOVERY,
+} from '../model/settings.ts';
 import type { ToolChangePolicy, ToolRule } from '../model/tool-rules.ts';
 import { DEFAULT_RECONNECT } from '../util/backoff.ts';
 import { type AuditSettings, NO_AUDIT } from './audit-settings.ts';
@@ -25,6 +32,8 @@ export interface Config extends OwnClientSettings {
   readonly limits: Limits;
   readonly liveness: LivenessSettings;
   readonly daemon: DaemonSettings;
+  /** Programs of models. */
+  readonly codeMode: CodeModeSettings;
   /** True if what servers say is kept from one run to the next, and how long it holds. */
   readonly cache: { readonly isKept: boolean; readonly ttlMs: number };
   readonly discovery: DiscoverySettings;
@@ -71,6 +80,7 @@ export const EMPTY_CONFIG: Config = {
   limits: DEFAULT_LIMITS,
   liveness: DEFAULT_LIVENESS,
   daemon: DEFAULT_DAEMON,
+  codeMode: DEFAULT_CODE_MODE,
   cache: { isKept: CACHE.enabled.default, ttlMs: CACHE.ttl.default * 1000 },
   discovery: {
     isEnabled: DISCOVERY.enabled.default,

@@ -4,7 +4,7 @@
 
 import type { MessagingSettings, PairRule } from '../model/messaging-settings.ts';
 import type { DialInServer } from '../model/server-definition.ts';
-import { AGENTS, CACHE, DAEMON, DIAL_IN, DISCOVERY, LIMITS, LIVENESS, MAILBOX } from '../model/settings.ts';
+import { AGENTS, CACHE, CODE_MODE, DAEMON, DIAL_IN, DISCOVERY, LIMITS, LIVENESS, MAILBOX } from '../model/settings.ts';
 import { NO_FILTER } from '../model/tool-rules.ts';
 import { isServerName, SERVER_NAME_RULE } from '../protocol/inbound-server.ts';
 import { nearest } from '../util/nearest.ts';
@@ -39,6 +39,7 @@ const SECTIONS = [
   'serverSettings',
   'discovery',
   'policy',
+  'codeMode',
   'limits',
   'liveness',
   'daemon',
@@ -70,6 +71,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
     limits: readSection(reader, root.limits, 'limits', LIMITS),
     liveness: readSection(reader, root.liveness, 'liveness', LIVENESS),
     daemon: readSection(reader, root.daemon, 'daemon', DAEMON),
+    codeMode: readSection(reader, root.codeMode, 'codeMode', CODE_MODE),
     cache: cacheOf(reader, root.discovery),
     discovery: { ...discoveryOf(reader, meant.discovery, resolvePath, patterns), policy: lists },
     onToolChange,
@@ -86,8 +88,8 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
 /** True if there is such a server is seen when somebody asks for it. */
 function viewOf(reader: Reader, value: unknown): string | undefined {
   const view = reader.text(value, 'client.view');
-  if (view === undefined || /^(?:discover|all|server:.+)$/s.test(view)) return view;
-  reader.fault('client.view', 'is discover, all, or server:NAME');
+  if (view === undefined || /^(?:discover|all|code|server:.+)$/s.test(view)) return view;
+  reader.fault('client.view', 'is discover, all, code, or server:NAME');
   return undefined;
 }
 

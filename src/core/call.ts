@@ -19,6 +19,8 @@ export interface ClientRequest {
   readonly frame: Frame;
   /** Takes the answer in place of the client, where the bridge asks for it. */
   readonly output?: ClientOutput;
+  /** The client's own request during which the bridge asks, by its id as the client spelled it. */
+  readonly withinText?: string;
 }
 
 /** The holder that has to answer a call: an instance, or a view that does not know yet which instance. */
@@ -56,6 +58,8 @@ export class Call {
   tokenText: string;
   /** Writes its answer. */
   output: ClientOutput;
+  /** The client's request that it belongs to where the bridge asks in the client's name; '' where the client asks itself. */
+  withinText = '';
   /** The name for the server in JSON, if it differs from the one the client has used; '' if not. */
   nameText = '';
   /** The parts of the frame that are not passed on, if any. */
@@ -123,6 +127,11 @@ export class Call {
     const { suspension } = this;
     if (suspension?.isAway !== true) this.session.close(this);
     if (suspension !== undefined) suspension.instance.context.suspended.over(suspension);
+  }
+
+  /** The id of the client's own request, as the client spelled it. */
+  get clientIdText(): string {
+    return this.withinText === '' ? this.idText : this.withinText;
   }
 
   /** The one whom the server asks during the call: the client, or the call by itself where each request stands alone. */

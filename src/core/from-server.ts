@@ -564,9 +564,9 @@ class ServerNotices {
     const byStream = new Map<unknown, Call>();
     for (const call of calls)
       if (call.suspension?.isAway !== true && admitsLevel(call.logLevel, level))
-        byStream.set(call.session.link.streams === undefined ? call.session.link : call, call);
-    for (const { session, idText } of byStream.values())
-      this.#tellAll([session], true, ({ output }) => output.passLog(frame, idText));
+        byStream.set(call.session.link.streams === undefined ? call.session.link : call.clientIdText, call);
+    for (const { session, clientIdText } of byStream.values())
+      this.#tellAll([session], true, ({ output }) => output.passLog(frame, clientIdText));
   }
 
   /**

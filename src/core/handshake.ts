@@ -47,6 +47,8 @@ export interface HandshakeContext {
   readonly clientSettings?: ClientSettingsSource | undefined;
   /** Makes the tools of clients that look for tools before they use them. */
   readonly discoverTools: (view: JoinedView) => ToolsInstead;
+  /** Makes the tools of clients that write programs; undefined where these are switched off. */
+  readonly codeTools?: ((view: JoinedView) => ToolsInstead) | undefined;
   /** Messages between clients. */
   readonly messaging: Messaging;
   /** Takes servers that connect by themselves. */

@@ -55,6 +55,8 @@ export interface OwnTools {
 
 /** Tools that stand in for those of all servers: the view `discover`. They see to calls of unknown tools, too. */
 export interface ToolsInstead extends OwnTools {
+  /** The name of the view that has them. */
+  readonly name: 'discover' | 'code';
   /** The instructions of a view with these servers, by their names. */
   instructions(servers: readonly string[]): string;
   /** There may be other servers now, or other names for them. */
@@ -86,7 +88,7 @@ interface NamedTarget {
 
 /** The view of clients on all their servers. */
 export class JoinedView implements View, ListWatcher {
-  readonly name: 'all' | 'discover';
+  readonly name: 'all' | 'discover' | 'code';
   readonly isTransparent = false;
   #terms: Seeing;
   readonly #context: JoinedViewContext;
@@ -103,7 +105,7 @@ export class JoinedView implements View, ListWatcher {
     this.#context = context;
     this.#also = also;
     this.#instead = instead?.(this);
-    this.name = instead === undefined ? 'all' : 'discover';
+    this.name = this.#instead?.name ?? 'all';
     this.#place(serversFor(terms, context.servers));
   }
 

@@ -140,7 +140,7 @@ export function outputFor(session: Session, { output = session.output }: ClientR
 /** Takes a request in under its id; undefined if that is still in use, which is answered. */
 export function openCall(
   session: Session,
-  { id, role, frame, output = session.output }: ClientRequest,
+  { id, role, frame, output = session.output, withinText = '' }: ClientRequest,
   envelope: Envelope,
   owner: CallOwner,
   plan: CallPlan = planOf(role, envelope),
@@ -149,6 +149,7 @@ export function openCall(
   const tokenText = envelope.has(Field.metaProgressToken) ? envelope.raw(frame.b, Field.metaProgressToken) : '';
   const call = new Call({ session, plan, owner, id, idText, tokenText });
   call.output = output;
+  call.withinText = withinText;
   if (envelope.has(Field.logLevel)) call.logLevel = textOf(envelope.decode(frame.b, Field.logLevel));
   call.mayBeDone = session.takeRepeated(id);
   if (session.open(call)) {

@@ -167,7 +167,7 @@ export class QuestionRounds {
     // Clients of 2025 know a page by an id, which servers of 2026 do not give.
     const isPage = role === 'elicitation' && params.mode === 'url' && params.elicitationId === undefined;
     session.output.askInFull(
-      { id: asked.id, during: round.call.idText },
+      { id: asked.id, during: round.call.clientIdText },
       method,
       b,
       at,

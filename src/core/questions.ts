@@ -447,7 +447,7 @@ class PendingQuestions {
     const { idFrom, idTo, tokenText, tokenFrom, tokenTo } = question;
     const tokenAt = tokenText === '' ? undefined : { from: tokenFrom, to: tokenTo };
     this.#noteAsked(pending);
-    const asked = { id: pending.id, during: this.#callOf(asker, question)?.idText ?? '' };
+    const asked = { id: pending.id, during: this.#callOf(asker, question)?.clientIdText ?? '' };
     session.output.passQuestion(asked, question, { from: idFrom, to: idTo }, tokenAt);
   }
 

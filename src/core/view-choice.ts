@@ -20,7 +20,7 @@ export interface ServerDirectory {
 
 export type ViewChoice =
   | { readonly kind: 'server'; readonly server: Server }
-  | { readonly kind: 'all' | 'discover'; readonly servers: readonly Server[] };
+  | { readonly kind: 'all' | 'discover' | 'code'; readonly servers: readonly Server[] };
 
 const SERVER_PREFIX = 'server:';
 
@@ -31,10 +31,11 @@ export type Seeing = Pick<Session, 'cwd' | 'settings'>;
 export function chooseView(view: string | undefined, client: Seeing, servers: ServerDirectory): ViewChoice {
   const { cwd, settings } = client;
   const wanted = view ?? settings.view ?? servers.defaultView ?? 'discover';
-  if (wanted === 'all' || wanted === 'discover') return { kind: wanted, servers: serversFor(client, servers) };
+  if (wanted === 'all' || wanted === 'discover' || wanted === 'code')
+    return { kind: wanted, servers: serversFor(client, servers) };
   if (!wanted.startsWith(SERVER_PREFIX))
     throw new BridgeError('VIEW_UNKNOWN', `There is no view ${JSON.stringify(wanted.slice(0, 64))}`, {
-      hint: `A view is "discover", "all" or "server:NAME". ${known(servers, client)}`,
+      hint: `A view is "discover", "all", "code" or "server:NAME". ${known(servers, client)}`,
     });
   const name = wanted.slice(SERVER_PREFIX.length);
   const id = settings.idOf(name);

@@ -4,6 +4,7 @@
 import type { ClientSettings } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import { LIST_KINDS } from '../protocol/era.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { JoinedView, type OwnTools, type ToolsInstead } from './joined-view.ts';
 import { PendingRequests } from './pending-requests.ts';
@@ -19,6 +20,8 @@ export interface ViewsContext {
   readonly servers: ServerDirectory;
   /** Makes the tools of the view `discover`. */
   readonly discoverTools: (view: JoinedView) => ToolsInstead;
+  /** The same for the view `code`; undefined where there is no such view. */
+  readonly codeTools?: ((view: JoinedView) => ToolsInstead) | undefined;
 }
 
 /** The parts of a client that decide about its view. */
@@ -69,10 +72,15 @@ export class Views {
   }
 
   #make({ cwd, settings }: ViewTerms, choice: ViewChoice, also: OwnTools | undefined): View {
-    const { limits, clock, servers, discoverTools } = this.#context;
+    const { limits, clock, servers, discoverTools, codeTools } = this.#context;
     const context = { limits, clock, servers, pending: this.#pending };
     if (choice.kind === 'server') return new ServerView({ cwd, settings }, choice.server, context);
-    const tools = { also, instead: choice.kind === 'discover' ? discoverTools : undefined };
+    if (choice.kind === 'code' && codeTools === undefined)
+      throw new BridgeError('VIEW_UNKNOWN', 'There is no view "code": programs of models are switched off', {
+        hint: 'Set codeMode.enabled to true in the config, and restart the daemon.',
+      });
+    const instead = { all: undefined, discover: discoverTools, code: codeTools }[choice.kind];
+    const tools = { also, instead };
     return new JoinedView({ cwd, settings }, tools, context);
   }
 

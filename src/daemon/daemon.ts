@@ -30,6 +30,7 @@ import { ownUid } from '../local/owned-path.ts';
 import { residentBytesOfGroups } from '../local/process-table.ts';
 import { ClientMessaging } from '../messaging/client-messaging.ts';
 import { ArgumentCheck } from '../meta-tools/argument-check.ts';
+import { CodeDesk } from '../meta-tools/code-desk.ts';
 import { DiscoverTools } from '../meta-tools/discover-tools.ts';
 import { ToolFinder } from '../meta-tools/tool-finder.ts';
 import type { Limits } from '../model/limits.ts';
@@ -44,6 +45,7 @@ import { ReadPacer } from '../wire/read-pacer.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { AuditLog } from './audit-log.ts';
+import { CodeDoor } from './code-door.ts';
 import { collectionInFlood } from './collection-pace.ts';
 import { ConfiguredClients } from './configured-clients.ts';
 import { DialIns } from './dial-ins.ts';
@@ -74,6 +76,8 @@ export interface DaemonOptions {
   readonly seenToolsDir: string | undefined;
   /** The audit log's file, if the config names none. */
   readonly auditFile: string;
+  /** The packed code of the process that runs programs of models; undefined where they are switched off. */
+  readonly sandboxCode?: (() => Buffer) | undefined;
   readonly logger: Logger;
   /** True if the log has a line for each step of a call. */
   readonly logsCalls: boolean;
@@ -112,6 +116,7 @@ export class Daemon implements ControlledDaemon {
   readonly #followed: FollowedServers;
   readonly #gates = new ToolGates();
   readonly #clients = new ConfiguredClients();
+  readonly #code: CodeDoor | undefined;
   readonly #forDiscover = {
     finder: new ToolFinder({
       synonyms: () => this.#options.finder.config.config.discovery.synonyms,
@@ -119,6 +124,7 @@ export class Daemon implements ControlledDaemon {
     }),
     check: new ArgumentCheck((error) => this.#faults.note('a schema could not be compiled', error)),
     timeoutMs: () => this.#options.finder.config.config.discovery.timeoutMs,
+    desk: undefined as CodeDesk | undefined,
   };
   readonly #audit: AuditLog | undefined;
   readonly #dialIns: DialIns;
@@ -184,6 +190,7 @@ export class Daemon implements ControlledDaemon {
       date: () => new Date(),
       willBeEnabled: () => options.finder.config.config.agents.isEnabled,
     });
+    this.#code = this.#makeCode();
     this.#connections = new ConnectionManager({
       limits,
       events: this.#events,
@@ -191,6 +198,7 @@ export class Daemon implements ControlledDaemon {
       servers: this.#pool,
       clientSettings: this.#clients,
       discoverTools: (view) => new DiscoverTools(view, this.#forDiscover),
+      codeTools: this.#code && ((view) => new DiscoverTools(view, this.#forDiscover, true)),
       dialIns: this.#dialIns,
       hasRoom: () => this.#descriptors.hasRoom(),
       messaging: this.#messaging,
@@ -202,6 +210,29 @@ export class Daemon implements ControlledDaemon {
       liveness: config.liveness,
     });
     this.#http = this.#makeHttp();
+  }
+
+  #makeCode(): CodeDoor | undefined {
+    const { config, limits, logger, sandboxCode } = this.#options;
+    if (!config.codeMode.enabled || sandboxCode === undefined) return undefined;
+    const code = new CodeDoor({
+      settings: config.codeMode,
+      code: sandboxCode,
+      host: { execPath: process.execPath, platform: process.platform, path: this.#options.environment.PATH },
+      guard: this.#guard,
+      maxMessageBytes: limits.maxMessageBytes,
+      events: this.#events,
+      clock: this.#clock,
+      logger,
+      failed: (error) => this.#faults.note('a program could not be served', error),
+    });
+    this.#forDiscover.desk = new CodeDesk({
+      code,
+      clock: this.#clock,
+      questionTimeoutMs: limits.questionTimeoutMs,
+      contain: (session, task) => this.#connections.contain(session, task),
+    });
+    return code;
   }
 
   #makeHttp(): HttpDoor {
@@ -300,6 +331,7 @@ export class Daemon implements ControlledDaemon {
     this.#messaging.logUnread();
     await this.#connections.close(reason);
     await this.#http.close();
+    await this.#code?.close();
     this.#followed.close();
     await this.#pool.stop();
     await this.#audit?.close();

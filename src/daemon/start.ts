@@ -82,6 +82,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   const loaded = await loadOrLastGood(place, lastGood, options.checkedConfig);
   for (const fault of loaded.faults) logger.warn('config', { file: loaded.file, fault });
   const config = await withHttpFlag(loaded.config, options.httpFlag);
+  const { enabled: hasCodeMode } = config.codeMode;
+  if (hasCodeMode) keepLaterCode(join(dirname(options.finderProgram), 'code-mode'));
   const { path } = socketPath({
     flag: options.socketFlag,
     environment: process.env.MCP_BRIDGE_SOCKET,
@@ -125,6 +127,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       ? join(xdgCacheDir(process.env.XDG_CACHE_HOME, home), 'mcp-bridge', 'catalog')
       : undefined,
     seenToolsDir: join(stateDir(process.env, home), 'seen-tools'),
+    sandboxCode: hasCodeMode ? () => packedCode('sandbox') : undefined,
     auditFile: join(stateDir(process.env, home), 'audit.jsonl'),
     logger,
     logsCalls: options.logLevel === 'debug',

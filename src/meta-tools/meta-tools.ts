@@ -6,7 +6,7 @@ import type { JoinedItem } from '../core/joined-lists.ts';
 export type MetaTool = 'list_mcp_servers' | 'search_tools' | 'list_tools' | 'get_tool_details' | 'execute_tool';
 
 interface Parameter {
-  readonly type: 'string' | 'number' | 'boolean' | 'object';
+  readonly type: 'string' | 'number' | 'boolean' | 'object' | 'array';
   readonly isNeeded?: boolean;
   readonly description?: string;
 }
@@ -101,9 +101,16 @@ export function faultsIn(args: Readonly<Record<string, unknown>>, { parameters }
   return [...missing, ...others];
 }
 
-const ARTICLES = { string: 'a string', number: 'a number', boolean: 'true or false', object: 'an object' } as const;
+const ARTICLES = {
+  string: 'a string',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+} as const;
 
 function isOf(type: Parameter['type'], value: unknown): boolean {
   if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (type === 'array') return Array.isArray(value);
   return typeof value === type && !Number.isNaN(value);
 }

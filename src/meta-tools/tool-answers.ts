@@ -162,7 +162,7 @@ const MARKS = /^[#>*_\-\s]+|[*_`]+/g;
 const SENTENCE_END = /(?<=[.!?\u3002])(?:\s|$)/u;
 
 /** The description in the config, else what the server says of itself; '' if there is neither. */
-function descriptionOf({ server, profile, session }: JoinedServer): string {
+export function descriptionOf({ server, profile, session }: JoinedServer): string {
   if (server.description !== '') return server.description;
   const initializeResult = (profile ?? server.known.lastProfileFor(server.keyFor(session)))?.initializeResult;
   if (initializeResult === undefined) return '';

@@ -14,7 +14,7 @@ import { argumentFaults, type MetaTool } from './meta-tools.ts';
 import type { NamedServers } from './named-servers.ts';
 import { foundTools, notKnownYet, permittedTool, serversListed, toolDetails, toolsListed } from './tool-answers.ts';
 import type { ToolFinder } from './tool-finder.ts';
-import { badArguments, toolError, type Wanted } from './tool-refusal.ts';
+import { badArguments, noSuchServer, toolError, type Wanted } from './tool-refusal.ts';
 
 export interface ToolGuideContext {
   readonly view: JoinedView;
@@ -69,6 +69,25 @@ export class ToolGuide {
     if (name === 'list_tools') return toolsListed(joined, args.includeDisabled === true);
     const find = () => permittedTool(textOf(args.tool), joined);
     return toolDetails(await this.#context.servers.askedOnce(lists, joined, find), joined);
+  }
+
+  /** Searches for a program of a model. Throws for faults in the arguments, and for a server that is not there. */
+  async search(session: Session, args: Arguments): Promise<object> {
+    const faults = argumentFaults('search_tools', args);
+    if (faults.length > 0) throw badArguments('search_tools', faults);
+    const lists = this.#context.view.listsFor(session);
+    if (args.server === undefined) {
+      await lists.whenListed('tools', isKnown);
+      return this.#searched(args, lists.servers);
+    }
+    const joined = lists.servers.find(({ name }) => name === args.server);
+    if (joined === undefined)
+      throw noSuchServer(
+        textOf(args.server),
+        lists.servers.map(({ name }) => name),
+      );
+    await listed(lists, joined);
+    return this.#searched(args, [joined]);
   }
 
   async #searched(args: Arguments, servers: readonly JoinedServer[]): Promise<object> {

@@ -5,6 +5,7 @@ import { rpcErrorOf, withHint } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';
 import { nearest, suggestion } from '../util/nearest.ts';
+import type { CodeTool } from './code-tools.ts';
 import type { MetaTool } from './meta-tools.ts';
 
 /** The server and the tool that a call names; '' where it names none. */
@@ -36,7 +37,7 @@ export function noSuchTool({ server, tool }: Wanted, names: Iterable<string>, mo
 }
 
 /** Faults in the arguments of a meta-tool itself. */
-export function badArguments(tool: MetaTool, faults: readonly string[]): BridgeError {
+export function badArguments(tool: MetaTool | CodeTool, faults: readonly string[]): BridgeError {
   return new BridgeError('TOOL_ARGUMENTS_INVALID', `${tool}: ${faults.join('; ')}`);
 }
 

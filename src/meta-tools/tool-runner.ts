@@ -5,7 +5,7 @@ import type { ClientRequest } from '../core/call.ts';
 import { type NamedPlan, namedPlan } from '../core/call-plan.ts';
 import { type JoinedPlace, JoinedServer, mayBeStale, refreshHint } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
-import { openCall } from '../core/pending-requests.ts';
+import { openCall, outputFor } from '../core/pending-requests.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
 import type { Session } from '../core/session.ts';
 import type { ToolGate } from '../model/tool-gate.ts';
@@ -84,7 +84,7 @@ export class ToolRunner {
       return this.call(session, { ...request, frame }, again);
     session.events.toolAimed.tell(session, faulty, request.frame.b);
     const faults = again === undefined ? faulty.faults : ['arguments nest deeper than a message may'];
-    session.output.fail(
+    outputFor(session, request).fail(
       envelope.raw(request.frame.b, Field.id),
       toolError(badArguments('execute_tool', faults), faulty),
     );
@@ -97,7 +97,8 @@ export class ToolRunner {
     const refusal = this.#refusalOf(session, target, { execution, b, isTask });
     if (refusal !== undefined && mayBeStale(new JoinedServer(session, target.place), 'tools'))
       return this.#lookUpAndRun(session, execution, request, envelope);
-    if (refusal !== undefined) return session.output.fail(envelope.raw(b, Field.id), target.plan.errorOf(refusal));
+    if (refusal !== undefined)
+      return outputFor(session, request).fail(envelope.raw(b, Field.id), target.plan.errorOf(refusal));
     const instance = target.place.server.bindingFor(session).use();
     const { plan } = target;
     const call = openCall(session, request, envelope, instance, isTask ? { ...plan, mayMakeTask: true } : plan);

@@ -466,6 +466,37 @@ export const DAEMON = {
 export type DaemonSettings = SettingsOf<typeof DAEMON>;
 export const DEFAULT_DAEMON: DaemonSettings = defaultsOf(DAEMON);
 
+/** Programs of models that call tools. */
+export const CODE_MODE = {
+  enabled: flag(false, {
+    text: 'whether models may run programs: the view `code`, and the tool `run_code` in `discover` ([Code mode](code-mode.md))',
+  }),
+  timeoutMs: count(
+    60_000,
+    { least: 100, most: 3_600_000 },
+    { text: 'how long a program may take, without the time in which a person is asked something. It may ask for less' },
+  ),
+  maxMemoryBytes: count(
+    64 * MIB,
+    { least: 16 * MIB, most: 2048 * MIB },
+    { text: 'the memory of a program in JavaScript' },
+  ),
+  maxOutputBytes: count(
+    64 * 1024,
+    { least: 256, most: 8 * MIB },
+    { text: 'what a program may print and return, together' },
+  ),
+  maxCalls: count(1000, { least: 1 }, { text: 'the calls of tools that a program may make' }),
+  maxPrograms: count(
+    16,
+    { least: 1, most: 1000 },
+    { text: 'the processes that run programs, of all clients together. One client may run a quarter of them at once' },
+  ),
+};
+
+export type CodeModeSettings = SettingsOf<typeof CODE_MODE>;
+export const DEFAULT_CODE_MODE: CodeModeSettings = defaultsOf(CODE_MODE);
+
 /** The record of calls. A config without the section has none. */
 export const AUDIT = {
   enabled: flag(true, {
@@ -599,6 +630,7 @@ export const SETTINGS: Readonly<Record<string, SettingsTable>> = {
   limits: LIMITS,
   liveness: LIVENESS,
   daemon: DAEMON,
+  codeMode: CODE_MODE,
   audit: AUDIT,
   http: HTTP,
   agents: AGENTS,

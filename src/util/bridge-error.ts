@@ -10,6 +10,7 @@ export type BridgeErrorCode =
   | 'CLIENT_COMMAND_FAILED'
   | 'CLIENT_GONE'
   | 'CLIENT_NOT_FOUND'
+  | 'CODE_BUSY'
   | 'CONFIG_INVALID'
   | 'CONFIG_NOT_FOUND'
   | 'CONNECTION_LOST'

@@ -16,7 +16,8 @@ declare global {
       constructor(module: Module, imports: object);
       readonly exports: Record<string, unknown>;
     }
-    interface Memory {
+    class Memory {
+      constructor(descriptor: { readonly initial: number; readonly maximum?: number });
       readonly buffer: ArrayBuffer;
     }
   }

@@ -1,6 +1,6 @@
 // What the bundles that start often load at once: nothing that only some servers need.
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -38,6 +38,7 @@ test.each([
   'later.cjs',
   'daemon.cjs',
   'later/ajv.cjs.gz',
+  'later/code-mode.cjs.gz',
   'later/finder.cjs.gz',
   'later/http-authorization.cjs.gz',
   'later/http-front.cjs.gz',
@@ -67,6 +68,16 @@ test('the daemon has nothing of HTTP in it', () => {
   const ofHttp = /x-accel-buffering|access-control-allow/;
   expect(ofHttp.exec(codeOf('daemon.cjs'))?.[0]).toBeUndefined();
   expect(ofHttp.test(codeOf('later/http-front.cjs.gz'))).toBe(true);
+});
+
+test('the daemon reads neither the interpreter of programs nor what runs it until they are switched on', () => {
+  const ofPrograms = /discovered_servers\(|--disallow-code-generation-from-strings/;
+  expect(codeOf('daemon.cjs')).not.toMatch(/--disallow-code-generation-from-strings|quickjs|sucrase/i);
+  expect(codeOf('later/code-mode.cjs.gz')).toMatch(ofPrograms);
+  // All of dist/later is read when a daemon starts, and this only with `codeMode.enabled`.
+  expect(readdirSync(join(ROOT, 'dist/code-mode')).sort()).toEqual(['LICENSE', 'sandbox.cjs.gz']);
+  for (const name of readdirSync(join(ROOT, 'dist/later')))
+    expect(codeOf(`later/${name}`), name).not.toMatch(/quickjs|sucrase/i);
 });
 
 test('the front for HTTP has nothing in it that verifies signatures', () => {

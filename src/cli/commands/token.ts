@@ -35,7 +35,7 @@ async function create(file: AccessTokenFile, values: TokenValues, host: CliHost)
   const { names: [name, ...others] = [], view, json } = values;
   if (name === undefined || others.length > 0)
     throw wrongUsage('token', 'Name one token, such as: mcp-bridge token create laptop');
-  if (view !== undefined && !/^(?:discover|all|server:.+)$/s.test(view))
+  if (view !== undefined && !/^(?:discover|all|code|server:.+)$/s.test(view))
     throw wrongUsage('token', '--view is discover, all, or server:NAME');
   const nowMs = Date.now();
   const terms = { name, view, servers: serversIn(values), expiresAtMs: expiryIn(values, nowMs) };

@@ -1,0 +1,128 @@
+// Runs the programs of all clients, each in a process that no other client has. A process is kept for a minute after a program, for
+// the next one of the same client, and ends with its client. Bounds how many there are.
+
+import type { ProgramHost, ProgramRequest, Programs, RunningProgram } from '../meta-tools/programs.ts';
+import type { CodeModeSettings } from '../model/settings.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import type { Confinement } from './confinement.ts';
+import { ProgramRun } from './program-run.ts';
+import { Sandbox, type SandboxOptions } from './sandbox.ts';
+
+export { findConfinement } from './confinement.ts';
+
+export interface CodeModeOptions {
+  readonly settings: CodeModeSettings;
+  readonly confinement: Confinement;
+  /** The packed code of the process that runs programs in JavaScript. */
+  readonly code: Buffer;
+  readonly guard: SandboxOptions['guard'];
+  readonly maxMessageBytes: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly failed: (error: unknown) => void;
+}
+
+const KEPT_MS = 60_000;
+const MOST_CODE_BYTES = 256 * 1024;
+/** One client may have so many of the programs that run. */
+const OWN_PART = 0.25;
+/** The memory of Node itself, beside that of the interpreter. */
+const HEAP_MIB = 64;
+
+interface IdleSandbox {
+  readonly sandbox: Sandbox;
+  readonly client: object;
+  readonly timer: Timer;
+}
+
+export class CodePrograms implements Programs {
+  readonly #options: CodeModeOptions;
+  readonly #running = new Map<ProgramRun, object>();
+  /** The one that was used first is the first. */
+  #idle: readonly IdleSandbox[] = [];
+
+  constructor(options: CodeModeOptions) {
+    this.#options = options;
+    options.logger.info('programs of models are run', { confinedBy: options.confinement.name });
+  }
+
+  /** The processes that there are. */
+  get processes(): number {
+    return this.#running.size + this.#idle.length;
+  }
+
+  run(request: ProgramRequest, host: ProgramHost): RunningProgram {
+    const { settings, clock, failed } = this.#options;
+    this.#refuseTooMuch(request);
+    const { client } = request;
+    const servers = host.servers();
+    const sandbox = this.#takeIdle(client) ?? this.#start();
+    const run = new ProgramRun({
+      ...{ request, host, servers, sandbox, settings, clock, failed },
+      over: (isClean) => {
+        this.#running.delete(run);
+        sandbox.handler = { said: () => sandbox.kill(), gone: () => this.#drop(sandbox) };
+        if (isClean) this.#keep(sandbox, client);
+        else sandbox.kill();
+      },
+    });
+    this.#running.set(run, client);
+    return run;
+  }
+
+  #refuseTooMuch({ client, code }: ProgramRequest): void {
+    const { maxPrograms } = this.#options.settings;
+    if (Buffer.byteLength(code) > MOST_CODE_BYTES)
+      throw new BridgeError('TOOL_ARGUMENTS_INVALID', `A program may have at most ${MOST_CODE_BYTES} bytes`);
+    const own = [...this.#running.values()].filter((other) => other === client).length;
+    if (this.#running.size >= maxPrograms || own >= Math.ceil(maxPrograms * OWN_PART))
+      throw new BridgeError('CODE_BUSY', `${own} programs of this client run, and ${this.#running.size} in all`, {
+        hint: 'Wait until one of them has ended, or do more in one program.',
+      });
+  }
+
+  #start(): Sandbox {
+    const { confinement, code, guard, maxMessageBytes, settings } = this.#options;
+    if (this.processes >= settings.maxPrograms) this.#endIdle(this.#idle[0]);
+    return new Sandbox({ confinement, code, guard, maxWordBytes: maxMessageBytes, heapMiB: HEAP_MIB });
+  }
+
+  #takeIdle(client: object): Sandbox | undefined {
+    const found = this.#idle.find((idle) => idle.client === client);
+    if (found === undefined) return undefined;
+    found.timer.cancel();
+    this.#idle = this.#idle.filter((idle) => idle !== found);
+    return found.sandbox;
+  }
+
+  #keep(sandbox: Sandbox, client: object): void {
+    if (!sandbox.isUsable) return;
+    this.#endIdle(this.#idle.find((idle) => idle.client === client));
+    const timer = this.#options.clock.after(KEPT_MS, () => this.#drop(sandbox));
+    this.#idle = [...this.#idle, { sandbox, client, timer }];
+  }
+
+  #drop(sandbox: Sandbox): void {
+    this.#endIdle(this.#idle.find((idle) => idle.sandbox === sandbox));
+  }
+
+  #endIdle(idle: IdleSandbox | undefined): void {
+    if (idle === undefined) return;
+    idle.timer.cancel();
+    idle.sandbox.kill();
+    this.#idle = this.#idle.filter((other) => other !== idle);
+  }
+
+  /** A client has gone: its processes end. */
+  forget(client: object): void {
+    for (const idle of this.#idle.filter((one) => one.client === client)) this.#endIdle(idle);
+    for (const [run, other] of [...this.#running]) if (other === client) run.stop();
+  }
+
+  close(): void {
+    for (const idle of this.#idle) this.#endIdle(idle);
+    for (const run of [...this.#running.keys()]) run.stop();
+  }
+}

@@ -1,0 +1,106 @@
+// The walls around a process that runs programs: Node's own permission model, and bubblewrap or sandbox-exec where the machine has
+// one that works. Inside there is no network, no file but Node and its libraries, and no other process.
+
+import { spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+import { expectSystemError } from '../util/expected-error.ts';
+
+export interface Confinement {
+  /** For the log and the status. */
+  readonly name: 'bwrap' | 'sandbox-exec' | 'none';
+  /** Gives the command that runs Node with these arguments; `paths` can be read inside. */
+  command(
+    nodeArgs: readonly string[],
+    paths?: readonly string[],
+  ): { readonly file: string; readonly args: readonly string[] };
+}
+
+export interface ConfinementHost {
+  readonly execPath: string;
+  readonly platform: NodeJS.Platform;
+  readonly path: string | undefined;
+}
+
+/** Where libraries of Node may stand. */
+const LIBRARIES = ['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/nix/store', '/etc/ld.so.cache'];
+
+function inBubblewrap(file: string, execPath: string): Confinement {
+  return {
+    name: 'bwrap',
+    command: (nodeArgs, paths = []) => ({
+      file,
+      args: [
+        ...['--unshare-all', '--die-with-parent', '--new-session', '--clearenv', '--cap-drop', 'ALL', '--chdir', '/'],
+        ...LIBRARIES.flatMap((path) => ['--ro-bind-try', path, path]),
+        ...[execPath, ...paths].flatMap((path) => ['--ro-bind', path, path]),
+        ...['--', execPath, ...nodeArgs],
+      ],
+    }),
+  };
+}
+
+function inSandboxExec(file: string, execPath: string): Confinement {
+  const quoted = (path: string): string => JSON.stringify(path);
+  return {
+    name: 'sandbox-exec',
+    command: (nodeArgs, paths = []) => {
+      const readable = [execPath, ...paths].map((path) => `(literal ${quoted(path)}) (subpath ${quoted(path)})`);
+      const profile = [
+        '(version 1)(allow default)(deny network*)(deny file-write*)(deny process-fork)',
+        '(deny file-read-data (subpath "/Users") (subpath "/private") (subpath "/Volumes") (subpath "/tmp"))',
+        `(allow file-read-data ${readable.join(' ')})`,
+      ];
+      return { file, args: ['-p', profile.join(''), execPath, ...nodeArgs] };
+    },
+  };
+}
+
+function unconfined(execPath: string): Confinement {
+  return { name: 'none', command: (nodeArgs) => ({ file: execPath, args: nodeArgs }) };
+}
+
+/** Finds the walls that this machine has, and tries them. */
+export async function findConfinement({ execPath, platform, path = '' }: ConfinementHost): Promise<Confinement> {
+  const name = platform === 'linux' ? 'bwrap' : platform === 'darwin' ? 'sandbox-exec' : undefined;
+  const file =
+    name &&
+    path
+      .split(':')
+      .map((dir) => join(dir, name))
+      .find(isProgram);
+  if (file === undefined) return unconfined(execPath);
+  const found = platform === 'linux' ? inBubblewrap(file, execPath) : inSandboxExec(file, execPath);
+  return (await works(found)) ? found : unconfined(execPath);
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return file.startsWith('/');
+  } catch (error) {
+    expectSystemError(error);
+    return false;
+  }
+}
+
+/** A kernel may forbid what the program needs. */
+function works(confinement: Confinement): Promise<boolean> {
+  const { file, args } = confinement.command(['-e', '0']);
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { stdio: 'ignore', env: {}, timeout: 10_000, killSignal: 'SIGKILL' });
+    child.on('error', () => resolve(false));
+    child.on('exit', (code) => resolve(code === 0));
+  });
+}
+
+/** Arguments of Node: no files, no processes, no code made of texts, little memory of its own. */
+export function nodeArguments(heapMiB: number): readonly string[] {
+  const permission = process.allowedNodeEnvironmentFlags.has('--permission')
+    ? '--permission'
+    : '--experimental-permission';
+  return [
+    ...[permission, '--disallow-code-generation-from-strings', '--disable-proto=delete', '--no-warnings'],
+    `--max-old-space-size=${heapMiB}`,
+  ];
+}

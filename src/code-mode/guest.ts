@@ -1,0 +1,242 @@
+// The globals of a program: the servers' tools as functions, search, types, console, timers. This one function runs inside the
+// interpreter, which gets its text: it may name nothing from outside itself. It guards nothing, because the program may change all of
+// it. The daemon checks what comes out.
+
+/** The name of an error of the interpreter itself. The daemon ends the process upon it. */
+export const INTERPRETER_FAILED = 'InterpreterError';
+
+/** The words of the interpreter to its host. Each is one line of JSON. */
+type GuestWord =
+  | { readonly is: 'call'; readonly id: number; readonly server: string; readonly tool: string; readonly args: unknown }
+  | { readonly is: 'search'; readonly id: number; readonly query: string; readonly options: unknown }
+  | { readonly is: 'describe'; readonly id: number; readonly names: readonly string[] }
+  | { readonly is: 'print'; readonly text: string }
+  | { readonly is: 'returned'; readonly value?: unknown }
+  | { readonly is: 'threw'; readonly error: GuestError };
+
+export interface GuestError {
+  readonly name: string;
+  readonly message: string;
+  /** The stack as the interpreter words it. */
+  readonly stack?: string;
+  readonly code?: unknown;
+}
+
+export interface GuestHost {
+  /** Takes a GuestWord as JSON. */
+  readonly send: (text: string) => void;
+  /** Has `receive` called with `{"timer":id}` after some time. */
+  readonly wait: (id: number, ms: number) => void;
+}
+
+export interface Guest {
+  /** Runs the program. */
+  readonly start: (program: () => unknown) => void;
+  /** Takes an answer as JSON. */
+  readonly receive: (text: string) => void;
+  /** The number of answers and timers that are still to come. */
+  readonly awaited: () => number;
+}
+
+/** `serversText` is JSON: the servers with names and descriptions. */
+export function guest({ send, wait }: GuestHost, serversText: string): Guest {
+  interface Settle {
+    readonly resolve: (value: unknown) => void;
+    readonly reject: (error: unknown) => void;
+    readonly isTool: 'value' | 'raw' | undefined;
+    readonly about: { readonly server: string; readonly tool: string } | undefined;
+  }
+  type Fields = Record<string, unknown>;
+  // The program may replace these, and its faults should be told all the same.
+  const { parse, stringify } = JSON;
+  const { isArray } = Array;
+  const pending = new Map<number, Settle>();
+  const timers = new Map<number, () => void>();
+  const known = parse(serversText) as { readonly name: string; readonly description: string }[];
+  const scope = globalThis as unknown as Fields;
+  let lastId = 0;
+  const say = (word: GuestWord): void => send(stringify(word));
+
+  class ToolError extends Error {
+    readonly code: unknown;
+    readonly data: unknown;
+    readonly server: string | undefined;
+    readonly tool: string | undefined;
+
+    constructor(message: string, code: unknown, data: unknown, about: Settle['about']) {
+      super(message);
+      this.name = 'ToolError';
+      this.code = code;
+      this.data = data;
+      this.server = about?.server;
+      this.tool = about?.tool;
+    }
+  }
+
+  const ask = (word: Fields, isTool: Settle['isTool'], about: Settle['about']): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const id = ++lastId;
+      const text = stringify({ ...word, id });
+      pending.set(id, { resolve, reject, isTool, about });
+      send(text);
+    });
+
+  /** The useful part of a tool's result: its structured content, its text, or JSON in its text. */
+  const usefulIn = (result: Fields): unknown => {
+    if (result.structuredContent !== undefined) return result.structuredContent;
+    const content = isArray(result.content) ? (result.content as Fields[]) : [];
+    if (content.length === 0 || content.some((part) => part.type !== 'text')) return content;
+    const text = content.map((part) => String(part.text)).join('\n');
+    const first = text.trimStart()[0];
+    if (first !== '{' && first !== '[') return text;
+    try {
+      return parse(text);
+    } catch {
+      return text;
+    }
+  };
+
+  const settle = ({ resolve, reject, isTool, about }: Settle, answer: Fields): void => {
+    const error = answer.error as Fields | undefined;
+    if (error !== undefined) {
+      const data = error.data as { error?: Fields; code?: unknown } | undefined;
+      const code = data?.error?.code ?? data?.code ?? error.code;
+      return reject(new ToolError(String(error.message), code, error.data, about));
+    }
+    if (isTool === undefined) return resolve(answer.value);
+    const result = (answer.result ?? {}) as Fields;
+    if (isTool === 'raw') return resolve(result);
+    const value = usefulIn(result);
+    if (result.isError !== true) return resolve(value);
+    const message = typeof value === 'string' ? value : stringify(value);
+    reject(new ToolError(message, 'TOOL_FAILED', result.content, about));
+  };
+
+  const toolOf = (server: string, tool: string): unknown => {
+    const called = (how: 'value' | 'raw') => (args: unknown) =>
+      ask({ is: 'call', server, tool, args: args === undefined ? {} : args }, how, { server, tool });
+    return Object.assign(called('value'), { raw: called('raw') });
+  };
+
+  /** An object with a property for each text. What promises and JSON look for is not there. */
+  const byName = (make: (name: string) => unknown, names: readonly string[]): unknown => {
+    const made = new Map<string, unknown>();
+    return new Proxy(Object.create(null) as object, {
+      get: (_, name) => {
+        if (typeof name !== 'string' || name === 'then' || name === 'toJSON') return undefined;
+        if (!made.has(name)) made.set(name, make(name));
+        return made.get(name);
+      },
+      has: (_, name) => typeof name === 'string' && (names.length === 0 || names.includes(name)),
+      ownKeys: () => [...names],
+      getOwnPropertyDescriptor: (_, name) =>
+        typeof name === 'string' && names.includes(name)
+          ? { enumerable: true, configurable: true, writable: false, value: undefined }
+          : undefined,
+    });
+  };
+
+  const shown = (value: unknown): string => {
+    if (typeof value === 'string') return value;
+    if (value instanceof Error) return `${value.name}: ${value.message}`;
+    if (typeof value !== 'object' || value === null) return String(value);
+    try {
+      return stringify(value) ?? String(value);
+    } catch {
+      return '[not JSON]';
+    }
+  };
+  const print = (...values: unknown[]): void => say({ is: 'print', text: values.map(shown).join(' ') });
+
+  const setTimer = (
+    task: (...args: unknown[]) => unknown,
+    ms: unknown,
+    isRepeated: boolean,
+    args: unknown[],
+  ): number => {
+    const id = ++lastId;
+    const again = (): void => {
+      timers.set(id, () => {
+        if (isRepeated) again();
+        else timers.delete(id);
+        task(...args);
+      });
+      wait(id, Number(ms) || 0);
+    };
+    again();
+    return id;
+  };
+  const clearTimer = (id: unknown): void => void timers.delete(id as number);
+
+  const servers = byName(
+    (server) => byName((tool) => toolOf(server, tool), []),
+    known.map(({ name }) => name),
+  );
+  const globals: Fields = {
+    servers,
+    ToolError,
+    search: (query: unknown, options: unknown = {}) =>
+      ask({ is: 'search', query: String(query), options }, undefined, undefined),
+    describe: (...names: unknown[]) => ask({ is: 'describe', names: names.flat().map(String) }, undefined, undefined),
+    discovered_servers: (options?: { readonly detailed?: boolean }) =>
+      options?.detailed === true ? known.map((server) => ({ ...server })) : known.map(({ name }) => name),
+    console: { log: print, info: print, warn: print, error: print, debug: print },
+    setTimeout: (task: () => unknown, ms: unknown, ...args: unknown[]) => setTimer(task, ms, false, args),
+    setInterval: (task: () => unknown, ms: unknown, ...args: unknown[]) => setTimer(task, ms, true, args),
+    clearTimeout: clearTimer,
+    clearInterval: clearTimer,
+  };
+  for (const [name, value] of Object.entries(globals))
+    Object.defineProperty(scope, name, { value, writable: true, configurable: true, enumerable: false });
+
+  const errorOf = (thrown: unknown): GuestError => {
+    if (!(thrown instanceof Error)) return { name: 'Error', message: shown(thrown) };
+    const { name, message, stack } = thrown;
+    const { code } = thrown as { code?: unknown };
+    const isPlain = typeof code === 'string' || typeof code === 'number';
+    return {
+      name: String(name),
+      message: String(message),
+      ...(typeof stack === 'string' && { stack }),
+      ...(isPlain && { code }),
+    };
+  };
+  const fails = (thrown: unknown): void => {
+    let error: GuestError = { name: 'Error', message: 'The error cannot be shown' };
+    try {
+      error = errorOf(thrown);
+    } catch {
+      // It is as it is: a getter of the error has failed.
+    }
+    say({ is: 'threw', error });
+  };
+  const returns = (value: unknown): void => {
+    let text: string | undefined;
+    try {
+      text = stringify(value);
+    } catch (error) {
+      return fails(new TypeError(`The returned value is not JSON: ${(error as Error).message}`));
+    }
+    if (text === undefined && value !== undefined)
+      return fails(new TypeError(`The returned value is not JSON: it is a ${typeof value}`));
+    send(text === undefined ? '{"is":"returned"}' : `{"is":"returned","value":${text}}`);
+  };
+
+  return {
+    start: (program) => {
+      const run = async (): Promise<void> => returns(await program());
+      run().catch(fails);
+    },
+    receive: (text) => {
+      const answer = parse(text) as Fields;
+      if (answer.timer !== undefined) {
+        timers.get(answer.timer as number)?.();
+        return;
+      }
+      const waiting = pending.get(answer.id as number);
+      pending.delete(answer.id as number);
+      if (waiting !== undefined) settle(waiting, answer);
+    },
+    awaited: () => pending.size + timers.size,
+  };
+}

@@ -1,0 +1,215 @@
+// The program of the process in which programs of models run: one after the other, each in an interpreter of its own. It speaks
+// in lines of JSON on stdin and stdout. It has no limit of its own but the size of the interpreter's memory: the daemon watches the
+// rest, trusts no line that comes from here, and ends the process.
+
+import variant from '@jitl/quickjs-wasmfile-release-sync';
+import wasm from '@jitl/quickjs-wasmfile-release-sync/wasm';
+import {
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  type QuickJSContext,
+  type QuickJSHandle,
+  type QuickJSSyncVariant,
+} from 'quickjs-emscripten-core';
+import { transform } from 'sucrase';
+import { type GuestError, guest, INTERPRETER_FAILED } from './guest.ts';
+
+/** What the daemon asks for. */
+export interface RunRequest {
+  readonly code: string;
+  /** JSON: the servers with names and descriptions. */
+  readonly servers: string;
+  readonly memoryBytes: number;
+}
+
+const PAGE = 64 * 1024;
+/** The interpreter's own need, before a program. */
+const LEAST_PAGES = 256;
+/** Deeper recursion than this ends in an error, before the stack of the process does. */
+const STACK_BYTES = 256 * 1024;
+
+const said = (text: string): void => void process.stdout.write(`${text}\n`);
+const fails = (error: GuestError): void => said(JSON.stringify({ is: 'threw', error }));
+
+const compiled = new WebAssembly.Module(wasm);
+
+/** The parts of the interpreter that a program is run with. */
+interface ProgramParts {
+  readonly context: QuickJSContext;
+  readonly receive: QuickJSHandle;
+  readonly awaited: QuickJSHandle;
+  readonly memory: WebAssembly.Memory;
+  readonly mostBytes: number;
+}
+
+class Program {
+  readonly #parts: ProgramParts;
+  readonly #context: QuickJSContext;
+  #isOver = false;
+
+  private constructor(parts: ProgramParts) {
+    this.#parts = parts;
+    this.#context = parts.context;
+  }
+
+  static async run({ code, servers, memoryBytes }: RunRequest): Promise<Program | undefined> {
+    const plain = plainCode(code);
+    if (plain === undefined) return undefined;
+    const maximum = Math.max(LEAST_PAGES, Math.floor(memoryBytes / PAGE));
+    const wasmMemory = new WebAssembly.Memory({ initial: LEAST_PAGES, maximum });
+    const module = await newQuickJSWASMModuleFromVariant(
+      newVariant(variant as unknown as QuickJSSyncVariant, { wasmModule: compiled, wasmMemory }),
+    );
+    const runtime = module.newRuntime();
+    runtime.setMaxStackSize(STACK_BYTES);
+    const context = runtime.newContext();
+    let program: Program | undefined;
+    const host = context.newObject();
+    context.setProp(
+      host,
+      'send',
+      context.newFunction('send', (text) => program?.say(context.getString(text))),
+    );
+    context.setProp(
+      host,
+      'wait',
+      context.newFunction('wait', (id, ms) => program?.wait(context.getNumber(id), context.getNumber(ms))),
+    );
+    const make = context.unwrapResult(context.evalCode(`(${guest.toString()})`, 'guest'));
+    const made = context.unwrapResult(context.callFunction(make, context.undefined, host, context.newString(servers)));
+    program = new Program({
+      context,
+      receive: context.getProp(made, 'receive'),
+      awaited: context.getProp(made, 'awaited'),
+      memory: wasmMemory,
+      mostBytes: maximum * PAGE,
+    });
+    program.#start(plain, context.getProp(made, 'start'));
+    return program;
+  }
+
+  #start(code: string, start: QuickJSHandle): void {
+    const context = this.#context;
+    const compiledCode = context.evalCode(`(async () => {${code}\n})`, 'program');
+    if (compiledCode.error !== undefined) return this.#broke(context.dump(compiledCode.error));
+    this.#do(() => context.callFunction(start, context.undefined, compiledCode.value));
+  }
+
+  say(text: string): void {
+    if (this.#isOver) return;
+    const hasThrown = text.startsWith('{"is":"threw"');
+    // Nothing may come behind the end of a program.
+    if (hasThrown || text.startsWith('{"is":"returned"')) this.#isOver = true;
+    if (hasThrown && this.#isOutOfMemory(text)) this.#saidLimit();
+    else said(text);
+  }
+
+  /** Without memory for the error, the interpreter throws null. */
+  #isOutOfMemory(text: string): boolean {
+    const { memory, mostBytes } = this.#parts;
+    return /out of memory|"message":"null"/.test(text) && memory.buffer.byteLength > mostBytes / 2;
+  }
+
+  #saidLimit(): void {
+    said(JSON.stringify({ is: 'limit', bytes: this.#parts.memory.buffer.byteLength }));
+  }
+
+  wait(id: number, ms: number): void {
+    setTimeout(() => this.receive(JSON.stringify({ timer: id })), Math.max(0, Math.min(ms, 0x7fffffff)));
+  }
+
+  /** Takes an answer, or the end of a wait. */
+  receive(text: string): void {
+    if (this.#isOver) return;
+    this.#do(() => {
+      const handle = this.#context.newString(text);
+      const result = this.#context.callFunction(this.#parts.receive, this.#context.undefined, handle);
+      handle.dispose();
+      return result;
+    });
+  }
+
+  #do(task: () => ReturnType<QuickJSContext['callFunction']>): void {
+    try {
+      const result = task();
+      if (result.error !== undefined) return this.#broke(this.#context.dump(result.error));
+      result.value.dispose();
+      this.#runJobs();
+    } catch (error) {
+      this.#broke(error);
+    }
+  }
+
+  #runJobs(): void {
+    const { runtime } = this.#context;
+    const done = runtime.executePendingJobs();
+    if (done.error !== undefined) this.#broke(this.#context.dump(done.error));
+    done.dispose();
+    if (this.#isOver) return;
+    const awaited = this.#context.unwrapResult(
+      this.#context.callFunction(this.#parts.awaited, this.#context.undefined),
+    );
+    const isStuck = this.#context.getNumber(awaited) === 0;
+    awaited.dispose();
+    if (isStuck) this.#broke({ name: 'Error', message: 'The program waits for something that never comes' });
+  }
+
+  #broke(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    // What the interpreter throws is no error of Node: such a one is a trap, and nothing more may run here.
+    if (error instanceof Error) return fails({ name: INTERPRETER_FAILED, message: trapIn(error) });
+    const { name, message, stack } = (error ?? {}) as Partial<GuestError>;
+    const told = {
+      name: typeof name === 'string' ? name : 'Error',
+      message: typeof message === 'string' ? message : String(error),
+      ...(typeof stack === 'string' && { stack }),
+    };
+    if (this.#isOutOfMemory(JSON.stringify(told))) this.#saidLimit();
+    else fails(told);
+  }
+}
+
+function trapIn({ message }: Error): string {
+  return /call stack/.test(message) ? 'The program nests deeper than the interpreter can follow' : message;
+}
+
+/** Removes types; undefined if the code does not parse, which was said. */
+function plainCode(code: string): string | undefined {
+  try {
+    return transform(code, { transforms: ['typescript'], disableESTransforms: true, keepUnusedImports: true }).code;
+  } catch (error) {
+    const { message, loc } = error as { message: string; loc?: { line: number } };
+    const line = loc?.line;
+    fails({ name: 'SyntaxError', message, ...(line !== undefined && { stack: `program:${line}` }) });
+    return undefined;
+  }
+}
+
+/** Runs the process until stdin ends. */
+export function runSandbox(): void {
+  let current: Program | undefined;
+  let rest = '';
+  process.stdout.on('error', () => process.exit(0));
+  process.stdin.setEncoding('utf8');
+  process.stdin.on('end', () => process.exit(0));
+  process.stdin.on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (!line.startsWith('{"run":')) current?.receive(line);
+      else {
+        current = undefined;
+        const { run } = JSON.parse(line) as { run: RunRequest };
+        Program.run(run).then(
+          (program) => {
+            current = program;
+          },
+          (error: unknown) =>
+            fails({ name: 'Error', message: `The interpreter cannot be started: ${(error as Error).message}` }),
+        );
+      }
+    }
+  });
+  said('{"is":"ready"}');
+}

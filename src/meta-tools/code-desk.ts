@@ -1,0 +1,426 @@
+// Answers `run_code`. Each tool that a program calls is run as an inner call of the client, so whatever holds for the client's own
+// calls holds here. A question of a server to a client of 2026 ends the request: the program waits for the retry.
+
+import { randomBytes } from 'node:crypto';
+import type { Call, CallOwner, ClientRequest } from '../core/call.ts';
+import { namedPlan } from '../core/call-plan.ts';
+import type { AnsweredQuestion } from '../core/client-output.ts';
+import { InnerCalls, type InnerEnd } from '../core/inner-calls.ts';
+import type { JoinedLists, JoinedServer } from '../core/joined-lists.ts';
+import type { JoinedView } from '../core/joined-view.ts';
+import { openCall } from '../core/pending-requests.ts';
+import type { Session } from '../core/session.ts';
+import type { View } from '../core/view.ts';
+import { principalKey } from '../model/principal.ts';
+import { failureOf, outcomeUnknown, rpcErrorOf } from '../protocol/rpc-error.ts';
+import { BridgeError, type RefusalReason } from '../util/bridge-error.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import { CODE_TOOLS, type CodeTool } from './code-tools.ts';
+import { toolsIn } from './known-tools.ts';
+import { faultsIn } from './meta-tools.ts';
+import type { CodeMode, HostAnswer, ProgramHost, ProgramServer, RunningProgram, TypedTool } from './programs.ts';
+import { descriptionOf, permittedTool } from './tool-answers.ts';
+import type { ToolGuide } from './tool-guide.ts';
+import { badArguments, noSuchServer } from './tool-refusal.ts';
+import type { ToolRunner } from './tool-runner.ts';
+
+/** The parts of a view that a program needs. */
+interface ViewParts {
+  readonly view: JoinedView;
+  readonly runner: ToolRunner;
+  readonly guide: ToolGuide;
+}
+
+export interface CodeDeskContext {
+  readonly code: CodeMode;
+  readonly clock: Clock;
+  /** The time in which a client answers what it is asked. */
+  readonly questionTimeoutMs: number;
+  /** Runs a task; an error in it costs one client. */
+  readonly contain: (session: Session, task: () => void) => void;
+}
+
+/** Questions that come within this time go into one answer. */
+const GATHER_MS = 5;
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+export class CodeDesk implements CallOwner {
+  readonly #context: CodeDeskContext;
+  readonly #parts = new WeakMap<View, ViewParts>();
+  readonly #byCall = new Map<Call, DeskProgram>();
+  /** Programs whose client is to come back with answers, by the state that it was given. */
+  readonly #away = new Map<string, DeskProgram>();
+
+  constructor(context: CodeDeskContext) {
+    this.#context = context;
+  }
+
+  get hasPython(): boolean {
+    return this.#context.code.hasPython;
+  }
+
+  /** Programs of clients of this view use these parts. */
+  serve(parts: ViewParts): void {
+    this.#parts.set(parts.view, parts);
+  }
+
+  call(session: Session, tool: CodeTool, request: ClientRequest, envelope: Envelope): void {
+    const { b } = request.frame;
+    const { arguments: args = {} } = membersOf(envelope.decode(b, Field.params));
+    const faults = isRecord(args) ? faultsIn(args, CODE_TOOLS[tool]) : ['params.arguments must be an object'];
+    if (!isRecord(args) || faults.length > 0)
+      return session.output.fail(envelope.raw(b, Field.id), rpcErrorOf(badArguments(tool, faults)));
+    const state = envelope.has(Field.requestState) ? textOf(envelope.decode(b, Field.requestState)) : undefined;
+    const answers = envelope.has(Field.inputResponses) ? envelope.decode(b, Field.inputResponses) : undefined;
+    const call = openCall(session, request, envelope, this, namedPlan('call', false, rpcErrorOf));
+    if (call === undefined) return;
+    if (call.mayBeDone) return this.#fail(call, outcomeUnknown());
+    if (state !== undefined) return this.#goOn(call, state, tool, args, answers);
+    void this.#begin(call, tool, args);
+  }
+
+  async #begin(call: Call, tool: CodeTool, args: Arguments): Promise<void> {
+    const program = new DeskProgram(call, `${tool} ${JSON.stringify(args)}`, this.#context, {
+      over: (open, result) => {
+        this.#byCall.delete(open);
+        open.session.events.callAnsweredHere.tell(open);
+        open.output.answer(open.idText, result);
+        open.close();
+      },
+      awaits: (open, questions) => this.#awaitAnswers(program, open, questions),
+      partsOf: ({ view }) => view && this.#parts.get(view),
+    });
+    this.#byCall.set(call, program);
+    try {
+      const programs = await this.#context.code.load();
+      if (this.#byCall.get(call) !== program) return; // cancelled meanwhile
+      const { code, timeout, servers } = args;
+      program.running = programs.run(
+        {
+          language: tool === 'run_python' ? 'python' : 'javascript',
+          code: textOf(code),
+          timeoutMs: typeof timeout === 'number' ? timeout * 1000 : undefined,
+          client: call.session,
+          servers: Array.isArray(servers) ? servers.map(String) : undefined,
+        },
+        program,
+      );
+    } catch (error) {
+      this.#fail(call, error);
+    }
+  }
+
+  #fail(call: Call, error: unknown): void {
+    this.#byCall.delete(call);
+    const text = failureOf(error);
+    call.session.events.callFailed.tell(call, error instanceof BridgeError ? error : text);
+    call.output.fail(call.idText, text);
+    call.close();
+  }
+
+  // --- programs whose client is to answer questions first ---
+
+  #awaitAnswers(program: DeskProgram, open: Call, questions: ReadonlyMap<string, AnsweredQuestion>): void {
+    const { clock, questionTimeoutMs, contain } = this.#context;
+    this.#byCall.delete(open);
+    const state = `mcp-bridge.program.${randomBytes(18).toString('base64url')}`;
+    this.#away.set(state, program);
+    program.timer?.cancel();
+    program.timer = clock.after(questionTimeoutMs, () => {
+      if (this.#away.delete(state)) contain(open.session, () => program.stop());
+    });
+    open.session.events.callSuspended.tell(open);
+    open.output.requireInput(open.idText, questions, state);
+    open.close();
+  }
+
+  #goOn(retry: Call, state: string, tool: CodeTool, args: Arguments, answers: unknown): void {
+    const program = this.#away.get(state);
+    const refuse = (reason: RefusalReason, message: string): void =>
+      this.#fail(retry, new BridgeError('RETRY_REFUSED', message, { facts: { reason } }));
+    if (program === undefined) return refuse('used', 'There is no program that waits under this requestState');
+    if (program.owner !== principalKey(retry.session.principal))
+      return refuse('other-client', 'requestState is of a program of somebody else');
+    if (program.asked !== `${tool} ${JSON.stringify(args)}`)
+      return refuse('other-call', 'requestState is of another program: the arguments have to be the same');
+    if (answers !== undefined && !isRecord(answers))
+      return refuse('answer-malformed', 'inputResponses is an object with an object for each key');
+    this.#away.delete(state);
+    program.timer?.cancel();
+    this.#byCall.set(retry, program);
+    program.goOn(retry, answers ?? {});
+  }
+
+  // --- the owner of the client's request ---
+
+  #drop(call: Call): void {
+    this.#byCall.get(call)?.stop();
+    this.#byCall.delete(call);
+  }
+
+  cancel(call: Call): void {
+    this.#drop(call);
+    call.close();
+  }
+
+  /** Its calls may have been made already. */
+  wasSent(): boolean {
+    return true;
+  }
+
+  withdraw(call: Call): void {
+    this.#drop(call);
+  }
+
+  abandon(call: Call): void {
+    this.cancel(call);
+  }
+
+  tickCall(): void {
+    // What runs the program ends it in time.
+  }
+}
+
+interface DeskPorts {
+  readonly over: (open: Call, result: string) => void;
+  readonly awaits: (open: Call, questions: ReadonlyMap<string, AnsweredQuestion>) => void;
+  /** The parts of the view that a client has at the moment: rules and servers may have changed since the program began. */
+  readonly partsOf: (session: Session) => ViewParts | undefined;
+}
+
+/** An inner call that was answered with questions. */
+interface AskedCall {
+  readonly questions: ReadonlyMap<string, AnsweredQuestion>;
+  readonly answers: Record<string, unknown>;
+  readonly again: (more: string) => void;
+  readonly stateText: string;
+}
+
+/** One program, as its client sees it. */
+class DeskProgram implements ProgramHost {
+  readonly owner: string;
+  /** The tool with its arguments. */
+  readonly asked: string;
+  running: RunningProgram | undefined;
+  timer: Timer | undefined;
+  readonly #context: CodeDeskContext;
+  readonly #ports: DeskPorts;
+  readonly #inner: InnerCalls;
+  /** The client's request that waits for the program; undefined while the client is to answer questions. */
+  #open: Call | undefined;
+  #session: Session;
+  readonly #askedCalls = new Map<string, AskedCall>();
+  #result: string | undefined;
+  #steps = 0;
+  #lastAsked = 0;
+  #isStopped = false;
+
+  constructor(call: Call, asked: string, context: CodeDeskContext, ports: DeskPorts) {
+    this.owner = principalKey(call.session.principal);
+    this.asked = asked;
+    this.#context = context;
+    this.#ports = ports;
+    this.#open = call;
+    this.#session = call.session;
+    this.#inner = new InnerCalls(call, this.#view.pending, (session, request, envelope) =>
+      this.#view.runner.call(session, request, envelope),
+    );
+  }
+
+  get #view(): ViewParts & Pick<JoinedView, 'pending'> {
+    const parts = this.#ports.partsOf(this.#session);
+    if (parts === undefined) throw new BridgeError('CLIENT_GONE', 'The client has another view by now, or has gone');
+    return { ...parts, pending: parts.view.pending };
+  }
+
+  /** Nobody waits for it any more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.timer?.cancel();
+    this.running?.stop();
+    this.#inner.cancelAll();
+  }
+
+  ended(result: string): void {
+    if (this.#isStopped) return;
+    this.#result = result;
+    this.#askedCalls.clear();
+    this.#inner.cancelAll();
+    const open = this.#open;
+    if (open === undefined) return; // the retry gets it
+    this.timer?.cancel();
+    this.#isStopped = true;
+    this.#ports.over(open, result);
+  }
+
+  isAsking(): boolean {
+    return this.#open === undefined || this.#askedCalls.size > 0 || this.#session.questions.size > 0;
+  }
+
+  servers(): readonly ProgramServer[] {
+    return this.#lists.servers.map((joined) => ({ name: joined.name, description: descriptionOf(joined) }));
+  }
+
+  get #lists(): JoinedLists {
+    return this.#view.view.listsFor(this.#session);
+  }
+
+  // --- tools ---
+
+  call(server: string, tool: string, argumentsText: string, answered: (answer: HostAnswer) => void): void {
+    const joined = serverNamed(this.#lists.servers, server);
+    const run = (name: string): void =>
+      this.#submit(
+        `"name":"execute_tool","arguments":{"server":${latin1Json(joined?.name ?? server)},"tool":${latin1Json(name)},"arguments":${argumentsText}}`,
+        '',
+        answered,
+      );
+    const known = joined && toolNamed(joined, tool);
+    if (joined === undefined || known !== undefined || joined.lastPagesOf('tools') !== undefined)
+      return run(known ?? tool);
+    // The tools are not known yet. If they cannot be listed, the call says why.
+    const learnt = (): void =>
+      this.#context.contain(this.#session, () => {
+        if (!this.#isStopped) run(toolNamed(joined, tool) ?? tool);
+      });
+    this.#lists.learn(joined, 'tools').then(learnt, learnt);
+  }
+
+  /** `more` are further members of the parameters, each with a comma before it. */
+  #submit(params: string, more: string, answered: (answer: HostAnswer) => void): void {
+    if (this.#isStopped || !this.#session.isOpen) return;
+    this.#inner.call(this.#session, {
+      params: params + more,
+      ended: (end) => this.#innerEnded(end, params, answered),
+      progressed: (this.#open?.tokenText ?? '') === '' ? undefined : (notice) => this.#progressed(notice),
+    });
+  }
+
+  #innerEnded(end: InnerEnd, params: string, answered: (answer: HostAnswer) => void): void {
+    if (end.is !== 'asked') return answered(end);
+    const again = (more: string): void => this.#submit(params, more, answered);
+    this.#askedCalls.set(`c${++this.#lastAsked}`, {
+      questions: end.questions,
+      answers: {},
+      again,
+      stateText: end.stateText,
+    });
+    if (this.#askedCalls.size > 1 && this.timer !== undefined) return;
+    this.timer = this.#context.clock.after(GATHER_MS, () =>
+      this.#context.contain(this.#session, () => this.#askClient()),
+    );
+  }
+
+  // --- a client of 2026 that is to answer questions ---
+
+  #askClient(): void {
+    const open = this.#open;
+    if (open === undefined || this.#isStopped) return;
+    const questions = new Map<string, AnsweredQuestion>();
+    for (const [id, asked] of this.#askedCalls)
+      for (const [key, question] of asked.questions)
+        if (!Object.hasOwn(asked.answers, key)) questions.set(`${id}.${key}`, question);
+    this.#open = undefined;
+    this.#ports.awaits(open, questions);
+  }
+
+  /** Goes on for another request of the client, which has answers. */
+  goOn(retry: Call, answers: Arguments): void {
+    this.#open = retry;
+    this.#session = retry.session;
+    this.timer = undefined;
+    if (this.#result !== undefined) return this.ended(this.#result);
+    for (const [id, asked] of [...this.#askedCalls]) {
+      for (const key of asked.questions.keys())
+        if (Object.hasOwn(answers, `${id}.${key}`)) asked.answers[key] = answers[`${id}.${key}`];
+      if ([...asked.questions.keys()].some((key) => !Object.hasOwn(asked.answers, key))) continue;
+      this.#askedCalls.delete(id);
+      const state = asked.stateText === '' ? '' : `,"requestState":${asked.stateText}`;
+      asked.again(`,"inputResponses":${latin1Json(asked.answers)}${state}`);
+    }
+    if (this.#askedCalls.size > 0) this.#askClient();
+  }
+
+  #progressed({ progress, total, message }: Arguments): void {
+    const open = this.#open;
+    if (open === undefined || open.tokenText === '') return;
+    const place = typeof total === 'number' ? `${String(progress)} of ${total}` : String(progress);
+    const text = typeof message === 'string' ? message : place;
+    const notice = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${open.tokenText},"progress":${++this.#steps},"message":`;
+    open.output.noticeWith((outbox) => {
+      outbox.latin1(notice);
+      outbox.utf8(`${JSON.stringify(text)}}}`);
+      outbox.endFrame();
+    }, open.idText);
+  }
+
+  // --- what it may look up ---
+
+  search(query: string, options: unknown, answered: (answer: HostAnswer) => void): void {
+    const { server, limit } = membersOf(options);
+    const args = { query, ...(server !== undefined && { server }), ...(limit !== undefined && { limit }) };
+    this.#view.guide.search(this.#session, args).then(
+      (found) => answered({ is: 'value', text: latin1Json(found) }),
+      (error: unknown) => answered({ is: 'error', text: Buffer.from(failureOf(error)).toString('latin1') }),
+    );
+  }
+
+  async tools(names: readonly string[]): Promise<readonly TypedTool[]> {
+    const found = await Promise.all(names.map((name) => this.#toolsOf(name)));
+    return found.flat();
+  }
+
+  async #toolsOf(name: string): Promise<readonly TypedTool[]> {
+    const lists = this.#lists;
+    const [server = '', tool] = partsOf(name, lists.servers);
+    const joined = serverNamed(lists.servers, server);
+    if (joined === undefined)
+      throw noSuchServer(
+        server,
+        lists.servers.map((one) => one.name),
+      );
+    await lists.learn(joined, 'tools');
+    const { gate } = joined;
+    const known = [...toolsIn(joined.lastPagesOf('tools') ?? []).keys()];
+    const wanted =
+      tool === undefined ? known.filter((one) => gate.refusalOf(one) === undefined) : [toolNamed(joined, tool) ?? tool];
+    return wanted.map((one) => ({ server: joined.name, tool: one, ...permittedTool(one, joined).decode() }));
+  }
+}
+
+function latin1Json(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('latin1');
+}
+
+// --- names as a program may spell them: the name itself, or what an identifier can have of it ---
+
+function identifierOf(name: string): string {
+  return name.replace(/[^A-Za-z0-9_$]/g, '_').replace(/^(?=\d)/, '_');
+}
+
+function serverNamed(servers: readonly JoinedServer[], name: string): JoinedServer | undefined {
+  return servers.find((joined) => joined.name === name) ?? servers.find((joined) => identifierOf(joined.name) === name);
+}
+
+/** The tool's own name; undefined if the list has none, or is not known. */
+function toolNamed(joined: JoinedServer, name: string): string | undefined {
+  const tools = toolsIn(joined.lastPagesOf('tools') ?? []);
+  if (tools.has(name)) return name;
+  for (const known of tools.keys()) if (identifierOf(known) === name) return known;
+  return undefined;
+}
+
+/** Divides SERVER.TOOL, where a server's name may have dots too. */
+function partsOf(name: string, servers: readonly JoinedServer[]): readonly [string, string?] {
+  if (serverNamed(servers, name) !== undefined) return [name];
+  const owner = servers
+    .flatMap((joined) => [joined.name, identifierOf(joined.name)])
+    .filter((server) => name.startsWith(`${server}.`) || name.startsWith(`${server}:`))
+    .sort((a, b) => b.length - a.length)[0];
+  if (owner !== undefined) return [owner, name.slice(owner.length + 1)];
+  const [server = '', ...rest] = name.split(/[.:]/);
+  return rest.length === 0 ? [server] : [server, rest.join('.')];
+}

@@ -1,0 +1,67 @@
+// Programs of models: what runs them, and what they may ask for while they run. The view's side of it is code-desk.ts; the room
+// code-mode, which is loaded with the first program, is the other side.
+
+/** Anything that calls cannot be run with comes back as an error, like an answer. Texts are JSON, each character one byte. */
+export type HostAnswer =
+  | { readonly is: 'result' | 'value'; readonly text: string }
+  | { readonly is: 'error'; readonly text: string };
+
+export interface ProgramServer {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** A tool with the members of its definition that types are made from. */
+export interface TypedTool {
+  readonly server: string;
+  readonly tool: string;
+  readonly description?: unknown;
+  readonly inputSchema?: unknown;
+  readonly outputSchema?: unknown;
+}
+
+/** What a program may ask for. An answer comes once, also after the program has ended. */
+export interface ProgramHost {
+  /** The servers that the client sees. */
+  servers(): readonly ProgramServer[];
+  /** Runs a tool, with arguments as JSON, each character one byte. */
+  call(server: string, tool: string, argumentsText: string, answered: (answer: HostAnswer) => void): void;
+  search(query: string, options: unknown, answered: (answer: HostAnswer) => void): void;
+  /** Finds tools by SERVER or SERVER.TOOL. */
+  tools(names: readonly string[]): Promise<readonly TypedTool[]>;
+  /** True while a person is asked something for the program: then its time does not count. */
+  isAsking(): boolean;
+  /** The program is over: `result` is that of its tool, as JSON. Called once, unless the program is stopped. */
+  ended(result: string): void;
+}
+
+type ProgramLanguage = 'javascript' | 'python';
+
+export interface ProgramRequest {
+  readonly language: ProgramLanguage;
+  readonly code: string;
+  /** Undefined for the time that the config allows. */
+  readonly timeoutMs: number | undefined;
+  /** Programs of one client may have one process, one after the other. */
+  readonly client: object;
+  /** The only servers that it may use, by their names; undefined for all that the client sees. */
+  readonly servers?: readonly string[] | undefined;
+}
+
+export interface RunningProgram {
+  /** Ends it at once. */
+  stop(): void;
+}
+
+export interface Programs {
+  /** Throws if no more programs may run. */
+  run(request: ProgramRequest, host: ProgramHost): RunningProgram;
+}
+
+/** What the view needs to run programs; absent where they are switched off. */
+export interface CodeMode {
+  /** True if programs in Python may be run. */
+  readonly hasPython: boolean;
+  /** Loads what runs programs. */
+  load(): Promise<Programs>;
+}

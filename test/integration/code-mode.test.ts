@@ -1,0 +1,287 @@
+// Programs of models, with real servers behind them: what they can call, what comes back, and what ends them.
+
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { type Message, RawClient } from '../support/raw-client.ts';
+import { cleanUp, fixtureServer, PROGRAM, TestDaemon } from '../support/test-daemon.ts';
+
+const CONFIG = {
+  client: { view: 'code' },
+  codeMode: { enabled: true, timeoutMs: 20_000, maxOutputBytes: 2000, maxCalls: 50 },
+  mcpServers: { fixture: fixtureServer(), 'my-files': fixtureServer() },
+  discovery: { toolRules: [{ pattern: ['fixture:crash'], enabled: false }] },
+};
+
+let daemon: TestDaemon;
+const clients: RawClient[] = [];
+beforeAll(async () => {
+  daemon = await TestDaemon.start(CONFIG);
+});
+afterEach(() => {
+  for (const client of clients.splice(0)) client.destroy();
+});
+afterAll(async () => {
+  await daemon.stop();
+  expect(cleanUp()).toEqual([]);
+});
+
+async function client(view = 'code', capabilities: object = {}): Promise<RawClient> {
+  const connected = await RawClient.connect(daemon.path);
+  clients.push(connected);
+  await connected.initialize({ 'mcp-bridge/view': view }, 'init', capabilities);
+  return connected;
+}
+
+interface Outcome {
+  readonly texts: readonly string[];
+  readonly isError: boolean;
+}
+
+function outcomeOf({ result, error }: Message): Outcome {
+  if (result === undefined) throw new Error(JSON.stringify(error));
+  const content = result.content as { text: string }[];
+  return { texts: content.map(({ text }) => text), isError: result.isError === true };
+}
+
+let calls = 0;
+async function run(by: RawClient, code: string, more: object = {}): Promise<Outcome> {
+  return outcomeOf(await by.callTool(++calls, 'run_code', { code, ...more }));
+}
+
+/** The returned value of a program that must not fail. */
+async function returnedBy(by: RawClient, code: string): Promise<unknown> {
+  const { texts, isError } = await run(by, code);
+  expect(isError, texts.join('\n')).toBe(false);
+  const [text = ''] = texts;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+test('a program calls tools of several servers, and only what it returns and prints comes back', async () => {
+  const by = await client();
+  const code = `
+    const words: string[] = [];
+    for (const text of ['one', 'two']) words.push(await servers.fixture.echo({ text }));
+    const more = await servers.my_files.echo({ text: 'three' });
+    console.log('said', words.length, { more });
+    return { words, more };`;
+  expect(await run(by, code)).toEqual({
+    texts: ['{"words":["one","two"],"more":"three"}', 'Printed:\nsaid 2 {"more":"three"}'],
+    isError: false,
+  });
+});
+
+test('the view code has one tool, and says which servers there are; discover has it too', async () => {
+  const connected = await RawClient.connect(daemon.path);
+  clients.push(connected);
+  const { result } = await connected.initialize({ 'mcp-bridge/view': 'code' });
+  expect(result?.instructions).toContain('Servers: fixture, my-files.');
+  const names = async (by: RawClient): Promise<string[]> => {
+    const { result: list } = await by.request(++calls, 'tools/list');
+    const { tools = [] } = (list ?? {}) as { tools?: { name: string }[] };
+    return tools.map(({ name }) => name);
+  };
+  expect(await names(connected)).toEqual(['run_code']);
+  expect(await names(await client('discover'))).toContain('run_code');
+  expect((await connected.callTool(++calls, 'execute_tool', {})).error?.message).toContain('There is no tool');
+});
+
+test('calls that are started together run side by side', async () => {
+  const by = await client();
+  // The first one ends only when the second one is made.
+  const code = `const [held] = await Promise.all([servers.fixture.hold({}), servers.fixture.release({})]); return held;`;
+  expect(await returnedBy(by, code)).toBe('released');
+});
+
+test('what a tool says in JSON or in structured content is a value, and raw() is the whole result', async () => {
+  const by = await client();
+  expect(await returnedBy(by, `return (await servers.fixture.echo({ text: '{"a":[1,2]}' })).a`)).toEqual([1, 2]);
+  expect(await returnedBy(by, `return await servers.fixture.echo.raw({ text: 'x' })`)).toEqual({
+    content: [{ type: 'text', text: 'x' }],
+  });
+});
+
+test('a program finds tools, and sees their types', async () => {
+  const by = await client();
+  await returnedBy(
+    by,
+    `await servers.fixture.echo({ text: '' }); await servers['my-files'].echo({ text: '' }); return 1`,
+  );
+  expect(await returnedBy(by, `return discovered_servers()`)).toEqual(['fixture', 'my-files']);
+  expect(await returnedBy(by, `return discovered_servers({ detailed: true })`)).toEqual([
+    { name: 'fixture', description: 'Fixture.' },
+    { name: 'my-files', description: 'Fixture.' },
+  ]);
+  const { results } = (await returnedBy(by, `return await search('echo', { limit: 1 })`)) as {
+    results: { tool: string }[];
+  };
+  expect(results.map(({ tool }) => tool)).toEqual(['echo']);
+  expect(await returnedBy(by, `return await describe('fixture.echo')`)).toBe(
+    'declare const servers: {\n  fixture: {\n    echo(args?: Record<string, unknown>): Promise<unknown>;\n  };\n};\n',
+  );
+});
+
+test('a refusal is the same as anywhere, thrown with its code', async () => {
+  const by = await client();
+  const codeOf = (call: string): Promise<unknown> =>
+    returnedBy(by, `try { await ${call} } catch (error) { return [error.name, error.code, error.message] }`);
+  const direct = await (await client('discover')).callTool(++calls, 'execute_tool', {
+    ...{ server: 'fixture', tool: 'crash', arguments: {} },
+  });
+  expect(await codeOf('servers.fixture.crash({})')).toEqual(['ToolError', 'TOOL_DISABLED', direct.error?.message]);
+  expect(await codeOf('servers.fixture.nothing({})')).toMatchObject([
+    'ToolError',
+    'TOOL_NOT_FOUND',
+    expect.any(String),
+  ]);
+  expect(await codeOf('servers.nowhere.echo({})')).toMatchObject(['ToolError', 'SERVER_NOT_FOUND', expect.any(String)]);
+  expect(await codeOf('servers.fixture.echo(7)')).toMatchObject([
+    'ToolError',
+    'TOOL_ARGUMENTS_INVALID',
+    expect.any(String),
+  ]);
+});
+
+test('an error that nobody catches says the line, and what was printed before', async () => {
+  const by = await client();
+  const outcome = await run(by, `console.log('before');\nconst nothing = undefined;\nreturn nothing.at(0);`);
+  expect(outcome).toEqual({
+    texts: [
+      "TypeError: cannot read property 'at' of undefined (line 3)\n3 | return nothing.at(0);",
+      'Printed:\nbefore',
+    ],
+    isError: true,
+  });
+});
+
+test('code that does not parse: the line and what was expected', async () => {
+  const by = await client();
+  const { texts, isError } = await run(by, 'const a = 1;\nconst b = [1, 2;\nreturn b;');
+  expect(isError).toBe(true);
+  expect(texts[0]).toMatch(/^SyntaxError: Unexpected token, expected "?,?.*\(line 2\)\n2 \| const b = \[1, 2;$/);
+});
+
+test.each([
+  ['a loop', 'for (;;);', /limit of time: 300 ms \(codeMode.timeoutMs\)/],
+  ['printing without end', "for (;;) console.log('x'.repeat(99))", /limit of output: more than 2000 bytes/],
+  ['memory of arrays', 'const all = []; for (;;) all.push(new ArrayBuffer(1 << 20));', /limit of memory: \d+ bytes/],
+  ['memory of objects', 'const all = []; for (;;) all.push({});', /limit of memory: \d+ bytes/],
+  ['calls', "for (;;) await servers.fixture.echo({ text: '' });", /limit of calls: 50 calls .* made 51 calls/],
+  ['a large result', "return 'x'.repeat(3000)", /limit of output: 3006 bytes/],
+  ['a regular expression', "return /^(a+)+$/.test('a'.repeat(40) + 'b')", /limit of time/],
+])('%s ends at its limit, and the next program runs', async (_, code, expected) => {
+  const by = await client();
+  const isQuick = String(expected).includes('time');
+  const { texts, isError } = await run(by, `console.log('begun'); ${code}`, isQuick ? { timeout: 0.3 } : {});
+  expect(texts[0]).toMatch(expected);
+  expect(texts[1]).toMatch(/^Printed:\nbegun/);
+  expect(isError).toBe(true);
+  expect(await returnedBy(by, 'return 1')).toBe(1);
+});
+
+test.each([
+  ['a function', 'return () => 1', /not JSON: it is a function/],
+  ['a circle', 'const a = {}; a.a = a; return a', /not JSON: circular/],
+  ['a bigint', 'return 1n', /not JSON/],
+  ['nothing', '', /returned nothing and printed nothing/],
+  ['a wait for nothing', 'await new Promise(() => {})', /waits for something that never comes/],
+  ['a thrown null', 'throw null', /^Error: null/],
+])('%s as the result is told', async (_, code, expected) => {
+  expect((await run(await client(), code)).texts[0]).toMatch(expected);
+});
+
+test('each program starts with nothing of the one before', async () => {
+  const by = await client();
+  await returnedBy(by, 'globalThis.left = 1; Array.prototype.map = undefined; JSON.parse = undefined; return 1');
+  expect(await returnedBy(by, 'return [typeof left, [1].map((n) => n + 1)]')).toEqual(['undefined', [2]]);
+});
+
+test('a program has neither files nor network nor modules', async () => {
+  const by = await client();
+  const names = ['process', 'require', 'fetch', 'XMLHttpRequest', 'WebSocket', 'Deno', 'std', 'os', 'WebAssembly'];
+  const typeOf = names.map((name) => `typeof ${name}`).join();
+  expect(await returnedBy(by, `return [...new Set([${typeOf}])]`)).toEqual(['undefined']);
+  const { texts } = await run(by, `return await import('node:fs')`);
+  expect(texts[0]).toMatch(/Error/);
+});
+
+test('timers run by the clock of the bridge', async () => {
+  const by = await client();
+  const code = `
+    const order = [];
+    setTimeout(() => order.push('late'), 30);
+    const cleared = setTimeout(() => order.push('never'), 1);
+    clearTimeout(cleared);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    return order;`;
+  expect(await returnedBy(by, code)).toEqual(['late']);
+});
+
+test('a question of a server reaches the client, and the program goes on with the answer', async () => {
+  const by = await client('code', { elicitation: {} });
+  by.answerQuestions(({ params }) => ({ result: { action: 'accept', content: { said: params?.message } } }));
+  const code = `return await servers.fixture.ask({ params: { message: 'Which?', requestedSchema: { type: 'object', properties: {} } } })`;
+  expect(await returnedBy(by, code)).toEqual({ action: 'accept', content: { said: 'Which?' } });
+});
+
+test('progress of a tool reaches the client under the token of the program', async () => {
+  const by = await client();
+  const code = `return await servers.fixture.noted({ text: 'half way', notes: 2 })`;
+  by.send({
+    ...{ jsonrpc: '2.0', id: 'p', method: 'tools/call' },
+    params: { name: 'run_code', arguments: { code }, _meta: { progressToken: 'mine' } },
+  });
+  const notices = [await by.next(), await by.next()];
+  expect(notices.map(({ params }) => params)).toEqual([
+    { progressToken: 'mine', progress: 1, message: 'half way' },
+    { progressToken: 'mine', progress: 2, message: 'half way' },
+  ]);
+  expect(outcomeOf(await by.answerTo('p')).texts).toEqual(['half way']);
+});
+
+test('a cancelled program ends, and its calls are cancelled at their servers', async () => {
+  const by = await client();
+  const other = await client();
+  by.send({
+    ...{ jsonrpc: '2.0', id: 'c', method: 'tools/call' },
+    params: {
+      name: 'run_code',
+      arguments: {
+        code: `await servers.fixture.noted({ text: 'begun', notes: 1 }); await servers.fixture.hold({ steps: 1 })`,
+      },
+      _meta: { progressToken: 't' },
+    },
+  });
+  await by.next(); // the first call
+  await by.next(); // the second one is held
+  by.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'c' } });
+  // A line of the server that tells of the cancellation.
+  for (;;) {
+    const seen = (await returnedBy(other, 'return await servers.fixture.seen({})')) as { cancelled: unknown[] };
+    if (seen.cancelled.length > 0) break;
+  }
+  expect((await by.request('ping', 'ping')).result).toEqual({});
+});
+
+test('a wrong call of run_code is refused with what is wrong', async () => {
+  const by = await client();
+  const { error } = await by.callTool(++calls, 'run_code', { source: 'return 1' });
+  expect(error).toMatchObject({ code: -32602, data: { code: 'TOOL_ARGUMENTS_INVALID' } });
+  expect(error?.message).toContain('code is missing');
+});
+
+test('a client of the SDK gets questions and results through connect', async () => {
+  const sdk = new Client({ name: 'agent', version: '1' }, { capabilities: { elicitation: {} } });
+  sdk.setRequestHandler(ElicitRequestSchema, () => ({ action: 'decline' as const }));
+  const args = [PROGRAM, 'connect', '--mcp-bridge-socket', daemon.path, '--view', 'code'];
+  await sdk.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' }));
+  const code = `return await servers.fixture.ask({ params: { message: '?', requestedSchema: { type: 'object', properties: {} } } })`;
+  const { content } = await sdk.callTool({ name: 'run_code', arguments: { code } });
+  expect(content).toEqual([{ type: 'text', text: '{"action":"decline"}' }]);
+  await sdk.close();
+});
