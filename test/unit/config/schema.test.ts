@@ -62,6 +62,7 @@ describe('a config file', () => {
       policy: { deniedMcpServers: [{ serverName: 'x' }] },
       limits: { maxClients: 7 },
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
+      codeMode: { enabled: true, maxCalls: 9 },
       daemon: { idleExitMs: 5 },
       agents: { enabled: true, maxHops: 2, mailbox: { maxMessages: 3 }, policy: [{ from: 'a*', allow: false }] },
     });
@@ -125,6 +126,7 @@ describe('a config file', () => {
       limits: { ...EMPTY_CONFIG.limits, maxClients: 7 },
       liveness: { pingPeriodMs: 0, maxMissedPings: 1, cutOffSilentClients: true },
       daemon: { idleExitMs: 5 },
+      codeMode: { ...EMPTY_CONFIG.codeMode, enabled: true, maxCalls: 9 },
       agents: {
         ...EMPTY_CONFIG.agents,
         isEnabled: true,
