@@ -110,7 +110,7 @@ module.exports = {
       name: 'clients-know-only-the-reports-of-control',
       severity: 'error',
       from: { path: '^src/client/' },
-      to: { path: '^src/control/', pathNot: '^src/control/report\\.ts$' },
+      to: { path: '^src/control/', pathNot: '^src/control/(event-)?report\\.ts$' },
     },
     {
       name: 'commands-know-only-the-reports-of-control-and-their-text',

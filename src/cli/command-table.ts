@@ -368,6 +368,14 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     examples: ['logs', 'logs --follow', 'logs -n 200 --json', 'logs --all', 'logs files'],
     run: async (values, host) => (await import('./commands/logs.ts')).logs(values, host),
   }),
+  events: row({
+    group: 'When something is wrong',
+    summary: 'Show what has happened in the daemon, or what happens now',
+    words: [],
+    options: options.EVENTS,
+    examples: ['events', 'events --kind instance', 'events --follow --kind call.ended --server files'],
+    run: async (values, host) => (await import('./commands/events.ts')).events(values, host),
+  }),
   'config check': row({
     group: 'When something is wrong',
     summary: 'Say which config file applies here and why, and everything that is wrong with it',

@@ -78,6 +78,21 @@ export const LOGS = {
   all: { type: 'boolean', describe: 'Lines of daemons at other sockets too' },
 } as const satisfies Options;
 
+export const EVENTS = {
+  ...LISTING,
+  follow: { type: 'boolean', alias: 'f', describe: 'Show what happens from now on, calls too, until Ctrl-C' },
+  lines: { type: 'string', alias: 'n', describe: 'The number of past events; else 50, and 10 with --follow' },
+  kind: {
+    type: 'string',
+    repeats: true,
+    describe: 'Only events of this kind, such as call or instance.died; may be given several times',
+  },
+  server: { type: 'string', repeats: true, describe: 'Only of this server; may be given several times' },
+  client: { type: 'string', repeats: true, describe: 'Only of this client; may be given several times' },
+  tool: { type: 'string', repeats: true, describe: 'Only of this tool; may be given several times' },
+  calls: { type: 'string', describe: 'The most calls of a second to show; else 1000' },
+} as const satisfies Options;
+
 export const UPGRADE = { ...WHERE, http: HTTP, 'log-level': LOGGING['log-level'] } as const satisfies Options;
 export const RESTART = {
   ...UPGRADE,

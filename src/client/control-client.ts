@@ -1,12 +1,14 @@
 // A session of the role `control`: asks the daemon about itself. For the command line and scripts.
 
 import type { Socket } from 'node:net';
+import type { EventBatch } from '../control/event-report.ts';
 import type { ControlAnswer, ControlMethod, ControlParams } from '../control/report.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import { notBridge, openBridgeSocket } from './bridge-socket.ts';
 import { RpcFailure, RpcSession } from './rpc-session.ts';
 
+export { type DaemonEvent, EVENT_KINDS, type EventBatch, type WatchParams } from '../control/event-report.ts';
 export type {
   AcceptReport,
   ChangedServer,
@@ -33,10 +35,19 @@ export class ControlClient {
   readonly #rpc: RpcSession;
   readonly path: string;
 
+  /** Takes the events of watches. */
+  onEvents: ((batch: EventBatch) => void) | undefined;
+
   private constructor(path: string, socket: Socket) {
     this.path = path;
     this.#socket = socket;
-    this.#rpc = new RpcSession(socket, { maxFrameBytes: MAX_ANSWER_BYTES });
+    this.#rpc = new RpcSession(socket, {
+      maxFrameBytes: MAX_ANSWER_BYTES,
+      onNotification: (method, params) => {
+        // Only a daemon of this build or an older one is asked.
+        if (method === 'bridge/event') this.onEvents?.(params as unknown as EventBatch);
+      },
+    });
   }
 
   /** Connects with `open`, which need not use the socket alone. */
@@ -80,6 +91,15 @@ export class ControlClient {
   untilClosed(): Promise<void> {
     if (this.#socket.destroyed) return Promise.resolve();
     return new Promise((resolve) => this.#socket.once('close', () => resolve()));
+  }
+
+  /** Stops and goes on reading what the daemon sends. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
   }
 
   close(): void {

@@ -2,10 +2,12 @@
 // know the daemon by one interface only, and load when the first of them is called.
 
 import { JSONRPCServer } from 'json-rpc-2.0';
+import type { ControlPeer } from '../core/router.ts';
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';
 import { systemClock } from '../util/clock.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
+import { EventFilter } from './event-filter.ts';
 import { refresh } from './refresh.ts';
 import type {
   ClientReport,
@@ -17,6 +19,7 @@ import type {
 } from './report.ts';
 import { logsOf, type ServersHere } from './servers-here.ts';
 import { accept, changesIn } from './tool-changes.ts';
+import { type WatchedDaemon, Watches } from './watches.ts';
 
 /** The daemon as it is asked and told: by the command, and by whatever else watches it or gives it orders. */
 export interface ControlledDaemon {
@@ -30,27 +33,34 @@ export interface ControlledDaemon {
   /** Reads the config and all definitions again. */
   reload(): Promise<ReloadReport>;
   requestStop(reason: LeavingReason): void;
+  readonly watched: WatchedDaemon;
 }
 
 /** Params come from outside: each method reads what it needs of them. */
 type Params = Readonly<Record<string, unknown>>;
 type Answerers = {
-  readonly [Method in ControlMethod]: (params: Params) => ControlAnswer<Method> | Promise<ControlAnswer<Method>>;
+  readonly [Method in ControlMethod]: (
+    params: Params,
+    peer: ControlPeer,
+  ) => ControlAnswer<Method> | Promise<ControlAnswer<Method>>;
 };
 
 /** Answers one request's bytes with a response as JSON; a notification gets none. */
-export function controlMethods(daemon: ControlledDaemon): (request: Buffer) => Promise<string | undefined> {
-  const methods = new JSONRPCServer({ errorListener: () => undefined });
+export function controlMethods(
+  daemon: ControlledDaemon,
+): (request: Buffer, peer: ControlPeer) => Promise<string | undefined> {
+  const methods = new JSONRPCServer<ControlPeer>({ errorListener: () => undefined });
   for (const [name, answer] of Object.entries(answerersOf(daemon)))
-    methods.addMethod(name, (params: unknown) => answer(isRecord(params) ? params : {}));
-  return async (request) => {
-    const response = await methods.receiveJSON(request.toString());
+    methods.addMethod(name, (params: unknown, peer: ControlPeer) => answer(isRecord(params) ? params : {}, peer));
+  return async (request, peer) => {
+    const response = await methods.receiveJSON(request.toString(), peer);
     return response === null ? undefined : JSON.stringify(response);
   };
 }
 
 function answerersOf(daemon: ControlledDaemon): Answerers {
   const here = ({ cwd }: Params): Promise<ServersHere> => daemon.serversFor(directoryIn(cwd));
+  const watches = new Watches(daemon.watched);
   const options = { clock: systemClock, timeoutMs: ownTimeoutMs(daemon.limits) };
   return {
     'bridge/status': ({ cwd }) => daemon.status(directoryIn(cwd)),
@@ -61,11 +71,19 @@ function answerersOf(daemon: ControlledDaemon): Answerers {
     'bridge/changes': async (params) => changesIn(await here(params), params.server),
     'bridge/accept': async (params) => accept(await here(params), params.server, params.tools),
     'bridge/logs': async (params) => logsOf(await here(params), params.server, params.after),
+    'bridge/watch': (params, peer) => watches.open(peer, params),
+    'bridge/unwatch': ({ watch }, peer) => ({ ended: watches.close(peer, textOf(watch)) }),
+    'bridge/events': (params) => ({ events: daemon.watched.past.last(lastOf(params.last), new EventFilter(params)) }),
     'bridge/stop': ({ reason }) => {
       setImmediate(() => daemon.requestStop(reason === 'restart' ? 'restart' : 'stop')); // after the answer is written
       return { pid: daemon.pid, openCalls: daemon.clients().reduce((sum, { inFlight }) => sum + inFlight, 0) };
     },
   };
+}
+
+/** All that are kept, unless fewer are wanted. */
+function lastOf(last: unknown): number {
+  return typeof last === 'number' && Number.isSafeInteger(last) ? last : Number.MAX_SAFE_INTEGER;
 }
 
 function directoryIn(cwd: unknown): string | undefined {

@@ -4,6 +4,7 @@
 import type { ServerLatency } from '../model/server-latency.ts';
 import type { DialInState } from '../protocol/inbound-server.ts';
 import type { RunningServer } from '../registry/running-servers.ts';
+import type { EventConditions, PastReport, WatchParams, WatchReport } from './event-report.ts';
 
 /** The methods of the role `control`, each with its params and its answer. Any param may be left out. */
 interface ControlMethods {
@@ -17,6 +18,11 @@ interface ControlMethods {
   'bridge/accept': { params: OfServer & { readonly tools?: Readonly<Record<string, string>> }; answer: AcceptReport };
   /** `after` has a position by pid; the text begins there. */
   'bridge/logs': { params: OfServer & { readonly after?: Readonly<Record<string, number>> }; answer: LogsReport };
+  /** Answers, and sends notifications `bridge/event` on the same connection from then on. */
+  'bridge/watch': { params: WatchParams; answer: WatchReport };
+  'bridge/unwatch': { params: { readonly watch?: string }; answer: UnwatchReport };
+  /** `last` is the number of events; else all that are kept. */
+  'bridge/events': { params: EventConditions & { readonly last?: number }; answer: PastReport };
   'bridge/stop': { params: { readonly reason?: 'stop' | 'restart' }; answer: StopReport };
 }
 
@@ -264,6 +270,11 @@ export interface LogsReport {
 export interface RunningReport {
   readonly servers: readonly Omit<RunningServer, 'entry'>[];
   readonly warnings: readonly string[];
+}
+
+/** The answer to the end of a watch; false if this connection has none of that name. */
+interface UnwatchReport {
+  readonly ended: boolean;
 }
 
 /** The answer of a daemon that is about to stop. */

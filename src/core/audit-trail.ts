@@ -134,9 +134,7 @@ export class CallRecord {
 
   /** Notes the server's answer, which is about to be passed on. */
   answered(b: Buffer, envelope: Envelope): void {
-    if (!envelope.has(Field.result)) return this.settle('error');
-    const saysFailed = envelope.has(Field.isError) && byteAt(b, envelope.from(Field.isError)) === LETTER_T;
-    this.settle(saysFailed ? 'tool-error' : 'ok');
+    this.settle(outcomeOfAnswer(b, envelope));
   }
 
   /** Notes the tool that a tool for looking up is asked about. */
@@ -190,8 +188,15 @@ export class CallRecord {
 
 const LETTER_T = 0x74;
 
+/** The outcome of a server's answer. */
+export function outcomeOfAnswer(b: Buffer, envelope: Envelope): 'ok' | 'tool-error' | 'error' {
+  if (!envelope.has(Field.result)) return 'error';
+  const saysFailed = envelope.has(Field.isError) && byteAt(b, envelope.from(Field.isError)) === LETTER_T;
+  return saysFailed ? 'tool-error' : 'ok';
+}
+
 /** The outcome of a code. Only these codes mean that the server failed; all others mean that it was not asked. */
-function outcomeOfCode(code: string): CallOutcome {
+export function outcomeOfCode(code: string): CallOutcome {
   switch (code) {
     case 'CALL_TIMED_OUT':
       return 'timeout';

@@ -102,6 +102,16 @@ export interface AimedTool extends NamedTool {
   readonly inner?: { readonly from: number; readonly to: number };
 }
 
+/** A message between clients, as far as it was read. */
+export interface ObservedMessage {
+  /** Empty where it was refused before that was known. */
+  readonly to: string;
+  /** Empty for a letter. */
+  readonly method: string;
+  /** 0 where that is not known. */
+  readonly bytes: number;
+}
+
 type Listener<A, B, C> = (a: A, b: B, c: C) => void;
 
 interface Subscription<A, B, C> {
@@ -150,11 +160,12 @@ export class Signal<A = void, B = void, C = void> {
   }
 }
 
-/** All kinds of events, with what each tells. */
 /** The version of the protocol that a server speaks; undefined while that is not known. */
 export interface SpokenVersion {
   readonly protocolVersion: string | undefined;
 }
+
+/** All kinds of events, with what each tells. */
 
 export class Events {
   readonly #failed: (error: unknown) => void;
@@ -252,8 +263,8 @@ export class Events {
   readonly namesLeftOut: Signal<string, number> = this.#signal();
   /** Definitions that were found in a directory wait for the user's approval. */
   readonly approvalsWanted: Signal<string, number> = this.#signal();
-  /** A client writes to another one. */
-  readonly messageSent: Signal<'message' | 'refused' | 'letter'> = this.#signal();
+  /** A client writes to another one; with what is known of the message. */
+  readonly messageSent: Signal<'message' | 'refused' | 'letter', ObservedClient, ObservedMessage> = this.#signal();
 
   readonly incident: Signal<Incident, Concerned> = this.#signal();
 

@@ -31,8 +31,15 @@ import type { Resumption } from './resumption.ts';
 import type { Session } from './session.ts';
 import { SessionParts, type SessionPartsPorts } from './session-parts.ts';
 
+/** A session of the role `control`, as far as those who answer it need it. */
+export interface ControlPeer {
+  readonly isOpen: boolean;
+  readonly link: { readonly outbox: { readonly queuedBytes: number } };
+  readonly output: { answerControl(json: string): void };
+}
+
 /** Answers what a session of the role `control` asks, frame by frame. */
-export type ControlHandler = (request: Buffer, answer: (json: string) => void) => void;
+export type ControlHandler = (request: Buffer, peer: ControlPeer) => void;
 
 export interface RouterContext extends HandshakeContext {
   readonly control: ControlHandler;
@@ -349,10 +356,7 @@ export class Router {
     if (method.role === 'between-clients' && session.role === 'client') return this.#onMessage(session, request);
     if (session.role === 'control') {
       const { b, start, end } = request;
-      return this.#context.control(b.subarray(start, end), (json) => {
-        if (!session.isOpen) return;
-        session.output.answerControl(json);
-      });
+      return this.#context.control(b.subarray(start, end), session);
     }
     session.output.fail(request.idText, rpcError(METHOD_NOT_FOUND, 'Method not found'));
   }

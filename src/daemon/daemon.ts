@@ -7,9 +7,11 @@ import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import { Sweeper } from '../catalog/sweeper.ts';
 import type { Config } from '../config/config.ts';
 import type { ControlledDaemon } from '../control/methods.ts';
+import { PastEvents } from '../control/past-events.ts';
 import type { ClientReport, MemoryReport, ReloadReport, RunningReport, StatusReport } from '../control/report.ts';
 import { ServersHere } from '../control/servers-here.ts';
 import { clientReports, statusReport } from '../control/status.ts';
+import type { WatchedDaemon } from '../control/watches.ts';
 import { keepAuditTrail } from '../core/audit-trail.ts';
 import { logCalls } from '../core/call-log.ts';
 import { CallMeters } from '../core/call-meter.ts';
@@ -18,6 +20,7 @@ import { Counters } from '../core/counters.ts';
 import { Events } from '../core/events.ts';
 import { Faults } from '../core/faults.ts';
 import { OwnedTasks } from '../core/owned-tasks.ts';
+import type { ControlPeer } from '../core/router.ts';
 import type { Session } from '../core/session.ts';
 import { SuspendedCalls } from '../core/suspended-calls.ts';
 import { ExchangeGate } from '../downstream/exchange-gate.ts';
@@ -101,6 +104,7 @@ export class Daemon implements ControlledDaemon {
   /** The stream of events that parts of the daemon subscribe to. */
   readonly #events = new Events((error) => this.#faults.note('a listener to what happens has failed', error));
   readonly #counters = new Counters(this.#events);
+  readonly #past = new PastEvents(this.#events, Date.now);
   /** Hears of errors of ours that nobody else does. */
   readonly #onFault = (error: unknown): void => this.#faults.note('something went wrong inside', error);
   readonly #clock: Clock = containedClock(systemClock, this.#onFault);
@@ -134,7 +138,7 @@ export class Daemon implements ControlledDaemon {
   readonly #connections: ConnectionManager;
   #socket: KeptSocket | undefined;
   readonly #http: HttpDoor;
-  #answerControl: ((request: Buffer) => Promise<string | undefined>) | undefined;
+  #answerControl: ((request: Buffer, peer: ControlPeer) => Promise<string | undefined>) | undefined;
 
   constructor(options: DaemonOptions) {
     this.#options = options;
@@ -202,7 +206,7 @@ export class Daemon implements ControlledDaemon {
       dialIns: this.#dialIns,
       hasRoom: () => this.#descriptors.hasRoom(),
       messaging: this.#messaging,
-      control: (request, answer) => void this.#control(request, answer),
+      control: (request, peer) => void this.#control(request, peer),
       version,
       build,
       daemonId: randomBytes(8).toString('hex'),
@@ -374,6 +378,12 @@ export class Daemon implements ControlledDaemon {
     return this.#options.pid;
   }
 
+  /** What a watcher of the daemon listens to. */
+  get watched(): WatchedDaemon {
+    const { limits } = this.#options;
+    return { events: this.#events, past: this.#past, limits, clock: this.#clock, date: Date.now };
+  }
+
   requestStop(reason: LeavingReason): void {
     this.#options.onStopRequested(reason);
   }
@@ -463,14 +473,14 @@ export class Daemon implements ControlledDaemon {
   }
 
   /** The control methods come in with the first who asks for them. */
-  async #control(request: Buffer, answer: (json: string) => void): Promise<void> {
+  async #control(request: Buffer, peer: ControlPeer): Promise<void> {
     try {
       if (this.#answerControl === undefined) {
         const { controlMethods } = await import('../control/methods.ts');
         this.#answerControl ??= controlMethods(this);
       }
-      const response = await this.#answerControl(request);
-      if (response !== undefined) answer(response);
+      const response = await this.#answerControl(request, peer);
+      if (response !== undefined && peer.isOpen) peer.output.answerControl(response);
     } catch (error) {
       this.#options.logger.error('a control request failed', { error: messageOf(error) });
     }

@@ -37,6 +37,9 @@ export interface ClientMessagingOptions {
   readonly willBeEnabled: () => boolean;
 }
 
+/** What is known of a message that was refused. */
+const NOT_READ = { to: '', method: '', bytes: 0 };
+
 export class ClientMessaging implements Messaging {
   readonly #options: ClientMessagingOptions;
   readonly participants: Participants;
@@ -93,7 +96,7 @@ export class ClientMessaging implements Messaging {
       const letter = letterIn(paramsOf(request.frame, envelope));
       session.output.answer(idText, JSON.stringify(this.post(sender, letter)));
     } catch (error) {
-      this.#refused();
+      this.#refused(session);
       session.output.fail(idText, failureOf(error));
     }
   }
@@ -107,12 +110,12 @@ export class ClientMessaging implements Messaging {
       this.#write(sender, this.#admission.admit(sender, message), message);
     } catch (error) {
       if (!(error instanceof BridgeError)) throw error;
-      this.#refused();
+      this.#refused(session);
     }
   }
 
-  #refused(): void {
-    this.#options.events.messageSent.tell('refused');
+  #refused(session: Session): void {
+    this.#options.events.messageSent.tell('refused', session, NOT_READ);
   }
 
   #senderOf(session: Session): Participant {
@@ -150,7 +153,8 @@ export class ClientMessaging implements Messaging {
     as: { readonly id: string | undefined; readonly wantsProgress: boolean } = NOTIFICATION,
   ): void {
     receiver.session.output.noticeWith((outbox) => writeMessage(outbox, message, { ...as, from: sender.id }));
-    this.#options.events.messageSent.tell('message');
+    const { to, method, frame } = message;
+    this.#options.events.messageSent.tell('message', sender.session, { to, method, bytes: frame.end - frame.start });
   }
 
   /** Puts a letter into a mailbox. Throws if that is refused. */
@@ -162,7 +166,8 @@ export class ClientMessaging implements Messaging {
       throw new BridgeError('MAILBOX_FULL', `The mailbox of ${to} is full: the client has not read earlier messages`, {
         hint: 'Try again later.',
       });
-    this.#options.events.messageSent.tell('letter');
+    const facts = { to, method: '', bytes: Buffer.byteLength(text) };
+    this.#options.events.messageSent.tell('letter', sender.session, facts);
     return { id, to };
   }
 

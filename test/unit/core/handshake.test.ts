@@ -170,7 +170,9 @@ describe('a handshake', () => {
   });
 
   test('of the role control is answered by the bridge, and its requests go to the control methods', async () => {
-    const core = new CoreInMemory({ control: (request, answer) => answer(`{"asked":${request.toString()}}`) });
+    const core = new CoreInMemory({
+      control: (request, { output }) => output.answerControl(`{"asked":${request.toString()}}`),
+    });
     const client = core.connect();
     client.initialize('init', { _meta: { 'mcp-bridge/role': 'control' } });
     await core.settle();

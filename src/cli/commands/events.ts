@@ -1,0 +1,181 @@
+// `mcp-bridge events`: what has happened in the daemon, and with --follow what happens, also across its restarts. A line for each
+// event, or a line of JSON. It only looks, and starts nothing.
+
+import { once } from 'node:events';
+import {
+  ControlClient,
+  type DaemonEvent,
+  EVENT_KINDS,
+  type EventBatch,
+  type WatchParams,
+} from '../../client/control-client.ts';
+import { BridgeError } from '../../util/bridge-error.ts';
+import { nearest, suggestion } from '../../util/nearest.ts';
+import { printableJson } from '../../util/printable.ts';
+import { sleep } from '../../util/sleep.ts';
+import { DONE, lineFor } from '../exit-code.ts';
+import type { CliHost } from '../host.ts';
+import { locate, type WhereValues } from '../locate.ts';
+import { eventLine } from '../render/event-line.ts';
+import { wrongUsage } from '../tool-session.ts';
+import { ask } from './daemon-commands.ts';
+
+export interface EventsValues extends WhereValues {
+  readonly follow?: boolean | undefined;
+  readonly json?: boolean | undefined;
+  readonly lines?: string | undefined;
+  readonly kind?: string | readonly string[] | undefined;
+  readonly server?: string | readonly string[] | undefined;
+  readonly client?: string | readonly string[] | undefined;
+  readonly tool?: string | readonly string[] | undefined;
+  readonly calls?: string | undefined;
+}
+
+const DEFAULT_PAST = 50;
+const DEFAULT_PAST_BEFORE_NEWS = 10;
+/** The pause before a daemon that has gone is looked for. */
+const LOOK_MS = 500;
+const ALL = Number.MAX_SAFE_INTEGER;
+
+export async function events(values: EventsValues, host: CliHost): Promise<number> {
+  const { follow = false, json = false } = values;
+  const wanted = filterOf(values);
+  const count = countIn(values.lines, '--lines', follow ? DEFAULT_PAST_BEFORE_NEWS : DEFAULT_PAST);
+  if (!follow) {
+    if (values.calls !== undefined) throw wrongUsage('events', '--calls goes with --follow');
+    const { events: past } = await ask(values, host, 'bridge/events', { ...wanted, last: count });
+    if (past.length === 0 && !json) host.stderr.write(NOTHING);
+    host.stdout.write(past.map((event) => shown(event, json)).join(''));
+    return DONE;
+  }
+  const callsPerSecond = countIn(values.calls, '--calls', undefined);
+  const { path } = await locate(values, host);
+  const params = { ...wanted, ...(callsPerSecond !== undefined && { callsPerSecond }) };
+  await new Following({ path, host, json, params, past: count }).untilEnd();
+  return DONE;
+}
+
+const NOTHING =
+  'mcp-bridge: nothing of this kind is kept. Calls, questions, messages and incidents are shown only while they happen: --follow\n';
+
+function filterOf(values: EventsValues) {
+  const kinds = listOf(values.kind);
+  const groups = new Set(EVENT_KINDS.flatMap((kind) => [kind, kind.split('.')[0] ?? kind]));
+  const strange = kinds.find((kind) => !groups.has(kind));
+  if (strange !== undefined) {
+    const near = suggestion(nearest(strange, [...groups]));
+    throw wrongUsage(
+      'events',
+      `There is no kind ${JSON.stringify(strange)}. ${near ?? `There are: ${[...groups].join(', ')}`}`,
+    );
+  }
+  return { kinds, servers: listOf(values.server), clients: listOf(values.client), tools: listOf(values.tool) };
+}
+
+const listOf = (value: string | readonly string[] | undefined): readonly string[] =>
+  value === undefined ? [] : typeof value === 'string' ? [value] : value;
+
+function countIn<Otherwise>(text: unknown, option: string, otherwise: Otherwise): number | Otherwise {
+  if (text === undefined) return otherwise;
+  if (typeof text === 'string' && /^\d{1,9}$/.test(text)) return Number(text);
+  throw wrongUsage('events', `${option} is a number`);
+}
+
+function shown(event: DaemonEvent, json: boolean): string {
+  return json ? `${printableJson(JSON.stringify(event))}\n` : `${eventLine(event)}\n`;
+}
+
+interface FollowingOptions {
+  readonly path: string;
+  readonly host: CliHost;
+  readonly json: boolean;
+  readonly params: WatchParams;
+  /** The past events to begin with. */
+  readonly past: number;
+}
+
+/** The events of the daemon at a path, and of those that come after it. */
+class Following {
+  readonly #options: FollowingOptions;
+  readonly #ending = new AbortController();
+  #client: ControlClient | undefined;
+  /** The last error that kept it from looking. */
+  #trouble = '';
+  #past: number;
+
+  constructor(options: FollowingOptions) {
+    this.#options = options;
+    this.#past = options.past;
+    const end = (): void => {
+      this.#ending.abort();
+      this.#client?.close();
+    };
+    options.host.onEnd(end);
+    options.host.stdout.on('error', end);
+  }
+
+  async untilEnd(): Promise<void> {
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      await this.#followOne();
+      await sleep(LOOK_MS, signal).catch(() => undefined); // it rejects only when it is ended
+    }
+  }
+
+  /** Until this daemon has gone. */
+  async #followOne(): Promise<void> {
+    const { path, host, params } = this.#options;
+    try {
+      const client = await ControlClient.open(path, host.version);
+      this.#client = client;
+      client.onEvents = (batch) => this.#take(client, batch);
+      const { watch, refused, past } = await client.call('bridge/watch', { ...params, past: this.#past });
+      if (watch === null) throw new BridgeError('REQUEST_REFUSED', `No events are shown: ${refused}`);
+      this.#trouble = '';
+      this.#write(client, past.map((event) => this.#shown(event)).join(''));
+      this.#past = ALL; // of the next daemon nothing was shown yet
+      if (!this.#ending.signal.aborted) await client.untilClosed();
+      if (!this.#ending.signal.aborted) this.#tell('DAEMON_NOT_RUNNING', 'The daemon has gone');
+    } catch (error) {
+      if (!(error instanceof BridgeError)) throw error;
+      if (!this.#ending.signal.aborted) this.#tell(error.code, error.message);
+    } finally {
+      this.#client?.close();
+    }
+  }
+
+  #tell(code: BridgeError['code'], message: string): void {
+    if (code === this.#trouble) return;
+    this.#trouble = code;
+    this.#options.host.stderr.write(lineFor(new BridgeError(code, `${message}; waiting for it to come back`)));
+  }
+
+  #shown(event: DaemonEvent): string {
+    return shown(event, this.#options.json);
+  }
+
+  #take(client: ControlClient, { events: news, lost, callsBegun, callsLeftOut }: EventBatch): void {
+    const lines = news.map((event) => this.#shown(event)).join('');
+    this.#write(client, `${lines}${this.#missing(lost, callsBegun, callsLeftOut)}`);
+  }
+
+  /** The events that are not shown, and why. */
+  #missing(lost: number, callsBegun: number, callsLeftOut: number): string {
+    if (lost === 0 && callsLeftOut === 0) return '';
+    if (this.#options.json) return `${JSON.stringify({ kind: 'left-out', lost, callsBegun, callsLeftOut })}\n`;
+    const calls =
+      callsLeftOut === 0 ? '' : `… ${callsLeftOut} of ${callsBegun} calls are not shown: too many a second\n`;
+    return lost === 0 ? calls : `${calls}… ${lost} events are lost: they were not read fast enough\n`;
+  }
+
+  /** Reads nothing more until whoever reads here has room: the daemon then drops events, and says how many. */
+  #write(client: ControlClient, text: string): void {
+    const { stdout } = this.#options.host;
+    if (text === '' || stdout.write(text)) return;
+    client.pause();
+    once(stdout, 'drain', { signal: this.#ending.signal }).then(
+      () => client.resume(),
+      () => undefined, // an error of stdout ends the following
+    );
+  }
+}

@@ -1,0 +1,207 @@
+// Events of the daemon, as data: the daemon writes them, the command and other programs read them, and `--json` prints them as
+// they are. Kinds and fields may be added, but never change their meaning. All texts are those of others, and bounded.
+
+import type { QuestionEnd, WaitReason } from '../core/events.ts';
+import type { CallRole } from '../protocol/era.ts';
+
+/** The outcome of a call, as the audit log names it. */
+export type ReportedOutcome =
+  | 'ok'
+  | 'tool-error'
+  | 'asked'
+  | 'error'
+  | 'refused'
+  | 'timeout'
+  | 'crashed'
+  | 'cancelled'
+  | 'client-gone';
+
+interface At<Kind extends string> {
+  readonly kind: Kind;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+interface OfClient {
+  /** The client's id; '' for one that has none yet. */
+  readonly client: string;
+  readonly name: string;
+}
+
+type ClientEvent =
+  | (At<'client.ready'> &
+      OfClient & { readonly version: string; readonly view: string; readonly protocolVersion: string | null })
+  | (At<'client.refused' | 'client.cutOff'> & OfClient & { readonly reason: string })
+  | (At<'client.away' | 'client.back' | 'client.left'> & OfClient);
+
+interface OfInstance {
+  readonly server: string;
+  /** A number of its own for each instance, for as long as the daemon runs. */
+  readonly instance: number;
+}
+
+type InstanceEvent =
+  | (At<'instance.starting' | 'instance.ready' | 'instance.stopped'> & OfInstance)
+  | (At<'instance.failed' | 'instance.died'> & OfInstance & { readonly code: string; readonly message: string });
+
+/** A call that is under way or was. */
+interface NamedCall {
+  /** The name by which `bridge/cancel` knows it. */
+  readonly call: string;
+  readonly client: string;
+  /** Null while it is not known, and for a call that reaches no server. */
+  readonly server: string | null;
+  /** Null for a call of no tool. */
+  readonly tool: string | null;
+}
+
+/** A call that has ended. */
+export interface CallReport extends NamedCall {
+  readonly clientName: string;
+  /** The client's id of the request, in JSON. */
+  readonly request: string;
+  /** The kind of request: `call` is a call of a tool. */
+  readonly role: CallRole;
+  /** The moment in which it came. */
+  readonly at: number;
+  readonly outcome: ReportedOutcome;
+  /** The bridge's code of an error, or null. */
+  readonly code: string | null;
+  readonly totalMs: number;
+  /** The part of the time in which no server worked on it. */
+  readonly waitedMs: number;
+  /** The part between sending it and the server's answer; null if it was never sent. */
+  readonly serverMs: number | null;
+  /** The reasons for which it waited. */
+  readonly waits: readonly WaitReason[];
+  /** How often its server said how far it is. */
+  readonly progress: number;
+  /** Null for requests other than calls of tools. */
+  readonly requestBytes: number | null;
+  readonly answerBytes: number;
+}
+
+export type CallEvent =
+  | (At<'call.begun'> & NamedCall & Pick<CallReport, 'clientName' | 'request' | 'role' | 'requestBytes'>)
+  | (At<'call.waiting'> & NamedCall & { readonly for: WaitReason })
+  | (At<'call.sent' | 'call.answered' | 'call.suspended'> & NamedCall)
+  | (At<'call.progress'> & NamedCall & { readonly count: number })
+  | (At<'call.ended'> & Omit<CallReport, 'at'> & { readonly begunAt: number });
+
+type QuestionEvent =
+  | (At<'question.asked'> & { readonly client: string; readonly server: string; readonly about: string })
+  | (At<'question.ended'> & { readonly client: string; readonly server: string; readonly end: QuestionEnd });
+
+/** A message between clients; never its text. */
+export type MessageEvent = At<'message.sent'> & {
+  readonly outcome: 'message' | 'letter' | 'refused';
+  readonly from: string;
+  /** Null if it was refused before that was read. */
+  readonly to: string | null;
+  /** Null for a letter. */
+  readonly method: string | null;
+  readonly bytes: number | null;
+};
+
+/** Something was refused, dropped, cut short or held up. */
+type IncidentEvent = At<'incident'> & {
+  /** The name of its counter in `status`. */
+  readonly name: string;
+  readonly client: string | null;
+  readonly server: string | null;
+  /** True if a limit of the settings was reached. */
+  readonly limit: boolean;
+  /** How often it has happened since the last event of it. */
+  readonly times: number;
+};
+
+export type DaemonEvent =
+  | ClientEvent
+  | InstanceEvent
+  | CallEvent
+  | QuestionEvent
+  | MessageEvent
+  | IncidentEvent
+  | (At<'server.connected'> & { readonly server: string })
+  | (At<'tools.changed'> & { readonly server: string; readonly tools: readonly string[] })
+  | (At<'approvals.wanted'> & { readonly cwd: string; readonly count: number });
+
+export type EventKind = DaemonEvent['kind'];
+
+/** All kinds, for whoever checks or completes a name. The compiler sees that none is missing. */
+export const EVENT_KINDS = Object.keys({
+  'client.ready': true,
+  'client.refused': true,
+  'client.cutOff': true,
+  'client.away': true,
+  'client.back': true,
+  'client.left': true,
+  'instance.starting': true,
+  'instance.ready': true,
+  'instance.stopped': true,
+  'instance.failed': true,
+  'instance.died': true,
+  'server.connected': true,
+  'call.begun': true,
+  'call.waiting': true,
+  'call.sent': true,
+  'call.progress': true,
+  'call.answered': true,
+  'call.suspended': true,
+  'call.ended': true,
+  'question.asked': true,
+  'question.ended': true,
+  'tools.changed': true,
+  'approvals.wanted': true,
+  'message.sent': true,
+  incident: true,
+} satisfies Record<EventKind, true>) as readonly EventKind[];
+
+/** The events that somebody wants. A list that is left out or empty is no condition. */
+export interface EventConditions {
+  /** Kinds, such as `call.ended`, or what several begin with, such as `call`. */
+  readonly kinds?: readonly string[];
+  readonly servers?: readonly string[];
+  readonly clients?: readonly string[];
+  readonly tools?: readonly string[];
+}
+
+export interface WatchParams extends EventConditions {
+  /** The time between batches: 0 for no wait, else at least 250. */
+  readonly batchMs?: number;
+  /** The most calls of a second that are followed; others are only counted. */
+  readonly callsPerSecond?: number;
+  /** The number of past events to have in the answer. */
+  readonly past?: number;
+}
+
+/** The answer to `bridge/watch`. Notifications `bridge/event` follow on the same connection. */
+export interface WatchReport {
+  /** Names the watch in its notifications, and for `bridge/unwatch`; null if it was refused. */
+  readonly watch: string | null;
+  /** The reason of a refusal, or null. */
+  readonly refused: string | null;
+  readonly at: number;
+  /** Events that wait for a slow reader, before it loses some. */
+  readonly mostQueued: number;
+  readonly batchMs: number;
+  readonly callsPerSecond: number;
+  readonly past: readonly DaemonEvent[];
+}
+
+/** The params of a notification `bridge/event`. */
+export interface EventBatch {
+  readonly watch: string;
+  readonly at: number;
+  readonly events: readonly DaemonEvent[];
+  /** Events that this watch has lost since the last batch, because its reader is slow. */
+  readonly lost: number;
+  /** Calls that began since the last batch, in all, and those of them that are not followed. */
+  readonly callsBegun: number;
+  readonly callsLeftOut: number;
+}
+
+/** Events of the past, the oldest first. Calls, questions, messages and incidents are not kept. */
+export interface PastReport {
+  readonly events: readonly DaemonEvent[];
+}

@@ -1,0 +1,116 @@
+// One watch: the events that somebody wants, on the way to them. Its queue is bounded. A reader that is slow loses events and is
+// told how many; it holds up nothing and nobody.
+
+import type { ControlPeer } from '../core/router.ts';
+import type { EventFilter } from './event-filter.ts';
+import type { DaemonEvent, EventBatch } from './event-report.ts';
+import type { FollowedCall } from './followed-calls.ts';
+
+/** Events that wait for a slow reader. */
+export const MOST_QUEUED = 1000;
+/** What may be on its way to a reader before more is held back. */
+const MOST_UNREAD_BYTES = 262_144;
+
+interface WatchTerms {
+  readonly name: string;
+  readonly filter: EventFilter;
+  /** The time between batches, in periods of `tick`; 0 for none. */
+  readonly periods: number;
+  /** The calls that it shows in a period. */
+  readonly callsPerPeriod: number;
+  readonly mostUnreadBytes: number;
+  readonly date: () => number;
+}
+
+/** The calls that have begun, and those that are not followed, in all. */
+interface CallCounts {
+  readonly begun: number;
+  readonly leftOut: number;
+}
+
+export class Watch {
+  readonly name: string;
+  readonly peer: ControlPeer;
+  readonly #terms: WatchTerms;
+  #queue: DaemonEvent[] = [];
+  #lost = 0;
+  #budget: number;
+  #leftOut = 0;
+  /** The counts that were told last. */
+  #told: CallCounts;
+  #periodsLeft: number;
+
+  constructor(peer: ControlPeer, terms: WatchTerms, counts: CallCounts) {
+    this.peer = peer;
+    this.name = terms.name;
+    this.#terms = terms;
+    this.#budget = terms.callsPerPeriod;
+    this.#periodsLeft = terms.periods;
+    this.#told = { ...counts };
+  }
+
+  /** The calls that it shows in a period. */
+  get callsPerPeriod(): number {
+    return this.wantsCalls ? this.#terms.callsPerPeriod : 0;
+  }
+
+  get wantsCalls(): boolean {
+    return this.#terms.filter.wantsCalls;
+  }
+
+  get sendsAtOnce(): boolean {
+    return this.#terms.periods === 0;
+  }
+
+  /** Takes an event that it wants; returns true if it is the first one that waits. */
+  take(event: DaemonEvent, call?: FollowedCall): boolean {
+    const { filter } = this.#terms;
+    if (!filter.isAboutWanted(event)) return false;
+    if (call !== undefined && !this.#shows(call)) return false;
+    if (!filter.isOfWantedKind(event)) return false;
+    if (this.#queue.length >= MOST_QUEUED) {
+      this.#lost++;
+      return false;
+    }
+    return this.#queue.push(event) === 1;
+  }
+
+  /** Decides once for each call, at the first event of it that the filter lets through. */
+  #shows(call: FollowedCall): boolean {
+    const decided = call.shownBy.get(this);
+    if (decided !== undefined) return decided;
+    const isShown = this.#budget > 0;
+    if (isShown) this.#budget--;
+    else this.#leftOut++;
+    call.shownBy.set(this, isShown);
+    return isShown;
+  }
+
+  /** A period is over. */
+  tick(counts: CallCounts): void {
+    this.#budget = this.#terms.callsPerPeriod;
+    if (--this.#periodsLeft > 0) return;
+    this.#periodsLeft = this.#terms.periods;
+    this.send(counts);
+  }
+
+  /** Sends what there is to tell, unless too much is on its way to the reader. */
+  send(counts: CallCounts): void {
+    if (!this.peer.isOpen || this.peer.link.outbox.queuedBytes > this.#terms.mostUnreadBytes) return;
+    const callsBegun = this.wantsCalls ? counts.begun - this.#told.begun : 0;
+    const callsLeftOut = this.wantsCalls ? this.#leftOut + counts.leftOut - this.#told.leftOut : 0;
+    if (this.#queue.length === 0 && this.#lost === 0 && callsBegun === 0 && callsLeftOut === 0) return;
+    const { name: watch, date } = this.#terms;
+    const batch: EventBatch = { watch, at: date(), events: this.#queue, lost: this.#lost, callsBegun, callsLeftOut };
+    this.#queue = [];
+    this.#lost = 0;
+    this.#leftOut = 0;
+    this.#told = { ...counts };
+    this.peer.output.answerControl(JSON.stringify({ jsonrpc: '2.0', method: 'bridge/event', params: batch }));
+  }
+}
+
+/** The bytes that may wait for a reader, well below the limit at which clients are cut off. */
+export function mostUnreadBytes(maxQueuedBytesPerClient: number): number {
+  return Math.min(MOST_UNREAD_BYTES, Math.floor(maxQueuedBytesPerClient / 4));
+}

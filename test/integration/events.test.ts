@@ -1,0 +1,163 @@
+// `mcp-bridge events` and `bridge/watch`, on a real daemon: what happens is shown as it happens, and no watcher holds anybody up.
+
+import { rmSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { expect, test } from 'vitest';
+import { ControlClient, type DaemonEvent, type EventBatch } from '../../src/client/control-client.ts';
+import { runCommand } from '../support/command.ts';
+import { program } from '../support/lasting-command.ts';
+import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
+
+const CONFIG = { mcpServers: { fixture: fixtureServer() } };
+
+const UNSEEN = ['\u001b', '\u202e'];
+
+/** A watch of a daemon, and what has come so far. */
+async function watched(daemon: TestDaemon, params: object = {}) {
+  const client = await ControlClient.open(daemon.path, '0');
+  const batches: EventBatch[] = [];
+  let look = (): void => undefined;
+  client.onEvents = (batch) => {
+    batches.push(batch);
+    look();
+  };
+  const report = await client.call('bridge/watch', params);
+  const until = async (isEnough: (events: readonly DaemonEvent[]) => boolean): Promise<readonly DaemonEvent[]> => {
+    for (;;) {
+      const events = batches.flatMap((batch) => batch.events);
+      if (isEnough(events)) return events;
+      await new Promise<void>((resolve) => {
+        look = resolve;
+      });
+    }
+  };
+  return { client, report, batches, until };
+}
+
+test('a client, its server and its call are told as they happen, and never what is said', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const watch = await watched(daemon);
+  const client = await daemon.client({ 'mcp-bridge/clientId': 'me' });
+  await client.callTool(1, 'echo', { text: 'quite-secret' });
+  const events = await watch.until((all) => all.some(({ kind }) => kind === 'call.ended'));
+  const kinds = events.map(({ kind }) => kind);
+  for (const kind of [
+    'client.ready',
+    'instance.starting',
+    'instance.ready',
+    'call.begun',
+    'call.sent',
+    'call.answered',
+  ])
+    expect(kinds).toContain(kind);
+  expect(events.find(({ kind }) => kind === 'call.ended')).toMatchObject({
+    ...{ client: 'me', server: 'fixture', tool: 'echo', outcome: 'ok', request: '1', role: 'call' },
+    requestBytes: expect.any(Number),
+    answerBytes: expect.any(Number),
+  });
+  expect(JSON.stringify(watch.batches)).not.toContain('quite-secret');
+  client.destroy();
+  await watch.until((all) => all.some(({ kind }) => kind === 'client.left'));
+  watch.client.close();
+  await daemon.stop();
+});
+
+test('a watcher that reads nothing, and one that is killed, cost the calls of others nothing', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const deaf = createConnection(daemon.path);
+  const say = (message: object): boolean => deaf.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const clientInfo = { name: 'deaf', version: '1' };
+  const params = {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo,
+    _meta: { 'mcp-bridge/role': 'control' },
+  };
+  say({ id: 0, method: 'initialize', params });
+  for (let id = 1; id <= 8; id++) say({ id, method: 'bridge/watch', params: { callsPerSecond: 5000 } });
+  await new Promise((resolve) => deaf.once('data', resolve));
+  deaf.pause();
+  const killed = await watched(daemon);
+  const client = await daemon.client();
+  for (let id = 1; id <= 1000; id++) {
+    await client.callTool(id, 'echo', { text: 'x' });
+    if (id === 500) killed.client.close();
+  }
+  const status = await daemon.status();
+  expect(status.counters).toMatchObject({ internalErrors: 0, clientsCutOff: 0 });
+  deaf.destroy();
+  client.destroy();
+  await daemon.stop();
+  expect(daemon.log).not.toMatch(/"level":"(?:warn|error)"/);
+});
+
+test('the command shows what has happened, and with --follow what happens, also with the next daemon', async () => {
+  const dir = tempDir();
+  const daemon = await TestDaemon.start(CONFIG, { dir });
+  const at = ['--mcp-bridge-socket', daemon.path];
+  const followed = program('events', '--follow', ...at);
+  const json = program('events', '-f', '--json', '--kind', 'call', '--client', 'me', ...at);
+  // Both watch by the time that a call is made: until then, clients come and go.
+  const probe = async (shown: RegExp, on: typeof followed, id: string): Promise<string> => {
+    let n = 0;
+    const client = await daemon.client({ 'mcp-bridge/clientId': id });
+    const calls = setInterval(() => client.send({ jsonrpc: '2.0', id: ++n, method: 'ping/pong' }), 20);
+    const text = await on.until(shown);
+    clearInterval(calls);
+    client.destroy();
+    return text;
+  };
+  await probe(/call\.ended +\S+ you → fixture/, followed, 'you');
+  const line = await probe(/\{"kind":"call\.ended".*\}\n/, json, 'me');
+  expect(JSON.parse(line)).toMatchObject({ kind: 'call.ended', client: 'me', server: 'fixture', outcome: 'error' });
+  expect(json.said()).not.toContain('"client":"you"');
+  const { code, stdout } = await runCommand(['events', '--kind', 'instance', ...at]);
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/^[\d:.]+ {2}instance\.starting +fixture #1\n.*instance\.ready/),
+  ]);
+  const none = await runCommand(['events', '--kind', 'call', ...at]);
+  expect(none).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('--follow') });
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+  const next = await TestDaemon.start(CONFIG, { dir });
+  const client = await next.client({ 'mcp-bridge/clientId': 'again' });
+  await followed.until(/client\.ready +again/);
+  client.destroy();
+  followed.child.kill('SIGINT');
+  expect(await followed.ended).toBe(0);
+  json.child.stdout.destroy(); // whoever reads may go: it ends when there is something to write
+  const last = await next.client({ 'mcp-bridge/clientId': 'me' });
+  let id = 0;
+  const calls = setInterval(() => last.send({ jsonrpc: '2.0', id: ++id, method: 'ping/pong' }), 20);
+  expect(await json.ended).toBe(0);
+  clearInterval(calls);
+  last.destroy();
+  await next.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+test('a wrong kind, number or option is told', async () => {
+  const wrong = await runCommand(['events', '--kind', 'cal']);
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringMatching(/There is no kind "cal".*call/) });
+  for (const args of [
+    ['-n', 'x'],
+    ['--follow', '--calls', '-1'],
+    ['--calls', '5'],
+  ])
+    expect(await runCommand(['events', ...args])).toMatchObject({ code: 2 });
+});
+
+test('names of others cannot write on a terminal', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const client = await daemon.connect();
+  const clientInfo = { name: '\u001b[2J\u202eevil', version: '1' };
+  await client.request('init', 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+  const { stdout } = await runCommand(['events', '--mcp-bridge-socket', daemon.path]);
+  expect(stdout).toContain('\\u{1b}[2J\\u{202e}evil');
+  for (const unseen of UNSEEN) expect(stdout).not.toContain(unseen);
+  const json = await runCommand(['events', '--json', '--mcp-bridge-socket', daemon.path]);
+  for (const unseen of UNSEEN) expect(json.stdout).not.toContain(unseen);
+  client.destroy();
+  await daemon.stop();
+});
