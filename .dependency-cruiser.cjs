@@ -35,6 +35,7 @@ const mayUse = {
   'meta-tools': ['util', 'protocol', 'wire', 'model', 'core', 'search'],
   'code-mode': ['util', 'protocol', 'wire', 'model', 'core', 'local', 'downstream', 'meta-tools'],
   messaging: ['util', 'protocol', 'wire', 'model', 'core', 'meta-tools'],
+  results: ['util', 'protocol', 'wire', 'model', 'core', 'local', 'meta-tools'],
   front: ['util', 'protocol', 'wire', 'model'],
   control: ['util', 'protocol', 'wire', 'model', 'core', 'registry', 'downstream', 'catalog', 'messaging'],
   daemon: [
@@ -51,7 +52,7 @@ const mayUse = {
       'downstream',
       'catalog',
     ],
-    ...['meta-tools', 'messaging', 'control', 'front', 'code-mode'],
+    ...['meta-tools', 'messaging', 'results', 'control', 'front', 'code-mode'],
   ],
 };
 

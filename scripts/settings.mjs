@@ -85,7 +85,8 @@ function withTables(text) {
     /(<!-- settings: (\S+)(?: prefix (\S+))? -->\n)[\s\S]*?(<!-- end -->)/g,
     (_, start, place, prefix = '', end) => {
       const rows = Object.entries(SETTINGS[place]);
-      const hasDefaults = rows.every(([, row]) => 'default' in row && row.default !== undefined) || place === 'audit';
+      const hasDefaults =
+        rows.every(([, row]) => 'default' in row && row.default !== undefined) || ['audit', 'results'].includes(place);
       const isLimits = rows.some(([, row]) => row.beyond !== undefined);
       const columns = [
         'key',

@@ -11,7 +11,9 @@ import {
   type DaemonSettings,
   DEFAULT_CODE_MODE,
   DEFAULT_DAEMON,
+  DEFAULT_RESULTS,
   DISCOVERY,
+  type ResultsSettings,
 } from '../model/settings.ts';
 import type { ToolChangePolicy, ToolRule } from '../model/tool-rules.ts';
 import { DEFAULT_RECONNECT } from '../util/backoff.ts';
@@ -29,6 +31,8 @@ export interface Config extends OwnClientSettings {
   readonly servers: readonly ServerDefinition[];
   /** By the names of servers, wherever these are defined. */
   readonly serverSettings: Readonly<Record<string, ServerSettings>>;
+  /** Results of tools that are cut. */
+  readonly results: ResultsSettings;
   readonly limits: Limits;
   readonly liveness: LivenessSettings;
   readonly daemon: DaemonSettings;
@@ -77,6 +81,7 @@ export const EMPTY_CONFIG: Config = {
   clients: [],
   servers: [],
   serverSettings: {},
+  results: DEFAULT_RESULTS,
   limits: DEFAULT_LIMITS,
   liveness: DEFAULT_LIVENESS,
   daemon: DEFAULT_DAEMON,

@@ -4,7 +4,18 @@
 
 import type { MessagingSettings, PairRule } from '../model/messaging-settings.ts';
 import type { DialInServer } from '../model/server-definition.ts';
-import { AGENTS, CACHE, CODE_MODE, DAEMON, DIAL_IN, DISCOVERY, LIMITS, LIVENESS, MAILBOX } from '../model/settings.ts';
+import {
+  AGENTS,
+  CACHE,
+  CODE_MODE,
+  DAEMON,
+  DIAL_IN,
+  DISCOVERY,
+  LIMITS,
+  LIVENESS,
+  MAILBOX,
+  RESULTS,
+} from '../model/settings.ts';
 import { NO_FILTER } from '../model/tool-rules.ts';
 import { isServerName, SERVER_NAME_RULE } from '../protocol/inbound-server.ts';
 import { nearest } from '../util/nearest.ts';
@@ -40,6 +51,7 @@ const SECTIONS = [
   'discovery',
   'policy',
   'codeMode',
+  'results',
   'limits',
   'liveness',
   'daemon',
@@ -68,6 +80,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
     clients: clientsOf(reader, meant.clients, patterns),
     servers: Object.entries(servers).flatMap(([name, entry]) => serverOf(reader, name, entry, resolvePath) ?? []),
     serverSettings: serverSettingsOf(reader, root.serverSettings),
+    results: readSection(reader, root.results, 'results', RESULTS),
     limits: readSection(reader, root.limits, 'limits', LIMITS),
     liveness: readSection(reader, root.liveness, 'liveness', LIVENESS),
     daemon: readSection(reader, root.daemon, 'daemon', DAEMON),

@@ -25,8 +25,17 @@ import type { Frame } from '../wire/frame-splitter.ts';
  */
 export type CallPlan = NamedPlan | ListPlan | ReadPlan | SubscriptionPlan | LevelPlan | TaskPlan | PlainPlan;
 
+/** The views in which a result that is long for a model may be cut. */
+export type CuttingView = 'all' | 'discover' | 'code';
+
+/** A plan of calls whose results may be cut. */
+interface CuttablePlan {
+  /** The view that cuts the result; undefined if it stays whole. */
+  readonly cutIn?: CuttingView | undefined;
+}
+
 /** A tool or a prompt is called by its name. */
-export interface NamedPlan {
+export interface NamedPlan extends CuttablePlan {
   readonly role: 'call' | 'get-prompt';
   /** The answer may say that the call has become a task. */
   readonly mayMakeTask: boolean;
@@ -61,7 +70,7 @@ export interface LevelPlan {
 }
 
 /** A request about a task. */
-export interface TaskPlan {
+export interface TaskPlan extends CuttablePlan {
   readonly role: 'task';
   /** Undefined for tasks of 2025, which each instance knows by their clients. */
   readonly asked?: AskedTask;
@@ -76,7 +85,7 @@ export interface AskedTask {
   readonly isAnywhere: boolean;
 }
 
-interface PlainPlan {
+interface PlainPlan extends CuttablePlan {
   readonly role: 'list-tasks' | 'task-result' | 'complete' | 'other';
 }
 
@@ -139,8 +148,31 @@ export function planOf(role: CallRole, envelope: Envelope): CallPlan {
 }
 
 /** The plan of a tool or prompt whose errors the view words. */
-export function namedPlan(role: NamedPlan['role'], mayMakeTask: boolean, errorOf: ErrorText): NamedPlan {
-  return { role, mayMakeTask, errorOf };
+export function namedPlan(
+  role: NamedPlan['role'],
+  mayMakeTask: boolean,
+  errorOf: ErrorText,
+  cutIn?: CuttingView,
+): NamedPlan {
+  return { role, mayMakeTask, errorOf, ...(cutIn !== undefined && { cutIn }) };
+}
+
+const TOOL_IN_ALL: NamedPlan = { ...TOOL, cutIn: 'all' };
+
+/** The plan of a call in the view `all`. */
+export function planInAll(role: CallRole, envelope: Envelope): CallPlan {
+  if (role !== 'call') return planOf(role, envelope);
+  return envelope.has(Field.task) ? { ...TOOL_IN_ALL, mayMakeTask: true } : TOOL_IN_ALL;
+}
+
+/** The plan of a request about a task of 2025 in a joined view; the answer may be the task's result. */
+export function taskPlanIn(role: CallRole, envelope: Envelope, cutIn: CuttingView): CallPlan {
+  return role === 'task-result' ? { role, cutIn } : planOf(role, envelope);
+}
+
+/** The view that cuts the result of a call; undefined if it stays whole. */
+export function cuttingViewOf({ plan }: Planned): CuttingView | undefined {
+  return 'cutIn' in plan ? plan.cutIn : undefined;
 }
 
 /** The plan of a request about a resource that several servers may have. */

@@ -45,6 +45,9 @@ export class Counters {
   /** Questions of servers that no call was suspended for, and answers of suspended calls that were not kept. */
   suspensionsRefused = 0;
   tasksForgotten = 0;
+  /** Results of tools that were cut, and kept ones that were dropped for want of room. */
+  resultsCut = 0;
+  resultsForgotten = 0;
   /** Frames of clients that are no JSON or no JSON-RPC. */
   badFrames = 0;
   oversizedFrames = 0;

@@ -60,6 +60,8 @@ export type Incident =
   | 'subscriptionsRefused'
   | 'suspensionsRefused'
   | 'tasksForgotten'
+  | 'resultsCut'
+  | 'resultsForgotten'
   | 'strayResponses'
   | 'strayCancels'
   | 'strayProgress'

@@ -30,6 +30,7 @@ import type { Incident } from './events.ts';
 import type { Instance, InstanceContext } from './instance.ts';
 import type { CallInRounds } from './question-rounds.ts';
 import { answerServer } from './questions.ts';
+import { NO_CUTTER, type ResultCutter } from './result-cutter.ts';
 import { isTask, pageFor2025, resultTypeOf } from './results-for-2025.ts';
 import type { Session } from './session.ts';
 import { admitsLevel } from './shared-settings.ts';
@@ -65,6 +66,7 @@ export class ServerMessages implements FrameSink {
   readonly #context: InstanceContext;
   readonly #calls: CallTable;
   readonly #notices: ServerNotices;
+  readonly #cutter: ResultCutter;
   #loggedMs = Number.NEGATIVE_INFINITY;
   /** Messages dropped since the last line in the log. */
   #unlogged = 0;
@@ -74,6 +76,7 @@ export class ServerMessages implements FrameSink {
     this.#context = instance.context;
     this.#calls = instance.calls;
     this.#notices = new ServerNotices(instance);
+    this.#cutter = instance.context.cutter ?? NO_CUTTER;
   }
 
   frame(b: Buffer, start: number, end: number): void {
@@ -247,10 +250,19 @@ export class ServerMessages implements FrameSink {
   deliver(call: Call, shown: Frame, envelope: Envelope): void {
     const { session } = call;
     this.#context.events.callAnswered.tell(call, shown.b, envelope);
-    call.output.passAnswer(call, shown, envelope, this.#instance.era);
+    const isLong = shown.end - shown.start > this.#cutter.leastBytes;
+    const passed = isLong ? this.#cut(call, shown, envelope) : shown;
+    call.output.passAnswer(call, passed, envelope, this.#instance.era);
     call.close();
     if (mayMakeTask(call)) this.#notices.taskBegun();
     this.#instance.slowClients.check(session);
+  }
+
+  /** The answer without what a model should not get at once. The envelope is that of the returned frame. */
+  #cut(call: Call, answer: Frame, envelope: Envelope): Frame {
+    const cut = this.#cutter.cut(call, answer, envelope);
+    if (cut !== answer) envelope.scan(cut.b, cut.start, cut.end, this.#context.limits.maxDepth);
+    return cut;
   }
 
   /** The answer that the client gets for the server's one: nearly always the same. */

@@ -31,7 +31,7 @@ import type { Link } from '../wire/link.ts';
 import { Splice } from '../wire/splice.ts';
 import type { ClientRequest } from './call.ts';
 import type { Events } from './events.ts';
-import type { JoinedView, OwnTools, ToolsInstead } from './joined-view.ts';
+import type { BridgeTools, JoinedView, OwnTools, ToolsInstead } from './joined-view.ts';
 import type { Session } from './session.ts';
 import type { InitializeAnswer } from './view.ts';
 import type { ServerDirectory } from './view-choice.ts';
@@ -49,6 +49,7 @@ export interface HandshakeContext {
   readonly discoverTools: (view: JoinedView) => ToolsInstead;
   /** Makes the tools of clients that write programs; undefined where these are switched off. */
   readonly codeTools?: ((view: JoinedView) => ToolsInstead) | undefined;
+  readonly ownTools?: ((view: JoinedView) => BridgeTools) | undefined;
   /** Messages between clients. */
   readonly messaging: Messaging;
   /** Takes servers that connect by themselves. */

@@ -33,6 +33,7 @@ import type { OwnedTasks } from './owned-tasks.ts';
 import { ServerBacklog, SlowClients } from './pressure.ts';
 import { CallInRounds, QuestionRounds } from './question-rounds.ts';
 import { Questions } from './questions.ts';
+import type { ResultCutter } from './result-cutter.ts';
 import { wrappedTools } from './results-for-2025.ts';
 import { clientInfoText, type KnownServer, type SelfIntroduction, type ServerProfile } from './server-knowledge.ts';
 import { ServerListen } from './server-listen.ts';
@@ -876,6 +877,8 @@ export interface InstanceContext {
   readonly clock: Clock;
   readonly suspended: SuspendedCalls;
   readonly ownedTasks: OwnedTasks;
+  /** Undefined if all results are passed on whole. */
+  readonly cutter?: ResultCutter | undefined;
   /** Undefined if no calls are recorded. */
   readonly audit?: { readonly refusal: BridgeError | undefined } | undefined;
   /** Runs a task for one client. A fault of the bridge in it ends this client and nobody else. */

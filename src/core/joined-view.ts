@@ -23,7 +23,7 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import type { Call, ClientRequest } from './call.ts';
-import { namedPlan, type OtherServers, resourcePlan } from './call-plan.ts';
+import { namedPlan, type OtherServers, planInAll, resourcePlan, taskPlanIn } from './call-plan.ts';
 import type { Instance } from './instance.ts';
 import {
   isOfApp,
@@ -53,6 +53,14 @@ export interface OwnTools {
   call(session: Session, request: ClientRequest, envelope: Envelope): boolean;
 }
 
+/** Tools and resources of the bridge's own that a view may have at one time and not at another. */
+export interface BridgeTools extends OwnTools {
+  /** True while there are resources. */
+  readonly hasResources: boolean;
+  /** Sees to the reading of one of these resources; false if the request is for another one. */
+  readResource(session: Session, request: ClientRequest, envelope: Envelope): boolean;
+}
+
 /** Tools that stand in for those of all servers: the view `discover`. They see to calls of unknown tools, too. */
 export interface ToolsInstead extends OwnTools {
   /** The name of the view that has them. */
@@ -74,6 +82,8 @@ interface JoinedViewTools {
   readonly instead?: ((view: JoinedView) => ToolsInstead) | undefined;
   /** Further tools of the bridge's own, beside the servers' tools or those that stand in for them. */
   readonly also?: OwnTools | undefined;
+  /** The bridge's own tools that each joined view has. */
+  readonly own?: ((view: JoinedView) => BridgeTools) | undefined;
 }
 
 /** The time after which an unused binding is let go. */
@@ -94,18 +104,20 @@ export class JoinedView implements View, ListWatcher {
   readonly #context: JoinedViewContext;
   readonly #instead: ToolsInstead | undefined;
   readonly #also: OwnTools | undefined;
+  readonly #own: BridgeTools | undefined;
   readonly #clients = new ViewClients();
   #places: JoinedPlaces = { all: [], byAlias: new Map() };
   #servers: ReadonlySet<Server> = new Set();
   /** The targets of names as clients spell them, with their quotes; filled on first use. */
   readonly #targets = { tools: new Map<string, NamedTarget>(), prompts: new Map<string, NamedTarget>() };
 
-  constructor(terms: Seeing, { instead, also }: JoinedViewTools, context: JoinedViewContext) {
+  constructor(terms: Seeing, { instead, also, own }: JoinedViewTools, context: JoinedViewContext) {
     this.#terms = terms;
     this.#context = context;
     this.#also = also;
     this.#instead = instead?.(this);
     this.name = this.#instead?.name ?? 'all';
+    this.#own = own?.(this);
     this.#place(serversFor(terms, context.servers));
   }
 
@@ -131,12 +143,17 @@ export class JoinedView implements View, ListWatcher {
     return this.#context.pending;
   }
 
+  /** The definitions of the bridge's own tools, beside those that stand in for the servers'. */
+  get #ownItems(): readonly JoinedItem[] {
+    return [...(this.#own?.items ?? []), ...(this.#also?.items ?? [])];
+  }
+
   /** The lists of the view as this client sees them. */
   listsFor(session: Session): JoinedLists {
     return new JoinedLists({
       session,
       places: () => this.#places,
-      ownTools: this.#also?.items ?? [],
+      ownTools: this.#ownItems,
       longestName: this.#context.limits.maxToolNameLength,
       clock: this.#context.clock,
     });
@@ -149,7 +166,8 @@ export class JoinedView implements View, ListWatcher {
   initializeAnswer(session: Session): Promise<InitializeAnswer> {
     const { all } = this.#places;
     const servers = all.map(({ alias, server }) => ({ alias, profile: server.profileFor(session) }));
-    const capabilities = joinedCapabilities(servers.map(({ profile }) => profile));
+    const joined = joinedCapabilities(servers.map(({ profile }) => profile));
+    const capabilities = this.#own?.hasResources === true ? { ...joined, resources: joined.resources ?? {} } : joined;
     return Promise.resolve({
       of: 'bridge',
       capabilities: this.#instead === undefined ? capabilities : { ...capabilities, tools: {} },
@@ -168,6 +186,7 @@ export class JoinedView implements View, ListWatcher {
   submit(session: Session, request: ClientRequest, envelope: Envelope): void {
     switch (request.role) {
       case 'call':
+        if (this.#own?.call(session, request, envelope) === true) return;
         if (this.#also?.call(session, request, envelope) === true) return;
         if (this.#instead?.call(session, request, envelope) === true) return;
         return this.#call(session, 'tools', request, envelope);
@@ -176,6 +195,8 @@ export class JoinedView implements View, ListWatcher {
       case 'list':
         return this.#list(session, request, envelope);
       case 'read':
+        if (this.#own?.readResource(session, request, envelope) === true) return;
+        return this.#resourcesFor(session).submit(request, envelope);
       case 'subscribe':
       case 'unsubscribe':
         return this.#resourcesFor(session).submit(request, envelope);
@@ -226,7 +247,7 @@ export class JoinedView implements View, ListWatcher {
       return callTarget(session, target, request, envelope);
     }
     const role = kind === 'tools' ? 'call' : 'get-prompt';
-    const plan = namedPlan(role, envelope.has(Field.task), calledErrorOf);
+    const plan = namedPlan(role, envelope.has(Field.task), calledErrorOf, role === 'call' ? 'all' : undefined);
     const call = this.pending.open(session, request, envelope, plan);
     if (call === undefined) return;
     const learning = known === undefined ? lists.askAgain(found, kind) : lists.learn(found, kind);
@@ -250,7 +271,7 @@ export class JoinedView implements View, ListWatcher {
   }
 
   #listInstead(session: Session, { frame }: ClientRequest, envelope: Envelope): void {
-    const items = [...(this.#instead?.items ?? []), ...(this.#also?.items ?? [])];
+    const items = [...(this.#instead?.items ?? []), ...this.#ownItems];
     session.output.answerList(envelope.raw(frame.b, Field.id), LISTS.tools.member, { items, nextCursor: undefined });
   }
 
@@ -306,7 +327,7 @@ export class JoinedView implements View, ListWatcher {
     const instance = session.tasks.get(textOf(envelope.decode(request.frame.b, Field.taskId)));
     if (instance === undefined)
       return refuse(session, request, envelope, rpcError(INVALID_PARAMS, 'There is no such task of this client'));
-    const call = openCall(session, request, envelope, instance);
+    const call = openCall(session, request, envelope, instance, taskPlanIn(request.role, envelope, this.name));
     if (call !== undefined) instance.submit(call, request.frame, envelope);
   }
 
@@ -367,7 +388,7 @@ function refuse(session: Session, { frame }: ClientRequest, envelope: Envelope, 
 
 function callTarget(session: Session, target: NamedTarget, request: ClientRequest, envelope: Envelope): void {
   const instance = target.server.bindingFor(session).use();
-  const call = openCall(session, request, envelope, instance);
+  const call = openCall(session, request, envelope, instance, planInAll(request.role, envelope));
   if (call === undefined) return;
   call.nameText = target.ownKey;
   instance.submit(call, request.frame, envelope);

@@ -32,7 +32,9 @@ export function askForTask(
   if (place === undefined) return session.output.fail(envelope.raw(frame.b, Field.id), NO_SUCH_TASK);
   const { instance, taskId, isKnown } = place;
   const isCancelled = envelope.decode(frame.b, Field.method) === session.era.own.cancelTask;
-  const plan: TaskPlan = { role: 'task', asked: { taskId, isCancelled, isAnywhere: !isKnown } };
+  const asked = { taskId, isCancelled, isAnywhere: !isKnown };
+  const { name } = view;
+  const plan: TaskPlan = { role: 'task', asked, ...((name === 'all' || name === 'discover') && { cutIn: name }) };
   session.waitsAlsoAt(instance); // the client may use another one
   if (taskId === outward) {
     const call = openCall(session, request, envelope, instance, plan);

@@ -6,7 +6,7 @@ import type { Limits } from '../model/limits.ts';
 import { LIST_KINDS } from '../protocol/era.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
-import { JoinedView, type OwnTools, type ToolsInstead } from './joined-view.ts';
+import { type BridgeTools, JoinedView, type OwnTools, type ToolsInstead } from './joined-view.ts';
 import { PendingRequests } from './pending-requests.ts';
 import { followServers } from './server.ts';
 import { ServerView } from './server-view.ts';
@@ -22,6 +22,8 @@ export interface ViewsContext {
   readonly discoverTools: (view: JoinedView) => ToolsInstead;
   /** The same for the view `code`; undefined where there is no such view. */
   readonly codeTools?: ((view: JoinedView) => ToolsInstead) | undefined;
+  /** Makes the bridge's own tools that each joined view has. */
+  readonly ownTools?: ((view: JoinedView) => BridgeTools) | undefined;
 }
 
 /** The parts of a client that decide about its view. */
@@ -72,7 +74,7 @@ export class Views {
   }
 
   #make({ cwd, settings }: ViewTerms, choice: ViewChoice, also: OwnTools | undefined): View {
-    const { limits, clock, servers, discoverTools, codeTools } = this.#context;
+    const { limits, clock, servers, discoverTools, codeTools, ownTools } = this.#context;
     const context = { limits, clock, servers, pending: this.#pending };
     if (choice.kind === 'server') return new ServerView({ cwd, settings }, choice.server, context);
     if (choice.kind === 'code' && codeTools === undefined)
@@ -80,7 +82,7 @@ export class Views {
         hint: 'Set codeMode.enabled to true in the config, and restart the daemon.',
       });
     const instead = { all: undefined, discover: discoverTools, code: codeTools }[choice.kind];
-    const tools = { also, instead };
+    const tools = { also, own: ownTools, instead };
     return new JoinedView({ cwd, settings }, tools, context);
   }
 

@@ -40,6 +40,8 @@ import type { Limits } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
 import { knownRegistries } from '../registry/registry-places.ts';
 import { runningServers } from '../registry/running-servers.ts';
+import { ResultDesk } from '../results/result-desk.ts';
+import { ResultFiles } from '../results/result-files.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { type Clock, containedClock, systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -77,6 +79,8 @@ export interface DaemonOptions {
   readonly catalogDir: string | undefined;
   /** The directory of tools as they were first seen; undefined to keep nothing. */
   readonly seenToolsDir: string | undefined;
+  /** The directory of results that were cut; undefined to keep them in memory alone. */
+  readonly resultsDir?: string | undefined;
   /** The audit log's file, if the config names none. */
   readonly auditFile: string;
   /** The packed code of the process that runs programs of models; undefined where they are switched off. */
@@ -133,6 +137,8 @@ export class Daemon implements ControlledDaemon {
   readonly #audit: AuditLog | undefined;
   readonly #dialIns: DialIns;
   readonly #suspended: SuspendedCalls;
+  readonly #resultFiles: ResultFiles | undefined;
+  readonly #results: ResultDesk;
   readonly #pool: ServerPool;
   readonly #messaging: ClientMessaging;
   readonly #connections: ConnectionManager;
@@ -184,6 +190,15 @@ export class Daemon implements ControlledDaemon {
       clock: this.#clock,
       contain: (session, task) => this.#connections.contain(session, task),
     });
+    const { resultsDir, socketPath } = options;
+    this.#resultFiles = resultsDir === undefined ? undefined : new ResultFiles(resultsDir, socketPath);
+    this.#results = new ResultDesk({
+      settings: () => options.finder.config.config.results,
+      files: this.#resultFiles,
+      events: this.#events,
+      clock: this.#clock,
+      logger,
+    });
     this.#pool = this.#makePool();
     this.#messaging = new ClientMessaging({
       settings: config.agents,
@@ -203,6 +218,7 @@ export class Daemon implements ControlledDaemon {
       clientSettings: this.#clients,
       discoverTools: (view) => new DiscoverTools(view, this.#forDiscover),
       codeTools: this.#code && ((view) => new DiscoverTools(view, this.#forDiscover, true)),
+      ownTools: (view) => this.#results.toolsOf(view),
       dialIns: this.#dialIns,
       hasRoom: () => this.#descriptors.hasRoom(),
       messaging: this.#messaging,
@@ -276,6 +292,7 @@ export class Daemon implements ControlledDaemon {
       logger,
     });
     await this.#http.open();
+    this.#resultFiles?.clear(Date.now()).catch(this.#onFault);
     this.#endWhenIdle(this.#socket);
     new Sweeper({
       directories: this.#pool.sweptDirectories,
@@ -338,6 +355,7 @@ export class Daemon implements ControlledDaemon {
     await this.#code?.close();
     this.#followed.close();
     await this.#pool.stop();
+    this.#resultFiles?.close();
     await this.#audit?.close();
     await this.#dialIns.close();
     this.#guard.close();
@@ -448,6 +466,7 @@ export class Daemon implements ControlledDaemon {
         contain: (session: Session, task: () => void) => this.#connections.contain(session, task),
         suspended: this.#suspended,
         ownedTasks: new OwnedTasks({ limits, events, clock }),
+        cutter: this.#results.cutter,
         cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),
       },
       runnerContext: {

@@ -128,6 +128,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       : undefined,
     seenToolsDir: join(stateDir(process.env, home), 'seen-tools'),
     sandboxCode: hasCodeMode ? () => packedCode('sandbox') : undefined,
+    resultsDir: join(stateDir(process.env, home), 'results'),
     auditFile: join(stateDir(process.env, home), 'audit.jsonl'),
     logger,
     logsCalls: options.logLevel === 'debug',

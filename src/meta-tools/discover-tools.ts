@@ -104,7 +104,7 @@ const MOST_NAMED = 20;
 const LONGEST_NAME = 48;
 
 const HOW =
-  'The five tools here reach the tools of all servers below. For each task: find a tool with search_tools, read its schema ' +
+  'The tools here reach the tools of all servers below. For each task: find a tool with search_tools, read its schema ' +
   'with get_tool_details, then run it with execute_tool.';
 const HOW_IN_CODE =
   'Programs reach the tools of all servers below. For each task: return await search(task) to find tools, return await ' +

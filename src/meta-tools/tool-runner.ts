@@ -113,7 +113,7 @@ export class ToolRunner {
     const { view, servers, check } = this.#context;
     const { pending } = view;
     const lists = view.listsFor(session);
-    const plan = namedPlan('call', envelope.has(Field.task), wordedFor(execution));
+    const plan = namedPlan('call', envelope.has(Field.task), wordedFor(execution), 'discover');
     const call = pending.open(session, request, envelope, plan);
     if (call === undefined) return;
     call.timeoutMs = this.#context.timeoutMs();
@@ -159,7 +159,7 @@ export class ToolRunner {
   #targetOf(attempt: Attempt, joined: JoinedServer): Target {
     const tool = permittedTool(attempt.execution.tool, joined);
     const { place, name, gate, session } = joined;
-    const plan = namedPlan('call', false, wordedFor({ server: name, tool: tool.name }));
+    const plan = namedPlan('call', false, wordedFor({ server: name, tool: tool.name }), 'discover');
     const target = { place, name, pages: joined.pagesOf('tools') ?? [], gate, tool, plan };
     const refusal = this.#refusalOf(session, target, attempt);
     if (refusal !== undefined) throw refusal;

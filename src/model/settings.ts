@@ -528,6 +528,32 @@ export const HTTP = {
   }),
 };
 
+/** Results of tools that are long for a model. */
+export const RESULTS = {
+  maxBytes: optionalCount(
+    { least: 0 },
+    {
+      text: 'the bytes of text in one result. More is cut at a line or an item, and kept for `read_result` ([Results](results.md)). 0 cuts nothing. Without it 100,000 in the view `discover`, and nothing is cut in `all`. A server that is seen alone (`server:NAME`) is never cut',
+    },
+  ),
+  keepMs: count(600_000, { least: 1000, most: 86_400_000 }, { text: 'how long a result that was cut is kept whole' }),
+  maxMemoryBytes: count(
+    16 * MIB,
+    { least: 65_536 },
+    { text: 'the bytes of such results in memory. More is written to files for their user alone, the oldest first' },
+  ),
+  maxDiskBytes: count(
+    256 * MIB,
+    { least: 0 },
+    {
+      text: 'the bytes in these files. Where there is no room left, the client with most loses its oldest result (`resultsForgotten`). No client gets more than half of the room',
+    },
+  ),
+};
+
+export type ResultsSettings = SettingsOf<typeof RESULTS>;
+export const DEFAULT_RESULTS: ResultsSettings = defaultsOf(RESULTS);
+
 export const AGENTS = {
   enabled: flag(false, {
     text: 'whether language models get the tools `list_agents`, `send_message` and `read_messages`, and a mailbox',
@@ -633,6 +659,7 @@ export const SETTINGS: Readonly<Record<string, SettingsTable>> = {
   codeMode: CODE_MODE,
   audit: AUDIT,
   http: HTTP,
+  results: RESULTS,
   agents: AGENTS,
   'agents.mailbox': MAILBOX,
   discovery: DISCOVERY,

@@ -32,6 +32,7 @@ function rpcCodeOf(code: BridgeErrorCode): number {
     case 'MESSAGE_REFUSED':
     case 'MESSAGE_TOO_LARGE':
     case 'MESSAGE_TO_SELF':
+    case 'RESULT_NOT_FOUND':
     case 'RETRY_REFUSED':
     case 'TOOL_ARGUMENTS_INVALID':
     case 'TOOL_CHANGED':

@@ -24,9 +24,11 @@ import { DEFAULT_LIVENESS, type LivenessSettings } from '../../src/model/livenes
 import { DEFAULT_MESSAGING, type MessagingSettings } from '../../src/model/messaging-settings.ts';
 import type { Grant } from '../../src/model/principal.ts';
 import type { ServerNature, Sharing } from '../../src/model/server-definition.ts';
+import { DEFAULT_RESULTS, type ResultsSettings } from '../../src/model/settings.ts';
 import { OPEN_GATE } from '../../src/model/tool-gate.ts';
 import type { Era } from '../../src/protocol/era.ts';
 import { ERA_2025 } from '../../src/protocol/era-2025.ts';
+import { ResultDesk } from '../../src/results/result-desk.ts';
 import { BridgeError } from '../../src/util/bridge-error.ts';
 import type { Logger } from '../../src/util/logger.ts';
 import { type Frame, FrameSplitter } from '../../src/wire/frame-splitter.ts';
@@ -483,6 +485,7 @@ export interface CoreOptions {
   /** Who is told of each call. */
   readonly audit?: AuditTrail;
   readonly agents?: Partial<MessagingSettings>;
+  readonly results?: Partial<ResultsSettings>;
   /** `discovery.timeoutMs`. */
   readonly executionTimeoutMs?: number;
   readonly dialIns?: DialInDesk;
@@ -540,11 +543,19 @@ export class CoreInMemory {
       contain: (session, task) => this.manager.contain(session, task),
     });
     this.ownedTasks = new OwnedTasks({ limits, events, clock: this.clock });
+    const results = new ResultDesk({
+      settings: () => ({ ...DEFAULT_RESULTS, ...options.results }),
+      files: undefined,
+      events,
+      clock: this.clock,
+      logger,
+    });
     const context = {
       limits,
       events,
       logger,
       clock: this.clock,
+      cutter: results.cutter,
       audit: options.audit,
       contain: (session: Session, task: () => void) => this.manager.contain(session, task),
       suspended: this.suspended,
@@ -582,6 +593,7 @@ export class CoreInMemory {
       dialIns: options.dialIns ?? NOBODY_DIALS_IN,
       messaging: this.messaging,
       control: options.control ?? (() => undefined),
+      ownTools: (view) => results.toolsOf(view),
       discoverTools: (view) =>
         new DiscoverTools(view, {
           finder: new ToolFinder({ clock: this.clock }),

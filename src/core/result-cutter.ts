@@ -1,0 +1,15 @@
+// The seam between the core and what makes long results short: the core asks here before it passes an answer on. It knows
+// neither how an answer is cut nor where the whole of it is kept.
+
+import type { Envelope } from '../wire/envelope.ts';
+import type { Frame } from '../wire/frame-splitter.ts';
+import type { Call } from './call.ts';
+
+export interface ResultCutter {
+  /** Answers up to this length are passed on without a look; infinite while nothing is cut. */
+  readonly leastBytes: number;
+  /** Returns what is passed on of an answer: another frame, or the same one if it stays as it is. */
+  cut(call: Call, answer: Frame, envelope: Envelope): Frame;
+}
+
+export const NO_CUTTER: ResultCutter = { leastBytes: Number.POSITIVE_INFINITY, cut: (_call, answer) => answer };

@@ -1,0 +1,67 @@
+// Places in the bytes of a JSON string at which it may be cut in two: no escape, no character and no pair of surrogates is
+// split. Decodes nothing that it does not return, and looks at no more than it has to.
+
+import { BACKSLASH, byteAt } from '../wire/json-grammar.ts';
+
+const LETTER_U = 0x75;
+const ESCAPE = 6;
+/** A line ends behind these two bytes, if the first of them is no escaped backslash. */
+const LINE_END = Buffer.from('\\n');
+const GAPS: ReadonlySet<number> = new Set([0x20, 0x2c]);
+/** A line is looked for in the last part of what fits; nobody wants to lose more than that. */
+const LINE_PART = 0.5;
+const GAP_BYTES = 256;
+
+/** The last place up to `at` where the JSON text that begins at b[from] may be cut. `from` is such a place. */
+export function boundaryIn(b: Buffer, from: number, at: number): number {
+  let p = at;
+  while (p > from && isContinuation(byteAt(b, p))) p--;
+  const begin = escapeAround(b, from, p);
+  if (begin !== undefined) p = begin;
+  return isLowSurrogate(b, p) && isHighSurrogate(b, from, p - ESCAPE) ? p - ESCAPE : p;
+}
+
+/** A place to cut that text up to `at`: behind a line, else behind a word or an item of JSON, else anywhere it may be. */
+export function lineEndIn(b: Buffer, from: number, at: number): number {
+  const last = boundaryIn(b, from, at);
+  const least = Math.max(from, Math.floor(last - (last - from) * LINE_PART));
+  const near = b.subarray(least, last);
+  for (let n = near.lastIndexOf(LINE_END); n >= 0; n = n === 0 ? -1 : near.lastIndexOf(LINE_END, n - 1))
+    if (isEscape(b, from, least + n)) return least + n + LINE_END.length;
+  for (let p = last; p > Math.max(least, last - GAP_BYTES); p--)
+    if (GAPS.has(byteAt(b, p - 1))) return boundaryIn(b, from, p);
+  return last;
+}
+
+/** Decodes the bytes of a JSON string between two places where it may be cut. */
+export function decodedText(b: Buffer, from: number, to: number): string {
+  return JSON.parse(`"${b.toString('utf8', from, to)}"`) as string;
+}
+
+const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80;
+
+/** The beginning of the escape that `p` is inside of; undefined if it is inside of none. */
+function escapeAround(b: Buffer, from: number, p: number): number | undefined {
+  for (let q = p - 1; q >= Math.max(from, p - ESCAPE + 1); q--) {
+    if (byteAt(b, q) !== BACKSLASH) continue;
+    if (!isEscape(b, from, q)) return undefined; // the second of two, behind which no escape is open
+    const length = byteAt(b, q + 1) === LETTER_U ? ESCAPE : 2;
+    return p < q + length ? q : undefined;
+  }
+  return undefined;
+}
+
+/** True if the backslash at `p` begins an escape, and is not the second half of one. */
+function isEscape(b: Buffer, from: number, p: number): boolean {
+  let before = p;
+  while (before > from && byteAt(b, before - 1) === BACKSLASH) before--;
+  return (p - before) % 2 === 0;
+}
+
+function isHighSurrogate(b: Buffer, from: number, p: number): boolean {
+  return p >= from && /^\\u[dD][89abAB]/.test(b.toString('latin1', p, p + 4)) && isEscape(b, from, p);
+}
+
+function isLowSurrogate(b: Buffer, p: number): boolean {
+  return /^\\u[dD][c-fC-F]/.test(b.toString('latin1', p, p + 4));
+}

@@ -1,0 +1,244 @@
+// The results that were cut, whole, for as long as the settings say and there is room. Each belongs to one owner, and no
+// other one learns that it exists. An owner may take half of the room; where it ends, the owner with most loses its oldest.
+//
+//   in memory ── more than results.maxMemoryBytes, the oldest first ──▶ being written ──▶ in a file
+//       └─────────────── its time is up, its owner has gone, no room ──────────┴──────────────┴─▶ gone
+
+import { randomBytes } from 'node:crypto';
+import type { Events } from '../core/events.ts';
+import type { Session } from '../core/session.ts';
+import { principalKey } from '../model/principal.ts';
+import type { ResultsSettings } from '../model/settings.ts';
+import { messageOf } from '../util/bridge-error.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import type { Span } from '../wire/json-members.ts';
+import type { ContentPart } from './content.ts';
+
+/** The period of the look at all results. */
+const TICK_MS = 5000;
+/** Charged for each, beside its bytes: its parts, and its file. */
+const EACH_BYTES = 4096;
+const ID_BYTES = 9;
+
+/** A session, or a text for those who ask without one. */
+export type ResultOwner = object | string;
+
+/** The part of {@link ResultFiles} that is needed here. */
+export interface FilesOfResults {
+  write(bytes: Buffer): Promise<string>;
+  read(path: string): Promise<Buffer>;
+  remove(path: string): Promise<void>;
+}
+
+/** A result in bytes of its own, with a newline behind them, and where its parts stand there. */
+export interface WholeResult {
+  readonly bytes: Buffer;
+  readonly parts: readonly ContentPart[];
+  readonly structured: Span | undefined;
+}
+
+export interface KeptResult {
+  readonly id: string;
+  readonly owner: ResultOwner;
+  readonly parts: readonly ContentPart[];
+  readonly structured: Span | undefined;
+  readonly size: number;
+  readonly untilMs: number;
+}
+
+interface Kept extends KeptResult {
+  bytes: Buffer | undefined;
+  file: string | undefined;
+  isBeingWritten: boolean;
+  isGone: boolean;
+}
+
+interface Taken {
+  bytes: number;
+  readonly results: Set<Kept>;
+}
+
+interface KeptResultsContext {
+  readonly settings: () => ResultsSettings;
+  /** Undefined to keep nothing but what there is memory for. */
+  readonly files: FilesOfResults | undefined;
+  readonly events: Events;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+export class KeptResults {
+  readonly #context: KeptResultsContext;
+  /** The oldest first. */
+  readonly #byId = new Map<string, Kept>();
+  readonly #byOwner = new Map<ResultOwner, Taken>();
+  #memoryBytes = 0;
+  #diskBytes = 0;
+  #tick: Timer | undefined;
+  #hasFailed = false;
+
+  constructor(context: KeptResultsContext) {
+    this.#context = context;
+    context.events.clientLeft.on((client) => this.#leave(client));
+  }
+
+  /** The number of results, and their bytes. */
+  get report(): { readonly count: number; readonly memoryBytes: number; readonly diskBytes: number } {
+    return { count: this.#byId.size, memoryBytes: this.#memoryBytes, diskBytes: this.#diskBytes };
+  }
+
+  /** Keeps a result; undefined if there is no room for it whatever else is dropped. */
+  keep(owner: ResultOwner, { bytes, parts, structured }: WholeResult): KeptResult | undefined {
+    const { clock, settings } = this.#context;
+    const size = bytes.length;
+    if (!this.#makeRoom(owner, size + EACH_BYTES)) return undefined;
+    const id = randomBytes(ID_BYTES).toString('base64url');
+    const untilMs = clock.now() + settings().keepMs;
+    const where = { file: undefined, isBeingWritten: false, isGone: false };
+    const kept: Kept = { ...{ id, owner, bytes, parts, structured, size, untilMs }, ...where };
+    this.#byId.set(id, kept);
+    const taken = this.#byOwner.get(owner) ?? { bytes: 0, results: new Set<Kept>() };
+    this.#byOwner.set(owner, taken);
+    taken.results.add(kept);
+    taken.bytes += chargeOf(kept);
+    this.#memoryBytes += size;
+    this.#tick ??= clock.after(TICK_MS, () => this.#onTick());
+    this.#writeOldest();
+    return kept;
+  }
+
+  /** Finds a result of this owner. */
+  find(owner: ResultOwner, id: string): KeptResult | undefined {
+    const kept = this.#byId.get(id);
+    return kept === undefined || kept.owner !== owner || this.#context.clock.now() >= kept.untilMs ? undefined : kept;
+  }
+
+  /** The bytes of a result that was found; undefined if it has gone meanwhile. */
+  async bytesOf({ id }: KeptResult): Promise<Buffer | undefined> {
+    const kept = this.#byId.get(id);
+    if (kept?.bytes !== undefined) return kept.bytes;
+    if (kept?.file === undefined) return undefined;
+    try {
+      return await this.#context.files?.read(kept.file);
+    } catch (error) {
+      if (!kept.isGone) this.#failed('a kept result cannot be read', error);
+      return undefined;
+    }
+  }
+
+  // --- room ---
+
+  #makeRoom(owner: ResultOwner, size: number): boolean {
+    const { maxMemoryBytes, maxDiskBytes } = this.#context.settings();
+    const most = maxMemoryBytes + (this.#context.files === undefined ? 0 : maxDiskBytes);
+    if (size > most / 2 || size > 2 * maxMemoryBytes) return false;
+    for (let own = this.#byOwner.get(owner); own !== undefined && own.bytes + size > most / 2; )
+      this.#forget(first(own.results));
+    while (this.#chargedBytes + size > most) this.#forget(this.#oldestOfHeaviest(() => true));
+    // Files are written more slowly than results may come.
+    while (this.#memoryBytes + size > 2 * maxMemoryBytes) this.#forget(this.#oldestOfHeaviest(isInMemory));
+    return true;
+  }
+
+  get #chargedBytes(): number {
+    return this.#memoryBytes + this.#diskBytes + this.#byId.size * EACH_BYTES;
+  }
+
+  /** The oldest result of this kind, of the owner that has most. */
+  #oldestOfHeaviest(isMeant: (kept: Kept) => boolean): Kept | undefined {
+    const owners = [...this.#byOwner.values()].sort((one, other) => other.bytes - one.bytes);
+    for (const { results } of owners) for (const kept of results) if (isMeant(kept)) return kept;
+    return undefined;
+  }
+
+  /** Drops a result for want of room. */
+  #forget(kept: Kept | undefined): void {
+    if (kept === undefined) return;
+    this.#context.events.incident.tell('resultsForgotten', undefined);
+    this.#drop(kept);
+  }
+
+  #leave(client: object): void {
+    for (const kept of this.#byOwner.get(client)?.results ?? []) this.#drop(kept);
+  }
+
+  #drop(kept: Kept): void {
+    const { owner, bytes, file, size } = kept;
+    if (!this.#byId.delete(kept.id)) return;
+    kept.isGone = true;
+    const taken = this.#byOwner.get(owner);
+    taken?.results.delete(kept);
+    if (taken !== undefined) taken.bytes -= chargeOf(kept);
+    if (taken?.results.size === 0) this.#byOwner.delete(owner);
+    if (bytes !== undefined) this.#memoryBytes -= size;
+    if (file !== undefined) this.#removeFile(file, size);
+    kept.bytes = undefined;
+  }
+
+  #onTick(): void {
+    const { clock } = this.#context;
+    this.#tick = undefined;
+    for (const kept of [...this.#byId.values()]) if (clock.now() >= kept.untilMs) this.#drop(kept);
+    if (this.#byId.size > 0) this.#tick = clock.after(TICK_MS, () => this.#onTick());
+  }
+
+  // --- files ---
+
+  /** Writes the oldest results to files until the rest fits into memory. */
+  #writeOldest(): void {
+    const { files, settings } = this.#context;
+    if (files === undefined || this.#hasFailed) return;
+    let left = this.#memoryBytes;
+    for (const kept of this.#byId.values()) {
+      if (left <= settings().maxMemoryBytes) return;
+      if (kept.bytes === undefined) continue;
+      left -= kept.size;
+      if (!kept.isBeingWritten) void this.#write(kept, kept.bytes, files);
+    }
+  }
+
+  async #write(kept: Kept, bytes: Buffer, files: FilesOfResults): Promise<void> {
+    kept.isBeingWritten = true;
+    try {
+      const file = await files.write(bytes);
+      this.#diskBytes += kept.size;
+      if (kept.isGone) return this.#removeFile(file, kept.size);
+      kept.file = file;
+      kept.bytes = undefined;
+      this.#memoryBytes -= kept.size;
+    } catch (error) {
+      this.#failed('results cannot be kept in files', error);
+    } finally {
+      kept.isBeingWritten = false;
+    }
+  }
+
+  #removeFile(file: string, size: number): void {
+    this.#diskBytes -= size;
+    this.#context.files?.remove(file).catch((error: unknown) => this.#failed('a kept result cannot be removed', error));
+  }
+
+  /** From then on there is memory alone; said once. */
+  #failed(what: string, error: unknown): void {
+    if (!this.#hasFailed) this.#context.logger.warn(what, { error: messageOf(error) });
+    this.#hasFailed = true;
+  }
+}
+
+const chargeOf = ({ size }: Kept): number => size + EACH_BYTES;
+const isInMemory = ({ bytes }: Kept): boolean => bytes !== undefined;
+
+function first<Item>(items: Iterable<Item>): Item | undefined {
+  for (const item of items) return item;
+  return undefined;
+}
+
+/**
+ * The owner of the results of a client: its session. Over HTTP, requests of 2026 have none, because each may come on another connection:
+ * there the owner is the client of this name behind this principal.
+ */
+export function ownerOf({ era, host, link, principal, name }: Session): ResultOwner {
+  if (era.hasHandshake || link.streams === undefined) return host;
+  return `${principalKey(principal)} ${name}`;
+}

@@ -1,0 +1,219 @@
+// The tool `read_result`, with which a model reads what was cut off a result, and the resource that is the whole of it. Both
+// know the results of the client that asks and no others.
+
+import type { Call, ClientRequest } from '../core/call.ts';
+import { namedPlan } from '../core/call-plan.ts';
+import type { JoinedItem } from '../core/joined-lists.ts';
+import type { BridgeTools, JoinedView } from '../core/joined-view.ts';
+import type { PendingRequests } from '../core/pending-requests.ts';
+import type { Session } from '../core/session.ts';
+import { faultsIn, type ToolTerms, toolItemsOf } from '../meta-tools/meta-tools.ts';
+import { toolError } from '../meta-tools/tool-refusal.ts';
+import type { ResultsSettings } from '../model/settings.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { isRecord, membersOf } from '../util/json-value.ts';
+import { type Envelope, Field } from '../wire/envelope.ts';
+import { type KeptResult, type KeptResults, ownerOf, type WholeResult } from './kept-results.ts';
+import type { ReadArguments } from './reading.ts';
+import { ReadingTurns } from './reading-turns.ts';
+import { mostBytesIn, RESULT_URI } from './result-cutter.ts';
+
+export const READ_RESULT = 'read_result';
+
+export const READ_TERMS: ToolTerms = {
+  description: 'Read more of a result that was cut: a page, lines with a text, or a value of its JSON',
+  parameters: {
+    id: { type: 'string', isNeeded: true },
+    offset: { type: 'number' },
+    limit: { type: 'number' },
+    find: { type: 'string' },
+    path: { type: 'string', description: 'items[0].name' },
+  },
+  onlyReads: true,
+};
+
+const ITEMS = toolItemsOf({ [READ_RESULT]: READ_TERMS });
+const NO_ITEMS: readonly JoinedItem[] = [];
+const NAME_TEXT = JSON.stringify(READ_RESULT);
+const LONGEST_FIND = 500;
+const LONGEST_PATH = 1000;
+
+interface ReadToolContext {
+  readonly settings: () => ResultsSettings;
+  readonly kept: KeptResults;
+  /** Resolves when all others had a turn. */
+  readonly pause: () => Promise<void>;
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** Makes the tool for each view. */
+export class ResultReading {
+  readonly #context: ReadToolContext;
+  readonly #turns = new ReadingTurns();
+
+  constructor(context: ReadToolContext) {
+    this.#context = context;
+  }
+
+  toolsOf(view: JoinedView): BridgeTools {
+    const most = (): number => mostBytesIn(view.name, this.#context.settings());
+    return new ReadTool({ ...this.#context, pending: view.pending, turns: this.#turns, most });
+  }
+}
+
+interface OneViewContext extends ReadToolContext {
+  readonly pending: PendingRequests;
+  readonly turns: ReadingTurns;
+  /** The bound of the view on results, which is that on pages too; 0 for none. */
+  readonly most: () => number;
+}
+
+class ReadTool implements BridgeTools {
+  readonly #context: OneViewContext;
+
+  constructor(context: OneViewContext) {
+    this.#context = context;
+  }
+
+  get items(): readonly JoinedItem[] {
+    return this.#context.most() === 0 ? NO_ITEMS : ITEMS;
+  }
+
+  get hasResources(): boolean {
+    return this.#context.most() !== 0;
+  }
+
+  call(session: Session, request: ClientRequest, envelope: Envelope): boolean {
+    const { b } = request.frame;
+    if (this.#context.most() === 0 || !envelope.has(Field.name) || envelope.raw(b, Field.name) !== NAME_TEXT)
+      return false;
+    const { arguments: args = {} } = membersOf(envelope.decode(b, Field.params));
+    const call = this.#context.pending.open(session, request, envelope, namedPlan('call', false, errorOf));
+    if (call === undefined) return true;
+    const read = (): Promise<string> => this.#read(call, argumentsIn(args, this.#context.most()));
+    this.#later(call, request, read, (text) => call.output.answer(call.idText, textResult(text)));
+    return true;
+  }
+
+  readResource(session: Session, request: ClientRequest, envelope: Envelope): boolean {
+    const uri = envelope.has(Field.uri) ? envelope.decode(request.frame.b, Field.uri) : undefined;
+    if (typeof uri !== 'string' || !uri.startsWith(RESULT_URI)) return false;
+    const call = this.#context.pending.open(session, request, envelope);
+    if (call === undefined) return true;
+    const read = async (): Promise<Buffer> => {
+      const kept = this.#context.kept.find(ownerOf(session), uri.slice(RESULT_URI.length));
+      if (kept === undefined) throw new BridgeError('RESOURCE_NOT_FOUND', 'There is no such result of this client');
+      return resourceOf(uri, await this.#wholeOf(kept));
+    };
+    this.#later(call, request, read, (result) => call.output.answerBytes(call.idText, result));
+    return true;
+  }
+
+  /** Answers a call when its turn has come. */
+  #later<Read>(call: Call, request: ClientRequest, read: () => Promise<Read>, answer: (read: Read) => void): void {
+    const { pending, turns } = this.#context;
+    const outcome: { value?: Read } = {};
+    const known = turns.run(ownerOf(call.session), async () => {
+      if (isOpen(call)) outcome.value = await read();
+    });
+    pending.later(call, request, known, () => {
+      const { value } = outcome;
+      if (value !== undefined) pending.answer(call, () => answer(value));
+    });
+  }
+
+  async #read(call: Call, { id, ...args }: NamedArguments): Promise<string> {
+    const kept = this.#context.kept.find(ownerOf(call.session), id);
+    if (kept === undefined) throw noSuchResult(id);
+    const whole = await this.#wholeOf(kept);
+    const { readWhole } = await import('./reading.ts');
+    return readWhole(whole, args, async () => {
+      await this.#context.pause();
+      if (!isOpen(call)) throw new BridgeError('CLIENT_GONE', 'Nobody waits for the answer');
+    });
+  }
+
+  async #wholeOf(kept: KeptResult): Promise<WholeResult> {
+    const bytes = await this.#context.kept.bytesOf(kept);
+    if (bytes === undefined) throw noSuchResult(kept.id);
+    return { bytes, parts: kept.parts, structured: kept.structured };
+  }
+}
+
+/** True while somebody waits for the answer. */
+function isOpen(call: Call): boolean {
+  return call.session.calls.get(call.id) === call;
+}
+
+interface NamedArguments extends ReadArguments {
+  readonly id: string;
+}
+
+/** Reads the arguments; throws with what is wrong with them. */
+function argumentsIn(args: unknown, most: number): NamedArguments {
+  if (!isRecord(args)) throw badArguments(['params.arguments must be an object']);
+  const faults = faultsIn(args, READ_TERMS);
+  const { id, find, path } = args;
+  if (find === '' || (typeof find === 'string' && find.length > LONGEST_FIND))
+    faults.push(`find must have 1 to ${LONGEST_FIND} characters`);
+  if (typeof path === 'string' && path.length > LONGEST_PATH) faults.push(`path may have ${LONGEST_PATH} characters`);
+  if (find !== undefined && path !== undefined) faults.push('find and path do not go together');
+  const offset = countIn(args, 'offset', { least: 0, otherwise: 0 }, faults);
+  const limit = countIn(args, 'limit', { least: 1, otherwise: most }, faults);
+  if (faults.length > 0) throw badArguments(faults);
+  return {
+    id: String(id),
+    offset,
+    limit: Math.min(limit, most),
+    find: typeof find === 'string' ? find : undefined,
+    path: typeof path === 'string' ? path : undefined,
+  };
+}
+
+function countIn(
+  args: Arguments,
+  name: string,
+  { least, otherwise }: { readonly least: number; readonly otherwise: number },
+  faults: string[],
+): number {
+  const value = args[name];
+  if (typeof value !== 'number') return otherwise;
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  faults.push(`${name} must be a whole number, ${least} or more`);
+  return otherwise;
+}
+
+function badArguments(faults: readonly string[]): BridgeError {
+  return new BridgeError('TOOL_ARGUMENTS_INVALID', `${READ_RESULT}: ${faults.join('; ')}`);
+}
+
+function noSuchResult(id: string): BridgeError {
+  return new BridgeError('RESULT_NOT_FOUND', `There is no result ${JSON.stringify(id.slice(0, 64))} of this client`, {
+    hint: 'Results are kept for some minutes: call the tool again.',
+  });
+}
+
+function errorOf(error: BridgeError): string {
+  return toolError(error, { server: '', tool: '' });
+}
+
+function textResult(text: string): string {
+  return JSON.stringify({ content: [{ type: 'text', text }] });
+}
+
+const LINE_BREAK = Buffer.from('\\n');
+const NEWLINE = Buffer.from('\n');
+
+/** The text of a whole result as a resource, in the bytes of its server, with a newline behind them. */
+function resourceOf(uri: string, { bytes, parts }: WholeResult): Buffer {
+  const texts = parts.flatMap(({ kind, read, label }, i) => {
+    const text =
+      kind === 'text'
+        ? bytes.subarray(read.from, read.to)
+        : Buffer.from(JSON.stringify(label || bytes.toString('utf8', read.from, read.to)).slice(1, -1));
+    return i === 0 ? [text] : [LINE_BREAK, text];
+  });
+  const head = `{"contents":[{"uri":${JSON.stringify(uri)},"mimeType":"text/plain","text":"`;
+  return Buffer.concat([Buffer.from(head), ...texts, Buffer.from('"}]}'), NEWLINE]);
+}

@@ -1,0 +1,37 @@
+// Puts together what makes long results short: what cuts them, what keeps them whole, and the tool that reads them.
+
+import type { Events } from '../core/events.ts';
+import type { BridgeTools, JoinedView } from '../core/joined-view.ts';
+import type { ResultCutter } from '../core/result-cutter.ts';
+import type { ResultsSettings } from '../model/settings.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import { type FilesOfResults, KeptResults } from './kept-results.ts';
+import { ResultReading } from './read-tool.ts';
+import { ContentCutter } from './result-cutter.ts';
+
+interface ResultDeskContext {
+  readonly settings: () => ResultsSettings;
+  readonly files: FilesOfResults | undefined;
+  readonly events: Events;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
+}
+
+export class ResultDesk {
+  readonly kept: KeptResults;
+  readonly cutter: ResultCutter;
+  readonly #reading: ResultReading;
+
+  constructor(context: ResultDeskContext) {
+    this.kept = new KeptResults(context);
+    this.cutter = new ContentCutter({ ...context, kept: this.kept });
+    const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    this.#reading = new ResultReading({ ...context, kept: this.kept, pause });
+  }
+
+  /** The tools of a joined view by which its clients read what was cut. */
+  toolsOf(view: JoinedView): BridgeTools {
+    return this.#reading.toolsOf(view);
+  }
+}

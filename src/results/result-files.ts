@@ -1,0 +1,73 @@
+// The files of kept results for which there is no room in memory: one daemon's own directory, which is its user's alone. Its
+// files go with the daemon; those of one that was killed go when the next one of its socket starts, or a day later.
+
+import { createHash, randomBytes } from 'node:crypto';
+import { constants, existsSync, rmSync } from 'node:fs';
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ensurePrivateTree } from '../local/private-file.ts';
+import { expectSystemError } from '../util/expected-error.ts';
+
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+/** No setting keeps a result for longer. */
+const OLDEST_MS = 86_400_000;
+const NEWLINE = Buffer.from('\n');
+
+export class ResultFiles {
+  readonly #parent: string;
+  readonly #dir: string;
+  #isMade = false;
+
+  /** `parent` has a directory for each daemon; daemons are told apart by their sockets. */
+  constructor(parent: string, socketPath: string) {
+    this.#parent = parent;
+    this.#dir = join(parent, createHash('sha256').update(socketPath).digest('hex').slice(0, 16));
+  }
+
+  /** Removes what a daemon has left that was killed. */
+  async clear(nowMs: number): Promise<void> {
+    this.close();
+    if (!existsSync(this.#parent)) return;
+    for (const dir of await readdir(this.#parent)) await this.#clearOld(join(this.#parent, dir), nowMs);
+  }
+
+  async #clearOld(dir: string, nowMs: number): Promise<void> {
+    try {
+      for (const name of await readdir(dir)) {
+        const file = join(dir, name);
+        if (nowMs - (await stat(file)).mtimeMs > OLDEST_MS) await rm(file, { force: true });
+      }
+    } catch (error) {
+      expectSystemError(error); // its daemon has removed it meanwhile
+    }
+  }
+
+  /** Writes the bytes, without the newline behind them; returns the name of the file. */
+  async write(bytes: Buffer): Promise<string> {
+    if (!this.#isMade) ensurePrivateTree(this.#dir);
+    this.#isMade = true;
+    const path = join(this.#dir, randomBytes(12).toString('hex'));
+    const file = await open(path, CREATE, 0o600);
+    try {
+      await file.writeFile(bytes.subarray(0, bytes.length - NEWLINE.length));
+    } finally {
+      await file.close();
+    }
+    return path;
+  }
+
+  /** Reads a file, and puts a newline behind its bytes. */
+  async read(path: string): Promise<Buffer> {
+    return Buffer.concat([await readFile(path), NEWLINE]);
+  }
+
+  remove(path: string): Promise<void> {
+    return rm(path, { force: true });
+  }
+
+  /** Removes all files. */
+  close(): void {
+    rmSync(this.#dir, { recursive: true, force: true });
+    this.#isMade = false;
+  }
+}

@@ -1,0 +1,161 @@
+// The text of a kept result as `read_result` counts it: the texts of all parts, one behind the other, with a newline between
+// them. A place in it is an offset in the bytes that the server wrote, so that any page is found without decoding what
+// comes before.
+
+import type { Span } from '../wire/json-members.ts';
+import type { ContentPart } from './content.ts';
+import { BETWEEN, widthOf } from './cutting.ts';
+import { boundaryIn, decodedText, lineEndIn } from './json-text.ts';
+
+/** A part of a part that is decoded at a time: some tenths of a millisecond. */
+const PIECE_BYTES = 64 * 1024;
+/** A page is never empty, whatever its limit is: a character has at most 12 bytes. */
+const LEAST_PAGE = 16;
+
+/** Some text, and the places where it begins and where the next text does. */
+export interface TextPiece {
+  readonly text: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A line, or a part of one that is very long. */
+export interface TextLine extends TextPiece {
+  /** The length of the beginning that was the end of the part before. */
+  readonly repeated: number;
+}
+
+/** A longer line comes in parts. Each begins with the end of the one before, so that nothing between two of them is missed. */
+const LONGEST_LINE = 16 * 1024;
+const OVERLAP = 4096;
+const LINE_END = Buffer.from('\\n');
+
+/** A part at its place in the whole text. */
+interface PlacedPart {
+  readonly part: ContentPart;
+  readonly from: number;
+  readonly to: number;
+}
+
+export class WholeText {
+  readonly #b: Buffer;
+  readonly #parts: readonly PlacedPart[];
+  /** The length of the text. */
+  readonly size: number;
+
+  /** `b` has a newline behind it. */
+  constructor(b: Buffer, parts: readonly ContentPart[]) {
+    this.#b = b;
+    let at = 0;
+    this.#parts = parts.map((part) => {
+      const from = at;
+      at += widthOf(part) + BETWEEN;
+      return { part, from, to: at - BETWEEN };
+    });
+    this.size = Math.max(0, at - BETWEEN);
+  }
+
+  /** Yields the text from a place on, in pieces; the newlines between parts too. */
+  *pieces(from: number): Generator<TextPiece> {
+    for (const [i, { part, from: begin, to: end }] of this.#parts.entries()) {
+      if (from > end) continue;
+      yield* this.#piecesOf(part, begin, Math.max(begin, from));
+      if (i < this.#parts.length - 1) yield { text: '\n', from: end, to: end + BETWEEN };
+    }
+  }
+
+  *#piecesOf(part: ContentPart, begin: number, from: number): Generator<TextPiece> {
+    const { kind, read, label } = part;
+    if (kind === 'data') {
+      yield { text: label.slice(from - begin), from, to: begin + label.length };
+      return;
+    }
+    const offset = begin - read.from;
+    let p = this.#boundary(part, from - offset);
+    while (p < read.to) {
+      const to = this.#boundary(part, p + PIECE_BYTES);
+      yield { text: this.#decoded(part, p, to), from: p + offset, to: to + offset };
+      p = to;
+    }
+  }
+
+  /** Yields the lines from a place on. */
+  *lines(from: number): Generator<TextLine> {
+    for (const { part, from: begin, to: end } of this.#parts) {
+      if (from > end) continue;
+      if (part.kind === 'data') yield { text: part.label, from: begin, to: end, repeated: 0 };
+      else yield* this.#linesOf(part, begin, Math.max(begin, from));
+    }
+  }
+
+  *#linesOf(part: ContentPart, begin: number, from: number): Generator<TextLine> {
+    const { read } = part;
+    const offset = begin - read.from;
+    let p = this.#boundary(part, from - offset);
+    let repeated = 0;
+    while (p < read.to) {
+      const lineEnd = part.kind === 'text' ? this.#lineEnd(p, Math.min(p + LONGEST_LINE, read.to), read) : undefined;
+      const to = lineEnd ?? this.#boundary(part, p + LONGEST_LINE);
+      yield { text: this.#decoded(part, p, to), from: p + offset, to: to + offset, repeated };
+      if (lineEnd !== undefined || to === read.to) {
+        repeated = 0;
+        p = lineEnd === undefined ? to : to + LINE_END.length;
+      } else {
+        p = this.#boundary(part, to - OVERLAP);
+        repeated = this.#decoded(part, p, to).length;
+      }
+    }
+  }
+
+  /** The end of the line that goes on at `p`, if it is not behind `most`. */
+  #lineEnd(p: number, most: number, read: Span): number | undefined {
+    const near = this.#b.subarray(p, Math.min(most + LINE_END.length, read.to));
+    for (let n = near.indexOf(LINE_END); n >= 0; n = near.indexOf(LINE_END, n + 1))
+      if (boundaryIn(this.#b, p, p + n) === p + n && boundaryIn(this.#b, p, p + n + 1) === p + n) return p + n;
+    return undefined;
+  }
+
+  /** Returns the text from a place on, with at most so many bytes. It ends with a line if it can. */
+  page(from: number, limit: number): TextPiece {
+    let text = '';
+    let to = Math.min(from, this.size);
+    let start: number | undefined;
+    const most = to + Math.max(LEAST_PAGE, limit);
+    for (const piece of this.pieces(to)) {
+      start ??= piece.from;
+      if (piece.to > most) {
+        const { text: last, to: end } = this.#cut(piece, most);
+        return { text: text + last, from: start, to: end };
+      }
+      text += piece.text;
+      to = piece.to;
+    }
+    return { text, from: start ?? to, to };
+  }
+
+  /** The beginning of a piece, up to a place. */
+  #cut(piece: TextPiece, most: number): TextPiece {
+    const placed = this.#parts.find(({ from, to }) => from <= piece.from && piece.to <= to);
+    if (placed === undefined || placed.part.kind === 'data') return { text: '', from: piece.from, to: piece.from };
+    const { part, from: begin } = placed;
+    const { read } = part;
+    const offset = begin - read.from;
+    const p = piece.from - offset;
+    const at = most - offset;
+    const to = part.kind === 'text' ? lineEndIn(this.#b, p, at) : this.#boundary(part, at);
+    return { text: this.#decoded(part, p, to), from: piece.from, to: to + offset };
+  }
+
+  /** The last place up to `at` in the bytes of a part where it may be cut. */
+  #boundary({ kind, read }: ContentPart, at: number): number {
+    if (at >= read.to) return read.to;
+    if (kind === 'text') return boundaryIn(this.#b, read.from, at);
+    let p = at;
+    while (p > read.from && ((this.#b[p] ?? 0) & 0xc0) === 0x80) p--;
+    return p;
+  }
+
+  #decoded({ kind }: ContentPart, from: number, to: number): string {
+    return kind === 'text' ? decodedText(this.#b, from, to) : this.#b.toString('utf8', from, to);
+  }
+}
