@@ -21,13 +21,13 @@ import { mostBytesIn, RESULT_URI } from './result-cutter.ts';
 export const READ_RESULT = 'read_result';
 
 export const READ_TERMS: ToolTerms = {
-  description: 'Read more of a result that was cut: a page, lines with a text, or a value of its JSON',
+  description: 'Read the rest of a result that was cut. Its last lines say its id and where to go on.',
   parameters: {
     id: { type: 'string', isNeeded: true },
-    offset: { type: 'number' },
-    limit: { type: 'number' },
-    find: { type: 'string' },
-    path: { type: 'string', description: 'items[0].name' },
+    offset: { type: 'number', description: 'Where to go on' },
+    limit: { type: 'number', description: 'Bytes at most' },
+    find: { type: 'string', description: 'Only lines with this text' },
+    path: { type: 'string', description: 'Only this value of its JSON: items[0].name, items[*].id' },
   },
   onlyReads: true,
 };

@@ -47,7 +47,7 @@ interface Found {
 
 test('an agent goes from a question to the answer of a tool that it has never heard of', async () => {
   const client = await sdkClient(await bridge({ mcpServers: { everything: EVERYTHING, fixture: fixtureServer() } }));
-  expect((await client.listTools()).tools).toHaveLength(5);
+  expect((await client.listTools()).tools).toHaveLength(6);
   const { results } = await say<Found>(client, 'search_tools', { query: 'add two numbers' });
   const [best] = results;
   expect(best).toMatchObject({ server: 'everything', tool: 'get-sum' });

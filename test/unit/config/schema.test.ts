@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_AUDIT } from '../../../src/config/audit-settings.ts';
 import { EMPTY_CONFIG } from '../../../src/config/config.ts';
 import { type Validated, validate } from '../../../src/config/schema.ts';
+import { DEFAULT_RESULTS } from '../../../src/model/settings.ts';
 import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 import { GlobBudget } from '../../../src/util/glob.ts';
 
@@ -73,6 +74,7 @@ describe('a config file', () => {
       reconnect: { isEnabled: true, maxAttempts: 3, initialDelayMs: 7, maxDelayMs: 5000 },
       clientId: 'me',
       view: 'server:a',
+      results: DEFAULT_RESULTS,
       clients: [],
       servers: [
         {

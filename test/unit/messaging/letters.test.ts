@@ -88,7 +88,7 @@ describe.each(VIEWS)('in the view %s', (view) => {
     const names = (tools ?? []).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(Object.keys(MESSAGING_TOOLS)));
     expect(names).toContain(view === 'all' ? 'memory__tool' : 'execute_tool');
-    expect(names).toHaveLength(view === 'all' ? 4 : 8);
+    expect(names).toHaveLength(view === 'all' ? 4 : 9);
   });
 
   test('waiting ends with the first message, and after its time without one', async () => {
@@ -207,7 +207,7 @@ test('nobody has a mailbox who sees one server alone, who wants none, or where a
     { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'list_agents', arguments: {} } },
   );
   await without.settle();
-  expect(client.answersTo(1)[0]?.result?.tools).toHaveLength(5);
+  expect(client.answersTo(1)[0]?.result?.tools).toHaveLength(6);
   expect(client.answersTo(2)[0]?.error?.data?.code).toBe('MESSAGE_NOT_ACCEPTED');
   expect(client.answersTo(3)[0]?.error?.data?.code).toBe('TOOL_NOT_FOUND');
 });

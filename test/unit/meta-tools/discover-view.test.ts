@@ -66,7 +66,7 @@ const linesOf = (server: TestServer): string[] =>
   (server.link?.lines ?? []).filter((line) => line.includes('"tools/call"'));
 
 describe('a client that looks for tools', () => {
-  test('has five of them', async () => {
+  test('has five of them, and one for results that were cut', async () => {
     const { core, client } = await setting();
     client.say({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
     await core.settle();
@@ -76,6 +76,7 @@ describe('a client that looks for tools', () => {
       'get_tool_details',
       'list_mcp_servers',
       'list_tools',
+      'read_result',
       'search_tools',
     ]);
   });

@@ -3,6 +3,7 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect, test } from 'vitest';
 import { argumentFaults, definitionsOf, META_TOOLS } from '../../../src/meta-tools/meta-tools.ts';
+import { READ_RESULT, READ_TERMS } from '../../../src/results/read-tool.ts';
 
 /** The result of `tools/list` in the view `discover`. */
 const META_TOOL_LIST = JSON.stringify({ tools: definitionsOf(META_TOOLS) });
@@ -10,6 +11,11 @@ const META_TOOL_LIST = JSON.stringify({ tools: definitionsOf(META_TOOLS) });
 test('the five tools cost an agent at most 450 tokens', () => {
   expect(Object.keys(META_TOOLS)).toHaveLength(5);
   expect(countTokens(META_TOOL_LIST)).toBeLessThanOrEqual(450);
+});
+
+test('with read_result they cost at most 520', () => {
+  const list = JSON.stringify({ tools: definitionsOf({ ...META_TOOLS, [READ_RESULT]: READ_TERMS }) });
+  expect(countTokens(list)).toBeLessThanOrEqual(520);
 });
 
 test('a search for no tools at all is a mistake', () => {
