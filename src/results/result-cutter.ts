@@ -16,7 +16,7 @@ import { type Cutting, cutFrame, cuttingOf } from './cutting.ts';
 import { type KeptResult, type KeptResults, ownerOf, type WholeResult } from './kept-results.ts';
 
 /** The bound of the view `discover` where the config says nothing. In `all` nothing is cut then. */
-export const DEFAULT_MOST_BYTES = 100_000;
+const DEFAULT_MOST_BYTES = 100_000;
 
 /** The first version of MCP with links in results. */
 const HAS_LINKS = '2025-06-18';

@@ -9,7 +9,7 @@ export const ERAS = ['2025', '2026'] as const;
 export type EraName = (typeof ERAS)[number];
 
 /** The server whose results are what its caller says, of an era. */
-export const contentsServer = (era: EraName): object => ({
+const contentsServer = (era: EraName): object => ({
   command: process.execPath,
   args: [join(ROOT, 'test/fixtures/servers/contents.mjs'), era],
 });
