@@ -33,6 +33,7 @@ lint:
 
 types:
 	$(BIN)/tsc -p .
+	$(BIN)/tsc -p src/dashboard
 
 dead-code:
 	$(BIN)/knip

@@ -2,7 +2,16 @@
 // milliseconds sooner and takes 2 MB less than ES modules. The other commands are ES modules, split at what they share.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -12,7 +21,8 @@ const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 /** Two programs of one version that were made of different sources are two builds. */
 const sources = createHash('sha256');
 for (const path of ['package.json', ...readdirSync('src', { recursive: true }).map((name) => join('src', name))].sort())
-  if (/\.(?:ts|json)$/.test(path)) sources.update(path).update('\0').update(readFileSync(path)).update('\0');
+  if (/\.(?:ts|json|css|html|svg)$/.test(path))
+    sources.update(path).update('\0').update(readFileSync(path)).update('\0');
 const buildId = `${version}+${sources.digest('hex').slice(0, 12)}`;
 const common = {
   bundle: true,
@@ -210,6 +220,55 @@ async function builtYargs() {
   writeFileSync('dist/yargs.LICENSE', licensesOf(metafile));
 }
 
+/** Nobody sees the indentation of templates, which is a tenth of the page's script. */
+const narrowTemplates = {
+  name: 'narrow-templates',
+  setup({ onLoad }) {
+    onLoad({ filter: /src\/dashboard\/.*\.ts$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace(/\n\s+/g, '\n'),
+      loader: 'ts',
+    }));
+  },
+};
+
+/** Charts draw plain lines. The other ways to draw that uPlot offers are left out: 7 kB. */
+const plainLines = {
+  name: 'plain-lines',
+  setup({ onLoad }) {
+    onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path }) => {
+      const others = /^\t\(?(?:paths\.(?:stepped|bars|spline) += \w+\);|uPlot\.join = join;)$/gm;
+      const code = readFileSync(path, 'utf8');
+      if (code.match(others)?.length !== 4) throw new Error('uPlot is not as scripts/build.mjs knows it');
+      return { contents: code.replace(others, ''), loader: 'js' };
+    });
+  },
+};
+
+/** The page of `mcp-bridge ui`: one script, one style sheet, and what names them. Nothing of it is loaded from elsewhere. */
+async function builtDashboard() {
+  const dir = 'dist/dashboard';
+  await build({
+    bundle: true,
+    platform: 'browser',
+    target: ['chrome111', 'firefox115', 'safari16.4'],
+    format: 'esm',
+    minify: true,
+    charset: 'utf8',
+    legalComments: 'none',
+    logLevel: 'warning',
+    plugins: [narrowTemplates, plainLines],
+    entryPoints: { dashboard: 'src/dashboard/main.ts', 'dashboard-style': 'src/dashboard/dashboard.css' },
+    outdir: dir,
+  });
+  renameSync(`${dir}/dashboard-style.css`, `${dir}/dashboard.css`);
+  for (const name of ['index.html', 'icon.svg']) copyFileSync(`src/dashboard/${name}`, `${dir}/${name}`);
+  const licenses = ['preact', '@preact/signals', '@preact/signals-core', 'htm', 'uplot', 'd3-force'].map((name) => {
+    const file = readdirSync(`node_modules/${name}`).find((one) => /^licen[cs]e/i.test(one));
+    return `${name}\n\n${readFileSync(`node_modules/${name}/${file}`, 'utf8')}`;
+  });
+  writeFileSync(`${dir}/LICENSE`, licenses.join('\n\n'));
+}
+
 rmSync('dist', { recursive: true, force: true });
 mkdirSync('dist/later', { recursive: true });
 mkdirSync('dist/code-mode', { recursive: true });
@@ -257,6 +316,7 @@ await Promise.all([
   builtSandbox(),
   packed('http-authorization', { entryPoints: ['src/front/http/authorization.ts'] }),
   builtYargs(),
+  builtDashboard(),
   // The daemon hands its code to a process, and nothing else may be needed to run it.
   packed('finder', { entryPoints: ['src/daemon/finder-program.ts'] }),
   build({

@@ -137,6 +137,14 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     examples: ['top', 'top --interval 5 >> bridge.txt'],
     run: async (values, host) => (await import('./commands/top.ts')).watch(values, host),
   }),
+  ui: row({
+    group: 'Every day',
+    summary: 'Open the dashboard in the browser',
+    words: [],
+    options: options.UI,
+    examples: ['ui', 'ui --write', 'ui --no-open'],
+    run: async (values, host) => (await import('./commands/ui.ts')).ui(values, host),
+  }),
   clients: row({
     group: 'Every day',
     summary: 'Show which clients are connected',

@@ -37,6 +37,13 @@ export const SEARCH = {
 
 export const DESCRIBE = TOOL_COMMAND;
 
+export const UI = {
+  ...WHERE,
+  'no-autostart': CONNECT['no-autostart'],
+  write: { type: 'boolean', describe: 'Let the page change things: cancel, approve, accept, try a tool' },
+  'no-open': { type: 'boolean', describe: 'Print the address alone, and open no browser' },
+} as const satisfies Options;
+
 export const CALL = {
   ...TOOL_COMMAND,
   args: { type: 'string', describe: 'The arguments, as JSON' },

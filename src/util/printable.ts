@@ -12,6 +12,19 @@ export function printable(text: string): string {
   return text.replace(UNSEEN, (c) => `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
+/** The text in pieces, for whoever can mark what is unseen: each piece is seen as it stands, or is one unseen character. */
+export function seenPieces(text: string): { readonly text: string; readonly isUnseen: boolean }[] {
+  const pieces: { text: string; isUnseen: boolean }[] = [];
+  let at = 0;
+  for (const { 0: unseen, index } of text.matchAll(UNSEEN)) {
+    if (index > at) pieces.push({ text: text.slice(at, index), isUnseen: false });
+    pieces.push({ text: unseen, isUnseen: true });
+    at = index + unseen.length;
+  }
+  if (at < text.length) pieces.push({ text: text.slice(at), isUnseen: false });
+  return pieces;
+}
+
 /** The same value: JSON has escapes of its own, and white space between its values stays. */
 export function printableJson(json: string): string {
   return json.replace(UNSEEN, (character) => (SPACE.test(character) ? character : escaped(character)));

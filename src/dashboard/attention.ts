@@ -1,0 +1,79 @@
+// What waits for a person, as short lines: from the state of the daemon, and from the inbox when it has been asked for.
+
+import { computed, signal } from '@preact/signals';
+import { membersOf, recordsOf, textOf } from './data.ts';
+import type { Tone } from './parts/elements.ts';
+import { address } from './route.ts';
+import { servers } from './servers.ts';
+import { status } from './state.ts';
+
+export interface Attention {
+  readonly key: string;
+  readonly title: string;
+  readonly kind: string;
+  readonly tone: Tone;
+  readonly href: string;
+}
+
+/** The answer of `ui/inbox`. */
+const inbox = signal<Readonly<Record<string, unknown>> | undefined>(undefined);
+
+export const attention = computed<readonly Attention[]>(() => [...fromInbox(), ...fromServers(), ...fromStatus()]);
+
+function fromInbox(): Attention[] {
+  const { approvals, dialledIn, changes, signIns, inputs, questions } = membersOf(inbox.value);
+  const href = address('inbox');
+  const line = (key: string, title: string, kind: string, tone: Tone = 'warn'): Attention => ({
+    key,
+    title,
+    kind,
+    tone,
+    href,
+  });
+  return [
+    ...recordsOf(approvals).map((one) => line(`a:${textOf(one.id)}`, textOf(one.name), 'approve')),
+    ...recordsOf(dialledIn)
+      .filter(({ state }) => state === 'pending')
+      .map((one) => line(`d:${textOf(one.name)}`, textOf(one.name), 'approve')),
+    ...recordsOf(changes).map((one) => {
+      const number = recordsOf(one.tools).length;
+      return line(
+        `c:${textOf(one.server)}`,
+        textOf(one.server),
+        number === 1 ? '1 tool changed' : `${number} tools changed`,
+      );
+    }),
+    ...recordsOf(signIns).map((one) => line(`s:${textOf(one.server)}`, textOf(one.server), 'sign in')),
+    ...Object.keys(membersOf(inputs)).map((server) => line(`i:${server}`, server, 'input missing')),
+    ...recordsOf(questions).map((one, i) => line(`q:${i}`, textOf(one.server), 'question', 'accent')),
+  ];
+}
+
+/** A server that wants a sign-in stands in the inbox already. */
+function fromServers(): Attention[] {
+  return servers.value
+    .filter(
+      ({ tone, instances }) =>
+        tone === 'bad' && !instances.some(({ errorCode }) => errorCode === 'SERVER_AUTH_REQUIRED'),
+    )
+    .map(({ name, state }) => ({
+      key: `f:${name}`,
+      title: name,
+      kind: state,
+      tone: 'bad',
+      href: address('servers', name),
+    }));
+}
+
+function fromStatus(): Attention[] {
+  const now = status.value;
+  if (now === undefined) return [];
+  const faults = [...now.configFaults, ...now.definitionFaults];
+  return faults.map((fault, i) => ({
+    key: `x:${i}`,
+    title: fault,
+    kind: 'config',
+    tone: 'warn',
+    href: address('settings'),
+  }));
+}

@@ -1,0 +1,187 @@
+// The calls that this page knows of: those under way, and the last thousand that have ended. It is fed with lists and with events,
+// in any order: a call that has ended stays ended. No browser in it.
+
+import { membersOf, textOf } from './data.ts';
+
+const MOST_ENDED = 1000;
+const MOST_OPEN = 1000;
+
+type CallState = 'waiting' | 'sent' | 'suspended' | 'ended';
+
+export interface SeenCall {
+  readonly call: string;
+  readonly client: string;
+  readonly clientName: string;
+  readonly method: string;
+  readonly server: string | null;
+  readonly tool: string | null;
+  /** Wall clock; null for one that began before anybody watched. */
+  readonly at: number | null;
+  readonly state: CallState;
+  /** Why it waits, while it does. */
+  readonly waitsFor: string | null;
+  /** How often its server has told its progress. */
+  readonly progress: number;
+  readonly outcome: string | null;
+  readonly code: string | null;
+  readonly totalMs: number | null;
+  readonly waitedMs: number | null;
+  readonly serverMs: number | null;
+  readonly requestBytes: number | null;
+  readonly answerBytes: number | null;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export class CallBook {
+  readonly #open = new Map<string, SeenCall>();
+  /** The newest last. */
+  readonly #ended = new Map<string, SeenCall>();
+
+  get open(): readonly SeenCall[] {
+    return [...this.#open.values()];
+  }
+
+  /** The newest first. */
+  get ended(): readonly SeenCall[] {
+    return [...this.#ended.values()].reverse();
+  }
+
+  clear(): void {
+    this.#open.clear();
+    this.#ended.clear();
+  }
+
+  /** Takes the answer of `bridge/calls`. Calls that it does not list as open any more have ended unseen. */
+  takeList(answer: unknown): void {
+    const { open, recent } = membersOf(answer);
+    const listed = Array.isArray(open) ? open.map(membersOf) : [];
+    const ids = new Set(listed.map(({ call }) => textOf(call)));
+    for (const id of this.#open.keys()) if (!ids.has(id)) this.#open.delete(id);
+    for (const fields of listed) if (!this.#ended.has(textOf(fields.call))) this.#keepOpen(openFrom(fields));
+    const ended = Array.isArray(recent) ? recent.map(membersOf).reverse() : [];
+    const later = [...this.#ended.values()];
+    this.#ended.clear();
+    for (const call of [...ended.map(endedFrom), ...later]) this.#keepEnded(call);
+  }
+
+  /** Takes one event of the stream. True if it was about a call. */
+  take(event: unknown): boolean {
+    const fields = membersOf(event);
+    const kind = textOf(fields.kind);
+    if (!kind.startsWith('call.')) return false;
+    const id = textOf(fields.call);
+    if (kind === 'call.ended') {
+      this.#keepEnded(endedFrom(fields));
+      return true;
+    }
+    if (this.#ended.has(id)) return true;
+    const known = this.#open.get(id);
+    const seen = known === undefined ? openFrom(fields) : { ...known, ...namesIn(fields) };
+    this.#keepOpen(after(kind, seen, fields));
+    return true;
+  }
+
+  #keepOpen(call: SeenCall): void {
+    if (call.call === '' || (!this.#open.has(call.call) && this.#open.size >= MOST_OPEN)) return;
+    this.#open.set(call.call, call);
+  }
+
+  #keepEnded(call: SeenCall): void {
+    if (call.call === '') return;
+    this.#open.delete(call.call);
+    this.#ended.delete(call.call);
+    this.#ended.set(call.call, call);
+    for (const oldest of this.#ended.keys()) {
+      if (this.#ended.size <= MOST_ENDED) break;
+      this.#ended.delete(oldest);
+    }
+  }
+}
+
+/** The call as it is after an event of this kind. */
+function after(kind: string, call: SeenCall, fields: Fields): SeenCall {
+  const at = numberOf(fields.at);
+  switch (kind) {
+    case 'call.waiting':
+      return { ...call, state: 'waiting', waitsFor: textOf(fields.for) || null };
+    case 'call.sent':
+      return {
+        ...call,
+        state: 'sent',
+        waitsFor: null,
+        waitedMs: call.at === null || at === null ? null : at - call.at,
+      };
+    case 'call.progress':
+      return { ...call, progress: numberOf(fields.count) ?? call.progress + 1 };
+    case 'call.suspended':
+      return { ...call, state: 'suspended' };
+    default:
+      return call;
+  }
+}
+
+function openFrom(fields: Fields): SeenCall {
+  const state = textOf(fields.state);
+  return {
+    ...EMPTY,
+    ...namesIn(fields),
+    call: textOf(fields.call),
+    at: numberOf(fields.at),
+    state: state === 'sent' || state === 'suspended' ? state : 'waiting',
+    waitsFor: textOf(fields.for) || null,
+    waitedMs: numberOf(fields.waitedMs),
+    progress: numberOf(fields.progress) ?? 0,
+    requestBytes: numberOf(fields.bytes) ?? numberOf(fields.requestBytes),
+  };
+}
+
+function endedFrom(fields: Fields): SeenCall {
+  return {
+    ...EMPTY,
+    ...namesIn(fields),
+    call: textOf(fields.call),
+    at: numberOf(fields.at),
+    state: 'ended',
+    outcome: textOf(fields.outcome) || 'ok',
+    code: textOf(fields.code) || null,
+    totalMs: numberOf(fields.totalMs),
+    waitedMs: numberOf(fields.waitedMs),
+    serverMs: numberOf(fields.serverMs),
+    progress: numberOf(fields.progress) ?? 0,
+    requestBytes: numberOf(fields.requestBytes),
+    answerBytes: numberOf(fields.answerBytes),
+  };
+}
+
+/** The names that an event has; it may leave out what was said before. */
+function namesIn(fields: Fields): Partial<SeenCall> {
+  const names: Record<string, string> = {};
+  for (const name of ['client', 'clientName', 'method', 'server', 'tool'] as const)
+    if (typeof fields[name] === 'string') names[name] = fields[name];
+  return names;
+}
+
+const EMPTY: SeenCall = {
+  call: '',
+  client: '',
+  clientName: '',
+  method: '',
+  server: null,
+  tool: null,
+  at: null,
+  state: 'waiting',
+  waitsFor: null,
+  progress: 0,
+  outcome: null,
+  code: null,
+  totalMs: null,
+  waitedMs: null,
+  serverMs: null,
+  requestBytes: null,
+  answerBytes: null,
+};
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}

@@ -1,0 +1,9 @@
+// The page's only way to make elements: values become text nodes and attributes, never markup.
+
+import htm from 'htm';
+import { h, type VNode } from 'preact';
+
+/** What a component gives back. */
+export type Markup = VNode | VNode[] | string | null;
+
+export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode;

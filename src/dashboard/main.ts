@@ -1,0 +1,14 @@
+// The dashboard in the browser: comes in, follows the daemon, and shows the screen that the address names.
+
+import { render } from 'preact';
+import { App } from './app.ts';
+import { enter, follow } from './connection.ts';
+import { html } from './html.ts';
+import { hear } from './state.ts';
+
+const place = document.getElementById('app');
+if (place !== null) {
+  place.textContent = '';
+  render(html`<${App} />`, place);
+}
+if (await enter()) await follow(hear);

@@ -1,0 +1,118 @@
+// A table of any length: only the rows that are in sight are in the page. Rows are of one height.
+
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { html, type Markup } from '../html.ts';
+
+const ROW_HEIGHT = 36;
+/** Rows beyond the edge, so that nothing flickers. */
+const MARGIN = 8;
+
+export interface Column<Row> {
+  readonly title: string;
+  /** As in `grid-template-columns`. */
+  readonly width: string;
+  readonly cell: (row: Row) => unknown;
+  /** Makes the column sortable. */
+  readonly sort?: (row: Row) => number | string;
+  readonly isNumber?: boolean;
+  /** Left out where the window is narrow. */
+  readonly isExtra?: boolean;
+}
+
+interface TableProps<Row> {
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  readonly keyOf: (row: Row) => string;
+  readonly label: string;
+  readonly empty: Markup;
+  /** Rows in sight at most; without it the table fills the height that it is given. */
+  readonly most?: number;
+  readonly chosen?: string | undefined;
+}
+
+export function Table<Row>(props: TableProps<Row>): Markup {
+  const { rows, columns: all, keyOf, label, empty, most, chosen } = props;
+  const [order, setOrder] = useState<{ readonly title: string; readonly by: 1 | -1 } | undefined>(undefined);
+  const isNarrow = useIsNarrow();
+  const columns = isNarrow ? all.filter(({ isExtra }) => !isExtra) : all;
+  const sorted = useMemo(() => inOrder(rows, all, order), [rows, order]);
+  const body = useRef<HTMLDivElement>(null);
+  const [seen, setSeen] = useState({ top: 0, height: 800 });
+  useEffect(() => {
+    const element = body.current;
+    if (element === null) return undefined;
+    const look = (): void => setSeen({ top: element.scrollTop, height: element.clientHeight });
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    element.addEventListener('scroll', look, { passive: true });
+    look();
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', look);
+    };
+  }, [rows.length === 0]);
+  if (rows.length === 0) return html`<div class="table-empty">${empty}</div>`;
+  const from = Math.max(0, Math.floor(seen.top / ROW_HEIGHT) - MARGIN);
+  const to = Math.min(sorted.length, Math.ceil((seen.top + seen.height) / ROW_HEIGHT) + MARGIN);
+  const template = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') };
+  const height = most === undefined ? {} : { maxHeight: `${most * ROW_HEIGHT}px` };
+  return html`<div class=${most === undefined ? 'table table-fills' : 'table'} role="table" aria-label=${label} aria-rowcount=${sorted.length + 1}>
+    <div class="table-head" role="rowgroup"><div class="row" role="row" aria-rowindex="1" style=${template}>${columns.map(
+      (column) =>
+        html`<div key=${column.title} role="columnheader" class=${classOf(column)} aria-sort=${sortOf(column, order)}>${heading(column, order, setOrder)}</div>`,
+    )}</div></div>
+    <div class="table-body" role="rowgroup" ref=${body} tabindex="0" aria-label=${label} style=${height}>
+      <div class="table-length" role="presentation" style=${{ height: `${sorted.length * ROW_HEIGHT}px` }}>${sorted
+        .slice(from, to)
+        .map((row, i) => {
+          const key = keyOf(row);
+          return html`<div key=${key} class=${key === chosen ? 'row row-chosen' : 'row'} role="row" aria-rowindex=${from + i + 2}
+          style=${{ ...template, top: `${(from + i) * ROW_HEIGHT}px` }}>${columns.map(
+            (column) => html`<div key=${column.title} role="cell" class=${classOf(column)}>${column.cell(row)}</div>`,
+          )}</div>`;
+        })}</div>
+    </div>
+  </div>`;
+}
+
+type Order = { readonly title: string; readonly by: 1 | -1 } | undefined;
+
+function heading<Row>(column: Column<Row>, order: Order, setOrder: (order: Order) => void): unknown {
+  if (column.sort === undefined) return column.title;
+  const by = order?.title === column.title ? order.by : undefined;
+  const next = by === undefined ? (column.isNumber ? -1 : 1) : by === 1 ? -1 : 1;
+  return html`<button type="button" class="sorter" onClick=${() => setOrder({ title: column.title, by: next })}>${column.title}<span class="sort-sign" aria-hidden="true">${
+    by === undefined ? '' : by === 1 ? '↑' : '↓'
+  }</span></button>`;
+}
+
+function sortOf<Row>({ title, sort }: Column<Row>, order: Order): string | undefined {
+  if (sort === undefined) return undefined;
+  if (order?.title !== title) return 'none';
+  return order.by === 1 ? 'ascending' : 'descending';
+}
+
+function classOf<Row>({ isNumber }: Column<Row>): string {
+  return isNumber ? 'cell cell-number' : 'cell';
+}
+
+function inOrder<Row>(rows: readonly Row[], columns: readonly Column<Row>[], order: Order): readonly Row[] {
+  const sort = columns.find(({ title }) => title === order?.title)?.sort;
+  if (sort === undefined || order === undefined) return rows;
+  return rows.toSorted((a, b) => {
+    const [x, y] = [sort(a), sort(b)];
+    return x === y ? 0 : (x < y ? -1 : 1) * order.by;
+  });
+}
+
+/** True while the window has room for a few columns only. */
+function useIsNarrow(): boolean {
+  const query = useMemo(() => matchMedia('(max-width: 820px)'), []);
+  const [isNarrow, setNarrow] = useState(query.matches);
+  useEffect(() => {
+    const look = (): void => setNarrow(query.matches);
+    query.addEventListener('change', look);
+    return () => query.removeEventListener('change', look);
+  }, [query]);
+  return isNarrow;
+}

@@ -1,0 +1,281 @@
+// Calls: those under way, with a button that cancels; those that have ended, with the time that each waited and the time that its
+// server took.
+
+import { signal } from '@preact/signals';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { SeenCall } from '../call-book.ts';
+import { ask, PageRefusal } from '../connection.ts';
+import { bytes, clockTime, count, duration, plural } from '../format.ts';
+import { html, type Markup } from '../html.ts';
+import { Action, Badge, Dot, Empty, Facts, Panel, Screen, type Tone } from '../parts/elements.ts';
+import { type Column, Table } from '../parts/table.ts';
+import { address, go, route } from '../route.ts';
+import { calls, callsChanged, callsLeftOut, eventsLost } from '../state.ts';
+import { Text } from '../untrusted.ts';
+
+const filter = signal('');
+const kind = signal<'all' | 'open' | 'failed' | 'slow'>('all');
+const isPaused = signal(false);
+const SLOW_MS = 1000;
+
+export function outcomeTone(outcome: string | null): Tone {
+  switch (outcome) {
+    case 'ok':
+      return 'ok';
+    case 'asked':
+    case 'cancelled':
+    case 'client-gone':
+      return 'quiet';
+    case 'tool-error':
+    case 'refused':
+      return 'warn';
+    default:
+      return 'bad';
+  }
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ok: 'ok',
+  'tool-error': 'tool error',
+  asked: 'asked back',
+  error: 'error',
+  refused: 'refused',
+  timeout: 'timed out',
+  crashed: 'server crashed',
+  cancelled: 'cancelled',
+  'client-gone': 'client gone',
+};
+const WAITS: Readonly<Record<string, string>> = {
+  client: 'its client has enough under way',
+  server: 'the server is not ready, or busy',
+  turn: 'its turn: others use this server',
+};
+
+export function openAge(call: SeenCall): string {
+  return call.at === null ? 'in flight' : duration(Date.now() - call.at);
+}
+
+/** Text of a state, in one or two words. */
+function stateWords(call: SeenCall): string {
+  if (call.state === 'ended') return WORDS[call.outcome ?? 'ok'] ?? call.outcome ?? '';
+  if (call.state === 'sent') return call.progress > 0 ? `running, ${plural(call.progress, 'step')}` : 'running';
+  return call.state === 'suspended' ? 'asked back' : 'waiting';
+}
+
+export function Calls(): Markup {
+  callsChanged.value; // the book is no signal
+  const [frozen, setFrozen] = useState<readonly SeenCall[] | undefined>(undefined);
+  const all = frozen ?? [...calls.open.toReversed(), ...calls.ended];
+  useEffect(
+    () => setFrozen(isPaused.value ? [...calls.open.toReversed(), ...calls.ended] : undefined),
+    [isPaused.value],
+  );
+  const shown = useMemo(() => all.filter(matches), [all, filter.value, kind.value]);
+  const [id] = route.value.rest;
+  const chosen = id === undefined ? undefined : all.find(({ call }) => call === id);
+  const longest = useMemo(() => Math.max(1, ...shown.map((call) => call.totalMs ?? 0)), [shown]);
+  const columns = useMemo(() => columnsFor(longest), [longest]);
+  const actions = html`<button type="button" class="plain" aria-pressed=${isPaused.value} onClick=${() => {
+    isPaused.value = !isPaused.value;
+  }}>${isPaused.value ? 'Resume' : 'Pause'}</button>`;
+  return html`<${Screen} title="Calls" note=${noteOf(calls.open.length)} actions=${actions} fills>
+    <div class="toolbar">
+      <input type="search" class="search" data-filter placeholder="Filter by client, server or tool" aria-label="Filter calls" value=${filter.value}
+        onInput=${(event: Event) => {
+          filter.value = (event.target as HTMLInputElement).value;
+        }} />
+      <div class="segments" role="group" aria-label="Show">${KINDS.map(
+        ([name, text]) => html`<button key=${name} type="button" aria-pressed=${kind.value === name}
+        onClick=${() => {
+          kind.value = name;
+        }}>${text}</button>`,
+      )}</div>
+      <${Left} />
+    </div>
+    <div class=${chosen === undefined ? 'split' : 'split split-open'}>
+      <${Table} rows=${shown} columns=${columns} keyOf=${keyOf} label="Calls" chosen=${id}
+        empty=${all.length === 0 ? html`<${Empty} title="No call since this page was opened" text="Use a tool in one of your clients, or call one here:" command="mcp-bridge call SERVER TOOL" />` : html`<${Empty} title="No call fits this filter" text="Take the filter away to see all." />`} />
+      ${chosen === undefined ? null : html`<${Detail} call=${chosen} />`}
+    </div>
+  </>`;
+}
+
+const KINDS = [
+  ['all', 'All'],
+  ['open', 'In flight'],
+  ['failed', 'Failed'],
+  ['slow', 'Over 1 s'],
+] as const;
+
+const keyOf = ({ call }: SeenCall): string => call;
+
+function noteOf(open: number): string {
+  return `${count(open)} in flight · the last ${count(calls.ended.length)} of up to 1,000`;
+}
+
+/** Says what is missing here. */
+function Left(): Markup {
+  const [sampled, lost] = [callsLeftOut.value, eventsLost.value];
+  if (sampled + lost === 0) return null;
+  const words = [
+    ...(sampled > 0 ? [`${count(sampled)} calls are not shown one by one: at most 100 a second are`] : []),
+    ...(lost > 0 ? [`${plural(lost, 'event')} did not reach this page`] : []),
+  ];
+  return html`<p class="sampled">${words.join('; ')}</p>`;
+}
+
+function matches(call: SeenCall): boolean {
+  if (kind.value === 'open' && call.state === 'ended') return false;
+  if (kind.value === 'failed' && (call.state !== 'ended' || call.outcome === 'ok' || call.outcome === 'asked'))
+    return false;
+  if (kind.value === 'slow' && (call.totalMs ?? 0) < SLOW_MS) return false;
+  const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const text =
+    `${call.client} ${call.clientName} ${call.server ?? ''} ${call.tool ?? ''} ${call.method} ${call.outcome ?? ''} ${call.code ?? ''}`.toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+function columnsFor(longest: number): readonly Column<SeenCall>[] {
+  return [
+    {
+      title: 'Time',
+      width: '76px',
+      isExtra: true,
+      sort: (call) => call.at ?? 0,
+      cell: (call) => html`<span class="faint">${call.at === null ? '–' : clockTime(call.at)}</span>`,
+    },
+    {
+      title: 'Tool',
+      width: 'minmax(0, 1.7fr)',
+      sort: (call) => `${call.server ?? ''} ${call.tool ?? ''}`,
+      cell: (
+        call,
+      ) => html`<a class="row-link" href=${address('calls', call.call)}><${Dot} tone=${call.state === 'ended' ? outcomeTone(call.outcome) : 'accent'} />
+      <span class="clip">${nameOf(call)}</span></a>`,
+    },
+    {
+      title: 'Client',
+      width: 'minmax(0, 1fr)',
+      isExtra: true,
+      sort: (call) => call.client,
+      cell: (call) => html`<span class="clip muted"><${Text} text=${call.client} most=${60} /></span>`,
+    },
+    {
+      title: 'Outcome',
+      width: '116px',
+      sort: stateWords,
+      cell: (call) =>
+        html`<span class=${`outcome outcome-${call.state === 'ended' ? outcomeTone(call.outcome) : 'accent'}`}>${stateWords(call)}</span>`,
+    },
+    {
+      title: 'Waiting and server time',
+      width: 'minmax(120px, 1.3fr)',
+      isExtra: true,
+      cell: (call) => html`<${Waterfall} call=${call} longest=${longest} />`,
+    },
+    {
+      title: 'Answer',
+      width: '80px',
+      isNumber: true,
+      isExtra: true,
+      sort: (call) => call.answerBytes ?? -1,
+      cell: (call) => bytes(call.answerBytes),
+    },
+    {
+      title: 'Took',
+      width: '82px',
+      isNumber: true,
+      sort: (call) => call.totalMs ?? Number.MAX_VALUE,
+      cell: (call) =>
+        call.state === 'ended' ? duration(call.totalMs) : html`<span class="live">${openAge(call)}</span>`,
+    },
+    { title: '', width: '76px', cell: (call) => (call.state === 'ended' ? null : html`<${Cancel} call=${call} />`) },
+  ];
+}
+
+function nameOf(call: SeenCall): Markup {
+  if (call.tool === null)
+    return html`<${Text} text=${call.server === null ? call.method : `${call.server} ${call.method}`} most=${100} />`;
+  return html`<${Text} text=${call.server ?? ''} most=${60} /> <span class="tool"><${Text} text=${call.tool} most=${100} /></span>`;
+}
+
+function Cancel({ call }: { call: SeenCall }): Markup {
+  const cancel = async (): Promise<void> => {
+    const { cancelled, reason } = await ask<{ cancelled: boolean; reason: string | null }>('bridge/cancel', {
+      call: call.call,
+    });
+    if (!cancelled) throw new PageRefusal(reason ?? 'It has ended already');
+  };
+  return html`<${Action} act=${cancel} kind="plain" small name=${`Cancel the call of ${call.tool ?? call.method}`}>Cancel</>`;
+}
+
+/** The time that a call waited, was with its server, and took besides; as shares of the longest call in sight. */
+function Waterfall({ call, longest }: { call: SeenCall; longest: number }): Markup {
+  if (call.state !== 'ended')
+    return html`<span class=${`waterfall waterfall-open waterfall-${call.state}`} aria-hidden="true"><span></span></span>`;
+  const share = (ms: number | null): string => `${Math.min(100, ((ms ?? 0) / longest) * 100)}%`;
+  const label = `waited ${duration(call.waitedMs)}, server ${duration(call.serverMs)}`;
+  return html`<span class="waterfall" title=${label}><span class="hidden">${label}</span>
+    <span class="waterfall-wait" style=${{ width: share(call.waitedMs) }}></span><span class="waterfall-server" style=${{ width: share(call.serverMs) }}></span></span>`;
+}
+
+function Detail({ call }: { call: SeenCall }): Markup {
+  const own = call.totalMs === null ? null : Math.max(0, call.totalMs - (call.waitedMs ?? 0) - (call.serverMs ?? 0));
+  const parts: readonly (readonly [string, number | null, string])[] = [
+    ['Waiting', call.waitedMs, 'wait'],
+    ['Server', call.serverMs, 'server'],
+    ['Bridge', own, 'own'],
+  ];
+  const total = Math.max(1e-6, call.totalMs ?? 0);
+  let from = 0;
+  return html`<aside class="detail" aria-label="Call">
+    <header class="detail-head"><h2><${Text} text=${call.tool ?? call.method} most=${80} /></h2>
+      <button type="button" class="quiet small" aria-label="Close" onClick=${() => go('calls')}>✕</button></header>
+    <p class="detail-state"><${Badge} tone=${call.state === 'ended' ? outcomeTone(call.outcome) : 'accent'}>${stateWords(call)}</>
+      ${call.state === 'waiting' && call.waitsFor !== null ? html`<span class="muted">${WAITS[call.waitsFor] ?? call.waitsFor}</span>` : null}
+      ${call.state === 'ended' ? null : html`<${Cancel} call=${call} />`}</p>
+    ${
+      call.state === 'ended'
+        ? html`<div class="steps">${parts.map(([name, ms, part]) => {
+            const left = (from / total) * 100;
+            const width = ((ms ?? 0) / total) * 100;
+            from += ms ?? 0;
+            return html`<div class="step" key=${name}><span class="step-name">${name}</span><span class="step-room"><span class=${`step-bar step-${part}`} style=${{ left: `${left}%`, width: `${Math.max(0.5, width)}%` }}></span></span><span class="step-time">${duration(ms)}</span></div>`;
+          })}</div>`
+        : null
+    }
+    <${Facts} facts=${[
+      [
+        'Server',
+        call.server === null
+          ? null
+          : html`<a href=${address('servers', call.server)}><${Text} text=${call.server} /></a>`,
+      ],
+      ['Method', html`<code>${call.method}</code>`],
+      [
+        'Client',
+        html`<${Text} text=${call.client} />${call.clientName && call.clientName !== call.client ? html` <span class="muted"><${Text} text=${call.clientName} /></span>` : null}`,
+      ],
+      ['Began', call.at === null ? 'before this page was opened' : clockTime(call.at)],
+      ['Took', call.totalMs === null ? null : duration(call.totalMs)],
+      ['Progress', call.progress > 0 ? plural(call.progress, 'message') : null],
+      ['Code', call.code === null ? null : html`<code>${call.code}</code>`],
+      ['Request', call.requestBytes === null ? null : bytes(call.requestBytes)],
+      [
+        'Answer',
+        call.answerBytes === null
+          ? null
+          : html`${bytes(call.answerBytes)} <span class="muted">about ${count(Math.ceil(call.answerBytes / 4))} tokens</span>`,
+      ],
+    ]} />
+  </aside>`;
+}
+
+/** What a server's page shows of its calls. */
+export function CallsOf({ server }: { server: string }): Markup {
+  callsChanged.value;
+  const own = [...calls.open.toReversed(), ...calls.ended].filter((call) => call.server === server).slice(0, 100);
+  const longest = Math.max(1, ...own.map((call) => call.totalMs ?? 0));
+  return html`<${Panel} title="Last calls"><${Table} rows=${own} columns=${columnsFor(longest)} keyOf=${keyOf} label=${`Calls of ${server}`} most=${10}
+    empty=${html`<${Empty} title="No call since this page was opened" />`} /></>`;
+}

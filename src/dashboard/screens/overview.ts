@@ -1,0 +1,134 @@
+// The first screen: what runs, what it saves, what needs somebody, and what happens right now.
+
+import { type Attention, attention } from '../attention.ts';
+import { bytes, count, duration, plural, rate, shortCount, span } from '../format.ts';
+import { html, type Markup } from '../html.ts';
+import { History, Spark } from '../parts/chart.ts';
+import { Bar, Dot, Empty, Panel, Screen, Stat } from '../parts/elements.ts';
+import { address } from '../route.ts';
+import { type ServerRow, saved, servers } from '../servers.ts';
+import { calls, callsChanged, clients, history, status } from '../state.ts';
+import { Text } from '../untrusted.ts';
+import { openAge, outcomeTone } from './calls.ts';
+
+/** The history shown at most, and at least. */
+const [LONGEST_SECONDS, SHORTEST_SECONDS] = [300, 60];
+const MOST_ROWS = 6;
+
+export function Overview(): Markup {
+  const now = status.value;
+  return html`<${Screen} title="Overview" note=${now === undefined ? null : html`Up ${span(now.uptimeMs)} <span class="sep">·</span> pid ${now.pid}`}>
+    <${Numbers} />
+    <div class="columns columns-wide">
+      <${Traffic} />
+      <${NeedsYou} />
+    </div>
+    <div class="columns columns-wide">
+      <${Busiest} />
+      <${Latest} />
+    </div>
+  </>`;
+}
+
+function Numbers(): Markup {
+  const rows = servers.value;
+  const running = rows.reduce((sum, one) => sum + one.running, 0);
+  const serving = rows.filter((one) => one.running > 0).length;
+  const seconds = history.value;
+  const { processes, bytes: spared } = saved.value;
+  const inFlight = rows.reduce((sum, one) => sum + one.inFlight, 0);
+  const total = rows.reduce((sum, one) => sum + one.calls, 0);
+  return html`<div class="stats">
+    <${Stat} label="Clients" value=${count(clients.value.length)} note=${clientsNote()} />
+    <${Stat} label="Servers running" value=${count(serving)} unit=${`of ${rows.length}`} note=${plural(running, 'process', 'processes')} />
+    <${Stat} label="Calls a second" value=${rate(seconds.at(-1)?.callsPerSecond ?? 0)} note=${`${shortCount(total)} in all · ${inFlight} in flight`}>
+      <${Spark} values=${seconds.slice(-60).map(({ callsPerSecond }) => callsPerSecond)} most=${60} />
+    </>
+    <${Stat} label="Processes saved" value=${count(processes)} note="by sharing servers" />
+    <${Stat} label="Memory saved" value=${spared === 0 ? '0 MiB' : bytes(Math.round(spared))} note="what those would take" />
+    <${Tokens} />
+  </div>`;
+}
+
+function clientsNote(): string {
+  const away = clients.value.filter(({ state }) => state === 'parked').length;
+  const busy = clients.value.filter(({ inFlight }) => inFlight > 0).length;
+  return away > 0 ? `${away} away, may come back` : `${busy} with calls in flight`;
+}
+
+function Tokens(): Markup {
+  const resident = status.value?.memory.residentBytes;
+  return html`<${Stat} label="Daemon memory" value=${bytes(resident)} note="resident, for all of this" />`;
+}
+
+function Traffic(): Markup {
+  const seconds = history.value;
+  const times = seconds.map(({ at }) => at);
+  const known = (times.at(-1) ?? 0) - (times[0] ?? 0);
+  const spanSeconds = Math.min(LONGEST_SECONDS, Math.max(SHORTEST_SECONDS, Math.ceil(known / 60) * 60));
+  const now = seconds.at(-1);
+  const aside = html`<span class="key key-accent">requests</span><span class="key key-bad">errors</span>`;
+  return html`<${Panel} title="Requests a second" aside=${aside} name="traffic">
+    <${History} label=${`Requests a second over the last minutes; now ${rate(now?.callsPerSecond ?? 0)}`} times=${times} spanSeconds=${spanSeconds}
+      format=${rate} series=${[
+        { label: 'requests', values: seconds.map((one) => one.callsPerSecond), colour: '--accent' },
+        { label: 'errors', values: seconds.map((one) => one.errorsPerSecond), colour: '--bad' },
+      ]} />
+  </>`;
+}
+
+function NeedsYou(): Markup {
+  const items = attention.value;
+  const shown = items.slice(0, MOST_ROWS);
+  return html`<${Panel} title="Needs you" aside=${items.length > 0 ? html`<a href=${address('inbox')}>Open the inbox</a>` : null} name="needs">
+    ${
+      items.length === 0
+        ? html`<${Empty} title="Nothing waits for you" text="Approvals, changed tools, sign-ins and questions of servers appear here." />`
+        : html`<ul class="lines">${shown.map(
+            (item: Attention) => html`<li key=${item.key}><a class="line" href=${item.href}>
+            <${Dot} tone=${item.tone} /><span class="line-main"><${Text} text=${item.title} most=${80} /></span><span class="line-side">${item.kind}</span></a></li>`,
+          )}</ul>`
+    }
+    ${items.length > MOST_ROWS ? html`<p class="more">and ${items.length - MOST_ROWS} more</p>` : null}
+  </>`;
+}
+
+function Busiest(): Markup {
+  const rows = servers.value
+    .filter(({ calls: called }) => called > 0)
+    .toSorted((a, b) => b.perSecond - a.perSecond || b.calls - a.calls);
+  const shown = rows.slice(0, MOST_ROWS);
+  const most = Math.max(1, ...shown.map(({ calls: called }) => called));
+  return html`<${Panel} title="Busiest servers" aside=${html`<a href=${address('servers')}>All servers</a>`} name="busiest">
+    ${
+      shown.length === 0
+        ? html`<${Empty} title="No server was called yet" text="Give the bridge to a client, or call a tool yourself." command="mcp-bridge install" />`
+        : html`<table class="plain"><thead><tr><th scope="col">Server</th><th scope="col" class="wide"><span class="hidden">Share</span></th><th scope="col" class="number">Calls</th><th scope="col" class="number">a second</th><th scope="col" class="number">p50</th><th scope="col" class="number">p95</th></tr></thead>
+          <tbody>${shown.map(
+            (row: ServerRow) => html`<tr key=${row.name}>
+            <td><a class="strong" href=${address('servers', row.name)}><${Dot} tone=${row.tone} /><${Text} text=${row.name} most=${40} /></a></td>
+            <td class="wide"><${Bar} share=${row.calls / most} /></td>
+            <td class="number">${shortCount(row.calls)}</td><td class="number">${rate(row.perSecond)}</td>
+            <td class="number">${duration(row.p50)}</td><td class="number">${duration(row.p95)}</td></tr>`,
+          )}</tbody></table>`
+    }
+  </>`;
+}
+
+function Latest(): Markup {
+  callsChanged.value; // the book is no signal
+  const open = calls.open.slice(0, MOST_ROWS);
+  const ended = calls.ended.slice(0, MOST_ROWS - open.length);
+  return html`<${Panel} title="Right now" aside=${html`<a href=${address('calls')}>All calls</a>`} name="latest">
+    ${
+      open.length + ended.length === 0
+        ? html`<${Empty} title="No call since this page was opened" text="Calls appear here while they are under way." command="mcp-bridge call SERVER TOOL" />`
+        : html`<ul class="lines">${[...open, ...ended].map(
+            (call) => html`<li key=${call.call}><a class="line" href=${address('calls', call.call)}>
+            <${Dot} tone=${call.state === 'ended' ? outcomeTone(call.outcome) : 'accent'} />
+            <span class="line-main"><${Text} text=${call.server ?? call.method} most=${30} />${call.tool === null ? null : html` <span class="tool"><${Text} text=${call.tool} most=${40} /></span>`}</span>
+            <span class="line-side">${call.state === 'ended' ? duration(call.totalMs) : openAge(call)}</span></a></li>`,
+          )}</ul>`
+    }
+  </>`;
+}

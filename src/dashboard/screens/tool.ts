@@ -1,0 +1,153 @@
+// The tools of one server: their definitions, and a form to try each.
+
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { ask } from '../connection.ts';
+import { type JsonFields, membersOf, recordsOf, textOf, textsOf } from '../data.ts';
+import { bytes, count, duration, plural } from '../format.ts';
+import { html, type Markup } from '../html.ts';
+import { useAsked } from '../parts/asked.ts';
+import { Action, Badge, Command, Empty, Failure, Panel, ReadOnlyNote } from '../parts/elements.ts';
+import { address, route } from '../route.ts';
+import { argumentsFrom, type FormField, fieldsOf } from '../schema-form.ts';
+import { Block, Json, Text } from '../untrusted.ts';
+
+interface Tool {
+  readonly name: string;
+  readonly definition: JsonFields;
+  readonly enabled: boolean;
+  readonly refusal: string;
+  readonly changed: boolean;
+  readonly tags: readonly string[];
+}
+
+function toolsIn(answer: unknown, server: string): { known: boolean; tools: readonly Tool[] } {
+  const found = recordsOf(membersOf(answer).servers).find((one) => one.server === server);
+  const tools = recordsOf(found?.tools).map((tool) => ({
+    name: textOf(tool.name),
+    definition: membersOf(tool.definition),
+    enabled: tool.enabled !== false,
+    refusal: textOf(tool.refusal),
+    changed: tool.changed === true,
+    tags: textsOf(tool.tags),
+  }));
+  return { known: found?.known !== false, tools };
+}
+
+export function ToolList({ server }: { server: string }): Markup {
+  const { answer, error, isAsking, again } = useAsked<unknown>('bridge/tools', { server });
+  const { known, tools } = useMemo(() => toolsIn(answer, server), [answer, server]);
+  const [, , wanted = ''] = route.value.rest;
+  const chosen = tools.find(({ name }) => name === wanted) ?? tools[0];
+  if (answer === undefined)
+    return html`<${Panel}>${error ? html`<${Failure} error=${error} />` : html`<p class="panel-text muted">${isAsking ? 'Asking for its tools' : ''}</p>`}</>`;
+  if (!known || tools.length === 0)
+    return html`<${Panel}><${Empty} title=${known ? 'It has no tools' : 'Its tools are not known yet'} text=${known ? 'It may have prompts or resources.' : 'Nobody has used it so far. The bridge can ask it now.'} />
+      ${
+        known
+          ? null
+          : html`<p class="empty-action"><${Action} act=${async () => {
+              await ask('bridge/refresh', { servers: [server] });
+              again();
+            }} kind="main">Ask it now</><${Command} text=${`mcp-bridge refresh ${server}`} /></p>`
+      }</>`;
+  return html`<div class="pair">
+    <nav class="pair-list" aria-label="Tools">${tools.map(
+      (
+        tool,
+      ) => html`<a key=${tool.name} class=${tool === chosen ? 'pair-item chosen' : 'pair-item'} aria-current=${tool === chosen ? 'true' : undefined}
+      href=${address('servers', server, 'tools', tool.name)}><span class="clip tool"><${Text} text=${tool.name} most=${100} /></span>${tool.enabled ? null : html`<${Badge}>off</>`}${tool.changed ? html`<${Badge} tone="warn">changed</>` : null}</a>`,
+    )}</nav>
+    ${chosen === undefined ? null : html`<${ToolView} key=${chosen.name} server=${server} tool=${chosen} />`}
+  </div>`;
+}
+
+function ToolView({ server, tool }: { server: string; tool: Tool }): Markup {
+  const { definition } = tool;
+  const annotations = Object.entries(membersOf(definition.annotations)).filter(([, value]) => value === true);
+  const size = JSON.stringify(definition).length;
+  return html`<div class="pair-main">
+    <${Panel} title=${html`<${Text} text=${tool.name} most=${120} />`} aside=${`${bytes(size)}, about ${count(Math.ceil(size / 4))} tokens`}>
+      <p class="panel-text description"><${Text} text=${definition.description ?? 'It says nothing of itself.'} most=${4000} /></p>
+      <p class="chips panel-text">${annotations.map(([name]) => html`<${Badge} key=${name}><${Text} text=${name} most=${40} /></>`)}${tool.tags.map((tag) => html`<${Badge} key=${tag} tone="accent"><${Text} text=${tag} most=${40} /></>`)}${tool.refusal === '' ? null : html`<${Badge} tone="warn"><${Text} text=${tool.refusal} most=${200} /></>`}</p>
+    </>
+    <${TryTool} server=${server} tool=${tool} />
+    <details class="panel fold"><summary>Schema</summary><${Json} value=${definition.inputSchema ?? {}} label=${`Schema of ${tool.name}`} />
+      ${definition.outputSchema === undefined ? null : html`<h3>Of the answer</h3><${Json} value=${definition.outputSchema} label=${`Output schema of ${tool.name}`} />`}</details>
+  </div>`;
+}
+
+interface Tried {
+  readonly request: unknown;
+  readonly answer: unknown;
+  readonly ms: number;
+}
+
+function TryTool({ server, tool }: { server: string; tool: Tool }): Markup {
+  const fields = useMemo(() => fieldsOf(tool.definition.inputSchema), [tool]);
+  const form = useRef<HTMLFormElement>(null);
+  const [tried, setTried] = useState<Tried | undefined>(undefined);
+  const run = async (): Promise<void> => {
+    const element = form.current;
+    if (element === null) return;
+    const given = argumentsFrom(fields, (name) => typed(element.elements.namedItem(name)));
+    setTried(await ask<Tried>('ui/try', { server, tool: tool.name, arguments: given }));
+  };
+  const failed = tried !== undefined && isFailed(tried.answer);
+  return html`<${Panel} title="Try it">
+    <${ReadOnlyNote} />
+    <form class="form" ref=${form} onSubmit=${(event: Event) => event.preventDefault()}>
+      ${fields.length === 0 ? html`<p class="muted">It takes no arguments.</p>` : fields.map((field) => html`<${FieldView} key=${field.name} field=${field} />`)}
+      <p class="form-end"><${Action} act=${run} kind="main">Call it</>
+        ${tried === undefined ? null : html`<span class=${failed ? 'bad' : 'ok'}>${failed ? 'It answered with an error' : 'It answered'}</span> <span class="muted">after ${duration(tried.ms)}</span>`}</p>
+    </form>
+    ${tried === undefined ? null : html`<div class="columns raw"><div><h3>Request</h3><${Raw} value=${tried.request} label="Request" /></div><div><h3>Answer <span class="muted">${plural(rawText(tried.answer).length, 'character')}</span></h3><${Raw} value=${tried.answer} label="Answer" /></div></div>`}
+  </>`;
+}
+
+function isFailed(answer: unknown): boolean {
+  const value = typeof answer === 'string' ? parsed(answer) : answer;
+  const { error, isError, result } = membersOf(value);
+  return error !== undefined || isError === true || membersOf(result).isError === true;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text; // a server may answer what it likes
+  }
+}
+
+function rawText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function Raw({ value, label }: { value: unknown; label: string }): Markup {
+  const shown = typeof value === 'string' ? parsed(value) : value;
+  return typeof shown === 'string'
+    ? html`<${Block} text=${shown} label=${label} />`
+    : html`<${Json} value=${shown} label=${label} />`;
+}
+
+function typed(element: unknown): string | boolean {
+  if (element instanceof HTMLInputElement) return element.type === 'checkbox' ? element.checked : element.value;
+  return element instanceof HTMLTextAreaElement || element instanceof HTMLSelectElement ? element.value : '';
+}
+
+function FieldView({ field }: { field: FormField }): Markup {
+  const { name, kind, isNeeded, description, choices, example } = field;
+  const id = `field-${name}`;
+  const about = description === '' ? undefined : `${id}-about`;
+  const hint = isNeeded ? 'needed' : kind === 'json' ? 'JSON' : '';
+  const common = { id, name, 'aria-describedby': about, required: isNeeded };
+  const control =
+    kind === 'choice'
+      ? html`<select ...${common}>${isNeeded ? null : html`<option value=""></option>`}${choices.map((choice) => html`<option key=${choice} value=${choice}>${choice}</option>`)}</select>`
+      : kind === 'flag'
+        ? html`<select ...${common}><option value=""></option><option value="true">true</option><option value="false">false</option></select>`
+        : kind === 'json' || kind === 'long'
+          ? html`<textarea ...${common} rows="3" placeholder=${example}></textarea>`
+          : html`<input ...${common} type="text" inputmode=${kind === 'number' || kind === 'integer' ? 'decimal' : undefined} placeholder=${example} autocomplete="off" spellcheck=${false} />`;
+  return html`<div class="field"><label for=${id}><span class="tool"><${Text} text=${name} most=${80} /></span> <span class="field-kind">${field.type}${hint === '' ? '' : ` · ${hint}`}</span></label>
+    ${control}${about === undefined ? null : html`<p class="field-about" id=${about}><${Text} text=${description} most=${400} /></p>`}</div>`;
+}

@@ -1,0 +1,132 @@
+// All that the page knows of the daemon, as signals: what the live stream has said last, and what it adds up to over some minutes.
+// Screens read it; only the live stream writes it.
+
+import { batch, signal } from '@preact/signals';
+import type { ClientReport, InstanceReport, StatusReport } from '../control/report.ts';
+import type { DaemonPresence, LiveMessage } from '../ui/page-protocol.ts';
+import { CallBook } from './call-book.ts';
+import { ask } from './connection.ts';
+
+export type Status = Omit<StatusReport, 'instances' | 'latencies' | 'counters' | 'errors'>;
+export type Latency = StatusReport['latencies'][number];
+
+export const canWrite = signal(false);
+export const version = signal('');
+export const daemon = signal<DaemonPresence>({ isUp: false, generation: 0, reason: '' });
+export const status = signal<Status | undefined>(undefined);
+export const instances = signal<readonly InstanceReport[]>([]);
+export const latencies = signal<readonly Latency[]>([]);
+export const memory = signal<Readonly<Record<string, number>>>({});
+export const clients = signal<readonly ClientReport[]>([]);
+
+export const calls = new CallBook();
+/** Counts up when `calls` has changed. */
+export const callsChanged = signal(0);
+/** Calls that are not shown one by one, because there are too many, and events that did not reach this page. */
+export const callsLeftOut = signal(0);
+export const eventsLost = signal(0);
+/** The moment in which a daemon took the place of another under this page. */
+export const restartedAt = signal<number | undefined>(undefined);
+
+/** One second of the history. */
+export interface Second {
+  readonly at: number;
+  readonly callsPerSecond: number;
+  readonly errorsPerSecond: number;
+  readonly inFlight: number;
+}
+const MOST_SECONDS = 300;
+export const history = signal<readonly Second[]>([]);
+/** Requests a second by server, of the last look. */
+export const rates = signal<ReadonlyMap<string, number>>(new Map());
+
+export function hear(message: LiveMessage): void {
+  batch(() => {
+    if (message.hello !== undefined) {
+      canWrite.value = message.hello.canWrite;
+      version.value = message.hello.version;
+    }
+    if (message.daemon !== undefined) takePresence(message.daemon);
+    if (message.parts !== undefined) takeParts(message.parts);
+    if (message.events !== undefined) takeEvents(message.events);
+    callsLeftOut.value += message.callsLeftOut ?? 0;
+    eventsLost.value += message.lost ?? 0;
+  });
+  if (message.hello !== undefined || message.lost !== undefined) void listCalls();
+}
+
+function takePresence(presence: DaemonPresence): void {
+  const before = daemon.value;
+  daemon.value = presence;
+  if (!presence.isUp || before.generation === presence.generation) return;
+  last = undefined;
+  calls.clear();
+  callsChanged.value += 1;
+  callsLeftOut.value = 0;
+  history.value = [];
+  if (before.generation > 0) restartedAt.value = Date.now();
+  void listCalls();
+}
+
+async function listCalls(): Promise<void> {
+  // Without a daemon there are none; when it comes back, they are listed.
+  const answer = await ask('bridge/calls').catch(() => undefined);
+  if (answer === undefined) return;
+  calls.takeList(answer);
+  callsChanged.value += 1;
+}
+
+function takeParts(parts: Readonly<Record<string, unknown>>): void {
+  if (parts.instances !== undefined) instances.value = parts.instances as InstanceReport[];
+  if (parts.latencies !== undefined) latencies.value = parts.latencies as Latency[];
+  if (parts.memory !== undefined) memory.value = parts.memory as Record<string, number>;
+  if (parts.clients !== undefined)
+    clients.value = (parts.clients as ClientReport[]).filter(({ view }) => view !== 'control');
+  if (parts.status === undefined) return;
+  status.value = parts.status as Status;
+  addSecond(status.value.uptimeMs);
+}
+
+interface Totals {
+  readonly uptimeMs: number;
+  readonly byServer: ReadonlyMap<string, number>;
+  readonly failed: number;
+}
+
+let last: Totals | undefined;
+
+/** Works the rates out, by the daemon's own clock. */
+function addSecond(uptimeMs: number): void {
+  const byServer = new Map<string, number>();
+  let inFlight = 0;
+  for (const { server, requests, inFlight: open } of instances.value) {
+    byServer.set(server, (byServer.get(server) ?? 0) + requests);
+    inFlight += open;
+  }
+  const failed = latencies.value.reduce((sum, { errors, unanswered }) => sum + errors + unanswered, 0);
+  const seconds = last === undefined ? 0 : (uptimeMs - last.uptimeMs) / 1000;
+  if (last !== undefined && seconds > 0) {
+    const before = last;
+    const perSecond = (now: number, then: number | undefined): number => Math.max(0, now - (then ?? 0)) / seconds;
+    rates.value = new Map(
+      [...byServer].map(([server, total]) => [server, perSecond(total, before.byServer.get(server))]),
+    );
+    const callsPerSecond = [...rates.value.values()].reduce((sum, rate) => sum + rate, 0);
+    const second = {
+      at: Date.now() / 1000,
+      callsPerSecond,
+      errorsPerSecond: perSecond(failed, before.failed),
+      inFlight,
+    };
+    history.value = [...history.value.slice(1 - MOST_SECONDS), second];
+  }
+  last = { uptimeMs, byServer, failed };
+}
+
+function takeEvents(events: readonly unknown[]): void {
+  let isAboutCalls = false;
+  for (const event of events) {
+    if (calls.take(event)) isAboutCalls = true;
+  }
+  if (isAboutCalls) callsChanged.value += 1;
+}

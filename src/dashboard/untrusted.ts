@@ -1,0 +1,45 @@
+// Texts of others: names, results, stderr, whatever a server or a client has said. They are shown as text nodes, cut at a bound, and
+// with every character marked that has no look of its own or would turn the line around.
+
+import { seenPieces } from '../util/printable.ts';
+import { html, type Markup } from './html.ts';
+
+const MOST_IN_LINE = 300;
+const MOST_IN_BLOCK = 100_000;
+
+interface TextProps {
+  readonly text: unknown;
+  readonly most?: number;
+}
+
+/** A text on one line. */
+export function Text({ text, most = MOST_IN_LINE }: TextProps): Markup {
+  const whole = typeof text === 'string' ? text : String(text ?? '');
+  const cut = whole.length > most ? `${whole.slice(0, most)}` : whole;
+  return html`<span class="untrusted" dir="ltr">${marked(cut)}${
+    whole.length > most ? html`<span class="cut" title=${`${whole.length} characters`}>…</span>` : null
+  }</span>`;
+}
+
+/** A text with its lines kept. */
+export function Block({ text, most = MOST_IN_BLOCK, label }: TextProps & { readonly label: string }): Markup {
+  const whole = typeof text === 'string' ? text : String(text ?? '');
+  const lines = (whole.length > most ? whole.slice(-most) : whole).split(/(\n|\t)/);
+  return html`<pre class="block" dir="ltr" tabindex="0" role="region" aria-label=${label}>${
+    whole.length > most ? html`<span class="cut">… ${whole.length - most} characters before\n</span>` : null
+  }${lines.map((piece) => (piece === '\n' || piece === '\t' ? piece : marked(piece)))}</pre>`;
+}
+
+/** JSON, indented. */
+export function Json({ value, label }: { readonly value: unknown; readonly label: string }): Markup {
+  return html`<${Block} text=${JSON.stringify(value, null, 2) ?? 'undefined'} label=${label} />`;
+}
+
+function marked(text: string): unknown[] {
+  return seenPieces(text).map((piece) => (piece.isUnseen ? mark(piece.text) : piece.text));
+}
+
+function mark(character: string): Markup {
+  const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  return html`<span class="unseen" title="a character that cannot be seen">U+${code}</span>`;
+}

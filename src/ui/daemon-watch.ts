@@ -1,0 +1,178 @@
+// The dashboard's one connection to the daemon, while pages are open: what the daemon is doing, and what pages ask it. When the
+// daemon goes, it connects to the next one and says that everything begins again. It starts no daemon.
+
+import type { ControlClient, EventBatch, StatusReport } from '../client/control-client.ts';
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+import type { DaemonPresence, LiveMessage } from './page-protocol.ts';
+
+const STATUS_MS = 1000;
+/** All processes of the machine are looked at for it. */
+const MEMORY_MS = 5000;
+const RETRY_MS = 500;
+const BATCH_MS = 250;
+/** A page shows no more than this anyway; it says how many were left out. */
+const CALLS_PER_SECOND = 100;
+/** Some methods wait for servers. */
+const ASK_TIMEOUT_MS = 120_000;
+
+export interface DaemonWatchOptions {
+  readonly connect: () => Promise<ControlClient>;
+  readonly clock: Clock;
+  readonly cwd: string;
+  readonly tell: (message: LiveMessage) => void;
+  /** Resident bytes of the processes of servers, by pid; nothing where that is not known. */
+  readonly memoryOf: (pids: ReadonlySet<number>) => ReadonlyMap<number, number>;
+}
+
+type AnyCall = (method: string, params: object, timeoutMs?: number) => Promise<unknown>;
+
+export class DaemonWatch {
+  readonly #options: DaemonWatchOptions;
+  #client: ControlClient | undefined;
+  #presence: DaemonPresence = { isUp: false, generation: 0, reason: 'Connecting to the daemon' };
+  #pid: number | undefined;
+  #parts: Record<string, unknown> = {};
+  /** The parts as they were told last, to tell only what is new. */
+  readonly #told = new Map<string, string>();
+  #timer: Timer | undefined;
+  #isRunning = false;
+  #memory: Readonly<Record<string, number>> = {};
+  #memoryMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: DaemonWatchOptions) {
+    this.#options = options;
+  }
+
+  get presence(): DaemonPresence {
+    return this.#presence;
+  }
+
+  /** All that is known now, for a page that has just come. */
+  get parts(): Readonly<Record<string, unknown>> {
+    return this.#parts;
+  }
+
+  start(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    void this.#connect();
+  }
+
+  stop(): void {
+    this.#isRunning = false;
+    this.#timer?.cancel();
+    this.#client?.close();
+    this.#client = undefined;
+    this.#presence = { ...this.#presence, isUp: false };
+  }
+
+  /** Asks the daemon for a page. */
+  async ask(method: string, params: Readonly<Record<string, unknown>>): Promise<unknown> {
+    if (this.#client === undefined)
+      throw new BridgeError('DAEMON_NOT_RUNNING', 'No daemon runs', { hint: 'To start one: mcp-bridge start' });
+    return callOf(this.#client)(method, { cwd: this.#options.cwd, ...params }, ASK_TIMEOUT_MS);
+  }
+
+  async #connect(): Promise<void> {
+    try {
+      const client = await this.#options.connect();
+      if (!this.#isRunning) return client.close();
+      this.#client = client;
+      client.onEvents = (batch) => this.#heard(batch);
+      void client.untilClosed().then(() => this.#lost(client));
+      // A daemon of before events were there has none to watch; the rest works.
+      await callOf(client)('bridge/watch', { batchMs: BATCH_MS, callsPerSecond: CALLS_PER_SECOND }).catch(
+        () => undefined,
+      );
+      await this.#look();
+    } catch (error) {
+      this.#client?.close();
+      this.#down(messageOf(error));
+    }
+  }
+
+  #lost(client: ControlClient): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#timer?.cancel();
+    this.#down('The daemon has ended');
+  }
+
+  #down(reason: string): void {
+    if (!this.#isRunning) return;
+    this.#client = undefined;
+    if (this.#presence.isUp || this.#presence.reason !== reason) this.#be({ ...this.#presence, isUp: false, reason });
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.after(RETRY_MS, () => void this.#connect());
+  }
+
+  #be(presence: DaemonPresence): void {
+    this.#presence = presence;
+    this.#options.tell({ daemon: presence });
+  }
+
+  async #look(): Promise<void> {
+    const client = this.#client;
+    if (client === undefined || !this.#isRunning) return;
+    try {
+      const status = await client.call('bridge/status', { cwd: this.#options.cwd });
+      const clients = await client.call('bridge/connections');
+      if (this.#client !== client) return;
+      this.#came(status.pid);
+      this.#take(status, { clients });
+      this.#timer = this.#options.clock.after(STATUS_MS, () => void this.#look());
+    } catch (error) {
+      client.close();
+      if (this.#client === client) this.#down(messageOf(error));
+    }
+  }
+
+  #came(pid: number): void {
+    const isAnother = this.#pid !== undefined && this.#pid !== pid;
+    if (isAnother) this.#told.clear();
+    const generation = this.#presence.generation + (this.#pid === pid ? 0 : 1);
+    this.#pid = pid;
+    if (!this.#presence.isUp || isAnother) this.#be({ isUp: true, generation, reason: '' });
+  }
+
+  /** Splits the state into parts, because most of it rarely changes. */
+  #take(status: StatusReport, others: Readonly<Record<string, unknown>>): void {
+    const { instances, latencies, counters, errors, ...rest } = status;
+    const pids = new Set(instances.flatMap(({ pid }) => pid ?? []));
+    this.#parts = { status: rest, instances, latencies, counters, errors, memory: this.#memoryOf(pids), ...others };
+    const changed = Object.entries(this.#parts).filter(([name, part]) => {
+      const text = JSON.stringify(part);
+      if (this.#told.get(name) === text) return false;
+      this.#told.set(name, text);
+      return true;
+    });
+    if (changed.length > 0) this.#options.tell({ parts: Object.fromEntries(changed) });
+  }
+
+  #memoryOf(pids: ReadonlySet<number>): Readonly<Record<string, number>> {
+    const nowMs = this.#options.clock.now();
+    if (nowMs - this.#memoryMs < MEMORY_MS && [...pids].every((pid) => pid in this.#memory)) return this.#memory;
+    this.#memoryMs = nowMs;
+    this.#memory = Object.fromEntries(this.#options.memoryOf(pids));
+    return this.#memory;
+  }
+
+  #heard({ events, lost, callsLeftOut, callsBegun }: EventBatch): void {
+    this.#options.tell({
+      ...(events.length > 0 && { events }),
+      ...counted('lost', lost),
+      ...counted('callsLeftOut', callsLeftOut),
+      ...counted('callsBegun', callsBegun),
+    });
+  }
+}
+
+/** The page names the method, so its type is not known here; the daemon checks what it is given. */
+function callOf(client: ControlClient): AnyCall {
+  return client.call.bind(client) as AnyCall;
+}
+
+function counted(name: 'lost' | 'callsLeftOut' | 'callsBegun', value: number): LiveMessage {
+  return value > 0 ? { [name]: value } : {};
+}

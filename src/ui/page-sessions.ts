@@ -1,0 +1,86 @@
+// Who may use the dashboard's port: codes that open a page once, and the sessions that they are traded for. A session is a cookie
+// and a key together. Nothing here is ever written to a file or a log.
+
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** A code must be used within this time. */
+export const CODE_MS = 60_000;
+/** Pages that one dashboard serves; the oldest session ends first. */
+const MOST_SESSIONS = 32;
+/** Codes that nobody has used. */
+const MOST_CODES = 8;
+
+export interface PageSession {
+  /** The cookie's value: the browser sends it by itself, and to every port of this machine. */
+  readonly cookie: string;
+  /** The page keeps it for its own origin, port included, and sends it as a header. */
+  readonly key: string;
+}
+
+export class PageSessions {
+  readonly #now: () => number;
+  /** Digests of the codes, with the time at which each ends. */
+  readonly #codes = new Map<string, number>();
+  readonly #sessions: PageSession[] = [];
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Makes a code for one page. */
+  newCode(): string {
+    const code = secret();
+    this.#forgetOld();
+    this.#codes.set(digestOf(code), this.#now() + CODE_MS);
+    for (const oldest of this.#codes.keys()) {
+      if (this.#codes.size <= MOST_CODES) break;
+      this.#codes.delete(oldest);
+    }
+    return code;
+  }
+
+  /** Trades a code for a session; undefined for one that was never given out, is used up, or too old. */
+  enter(code: string): PageSession | undefined {
+    this.#forgetOld();
+    // By its digest, so that the time of the comparison says nothing of the code.
+    if (!this.#codes.delete(digestOf(code))) return undefined;
+    const session = { cookie: secret(), key: secret() };
+    this.#sessions.push(session);
+    if (this.#sessions.length > MOST_SESSIONS) this.#sessions.shift();
+    return session;
+  }
+
+  /** The session that this cookie and this key belong to together. */
+  find(cookie: string | undefined, key: string | undefined): PageSession | undefined {
+    if (cookie === undefined || key === undefined) return undefined;
+    return this.#sessions.find((session) => isSame(session.cookie, cookie) && isSame(session.key, key));
+  }
+
+  #forgetOld(): void {
+    for (const [digest, endsMs] of this.#codes) if (endsMs <= this.#now()) this.#codes.delete(digest);
+  }
+}
+
+/** Ports share the cookies of their host, so each has a name of its own. */
+export function cookieName(port: number): string {
+  return `mcp-bridge-ui-${port}`;
+}
+
+/** The value of a cookie in the header; undefined if there is none. */
+export function cookieIn(header: string | undefined, name: string): string | undefined {
+  const pair = (header ?? '').split(';').find((one) => one.trim().startsWith(`${name}=`));
+  return pair?.trim().slice(name.length + 1);
+}
+
+function secret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
+}
+
+function isSame(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
