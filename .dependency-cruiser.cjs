@@ -31,6 +31,7 @@ const mayUse = {
   messaging: ['util', 'protocol', 'wire', 'model', 'core', 'meta-tools'],
   results: ['util', 'protocol', 'wire', 'model', 'core', 'local', 'meta-tools'],
   front: ['util', 'protocol', 'wire', 'model'],
+  telemetry: ['util', 'protocol', 'wire', 'model', 'core'],
   control: ['util', 'protocol', 'wire', 'model', 'core', 'registry', 'downstream', 'catalog', 'messaging'],
   daemon: [
     ...[
@@ -46,7 +47,7 @@ const mayUse = {
       'downstream',
       'catalog',
     ],
-    ...['meta-tools', 'messaging', 'results', 'control', 'front', 'code-mode'],
+    ...['meta-tools', 'messaging', 'results', 'control', 'front', 'code-mode', 'telemetry'],
   ],
 };
 

@@ -131,6 +131,14 @@ const ownCodeMode = {
   },
 };
 
+/** Traces and metrics are no part of the daemon until they have somewhere to go. */
+const ownTelemetry = {
+  name: 'own-telemetry',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/telemetry\/telemetry\.ts$/ }, () => ({ path: 'telemetry', namespace: 'later' }));
+  },
+};
+
 /** A `connect` that runs for long must come back after its package was replaced, so it has what it takes to try again. */
 const patient = {
   name: 'patient',
@@ -289,7 +297,7 @@ await Promise.all([
     ...commonJs,
     entryPoints: ['src/daemon/start.ts'],
     outfile: 'dist/daemon.cjs',
-    plugins: [ownDiscovery, ownFront, ownCodeMode, later],
+    plugins: [ownDiscovery, ownFront, ownCodeMode, ownTelemetry, later],
   }),
   ...[...new Set(Object.values(laterPackages))]
     .filter((name) => name !== 'oauth')
@@ -315,6 +323,8 @@ await Promise.all([
   packed('code-mode', { entryPoints: ['src/code-mode/code-mode.ts'] }),
   builtSandbox(),
   packed('http-authorization', { entryPoints: ['src/front/http/authorization.ts'] }),
+  // A module that is compiled by itself may import nothing at run time; it may require.
+  packed('telemetry', { entryPoints: ['src/telemetry/telemetry.ts'], supported: { 'dynamic-import': false } }),
   builtYargs(),
   builtDashboard(),
   // The daemon hands its code to a process, and nothing else may be needed to run it.

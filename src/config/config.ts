@@ -15,6 +15,7 @@ import {
   DISCOVERY,
   type ResultsSettings,
 } from '../model/settings.ts';
+import { NO_TELEMETRY, type TelemetrySettings } from '../model/telemetry-settings.ts';
 import type { ToolChangePolicy, ToolRule } from '../model/tool-rules.ts';
 import { DEFAULT_RECONNECT } from '../util/backoff.ts';
 import { type AuditSettings, NO_AUDIT } from './audit-settings.ts';
@@ -46,6 +47,8 @@ export interface Config extends OwnClientSettings {
   readonly audit: AuditSettings;
   /** Where clients over HTTP are let in. */
   readonly http: HttpSettings;
+  /** Where traces and metrics go. */
+  readonly telemetry: TelemetrySettings;
   readonly agents: MessagingSettings;
   /** Servers that may connect by themselves. */
   readonly dialIn: readonly DialInServer[];
@@ -101,6 +104,7 @@ export const EMPTY_CONFIG: Config = {
   onToolChange: undefined,
   audit: NO_AUDIT,
   http: NO_HTTP,
+  telemetry: NO_TELEMETRY,
   agents: DEFAULT_MESSAGING,
   dialIn: [],
 };

@@ -29,6 +29,7 @@ import { policyOf } from './policy-schema.ts';
 import { type ConfigFinding, Reader, readSection, readSettings } from './reader.ts';
 import { synonymsOf } from './search-words.ts';
 import { serverOf, serverSettingsOf } from './server-schema.ts';
+import { telemetrySettingsOf } from './telemetry-settings.ts';
 import { NO_TOOL, type PatternBudget, toolRulesOf } from './tool-rules.ts';
 
 export interface Validated {
@@ -57,6 +58,7 @@ const SECTIONS = [
   'daemon',
   'audit',
   'http',
+  'telemetry',
   'agents',
   'dialIn',
 ];
@@ -91,6 +93,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
     audit: auditSettingsOf(reader, meant.audit, resolvePath),
     // What stands under a misspelled key opens nothing.
     http: httpSettingsOf(reader, root.http, resolvePath),
+    telemetry: telemetrySettingsOf(reader, root.telemetry),
     agents: agentsOf(reader, meant.agents),
     dialIn: dialInOf(reader, root.dialIn, (name) => Object.hasOwn(servers, name)),
   };

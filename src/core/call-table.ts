@@ -16,7 +16,8 @@ import { ownFrame } from '../wire/own-frame.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Call, Cut } from './call.ts';
 import { endRequest, errorTextOf, isBound, otherServersFor } from './call-plan.ts';
-import type { Events, WaitReason } from './events.ts';
+import type { CallTracing } from './call-tracing.ts';
+import type { Events, ObservedInstance, WaitReason } from './events.ts';
 import { FairQueue } from './fair-queue.ts';
 import { Lane } from './lane.ts';
 import { type OwnRequest, OwnRequests } from './own-requests.ts';
@@ -51,6 +52,9 @@ export interface CallTableOptions {
   /** True if a call whose turn has come is sent; else it was answered. */
   readonly takesTurn: (call: Call, frame: Frame, envelope: Envelope) => boolean;
   readonly levelOf: RequestTarget['levelOf'];
+  readonly instance: ObservedInstance;
+  /** Undefined while nobody traces calls. */
+  readonly tracing?: CallTracing | undefined;
   /** Called when a call that was given up is over at the server too. */
   readonly released: () => void;
 }
@@ -82,6 +86,8 @@ export class CallTable implements RequestTarget {
   /** The era of the server, which is known once it runs. */
   era: Era = ERA_2025;
   readonly levelOf: RequestTarget['levelOf'];
+  readonly #instance: ObservedInstance;
+  readonly #tracing: CallTracing | undefined;
   readonly #concurrent: ConcurrentCalls;
   readonly lane: Lane;
   readonly own: OwnRequests;
@@ -98,6 +104,8 @@ export class CallTable implements RequestTarget {
     this.#unsent = options.unsent;
     this.#takesTurn = options.takesTurn;
     this.levelOf = options.levelOf;
+    this.#instance = options.instance;
+    this.#tracing = options.tracing;
     this.#waiting = new WaitingRequests(limits);
     this.lane = new Lane(known);
     this.own = new OwnRequests(() => this.#nextId++, ownTimeoutMs(limits));
@@ -417,7 +425,7 @@ export class CallTable implements RequestTarget {
     const { b, start, end } = frame;
     const serverRequestId = this.#nextId++;
     call.serverRequestId = serverRequestId;
-    this.#events.callSent.tell(call, this.#server);
+    this.#events.callSent.tell(call, this.#server, this.#instance);
     this.#sent.add(serverRequestId, call);
     if (call.logLevel !== '') this.#withLogs.add(call);
     this.#concurrent.sent(call);
@@ -431,7 +439,8 @@ export class CallTable implements RequestTarget {
       splice.replace(envelope.from(Field.metaProgressToken), envelope.to(Field.metaProgressToken), ours);
     if (call.nameText !== '') splice.replace(envelope.from(Field.name), envelope.to(Field.name), call.nameText);
     if (call.cut !== undefined) cutAround(call.cut, start);
-    changeMeta(splice, frame, envelope, call.session, this);
+    const trace = this.#tracing === undefined ? '' : this.#tracing.memberFor(call);
+    changeMeta(splice, frame, envelope, call.session, this, trace);
     if (this.mayAskBack && !call.session.era.hasHandshake && maySuspend(call))
       call.binding = bindingOf(this.#server, call, frame, envelope);
     // Last: what it cuts may begin where `_meta` was added.

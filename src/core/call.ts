@@ -84,6 +84,8 @@ export class Call {
   framePlace = 0;
   /** The moment in which it was sent, in the ticks of the meters. */
   sentTicks = 0;
+  /** Whatever the tracing notes of it; see Events. */
+  trace: object | undefined;
   /** The name by which the lane knows the call; see lane.ts. */
   laneName = '';
   hasLane = false;

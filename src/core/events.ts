@@ -21,8 +21,22 @@ export interface ObservedClient {
   readonly output: { readonly writtenBytes: number };
 }
 
-interface ObservedInstance {
+export interface ObservedInstance {
   readonly server: string;
+  /** The version that its server speaks; undefined while that is not known. */
+  readonly protocolVersion: string | undefined;
+  /** Undefined while it does not run. */
+  readonly instanceId: string | undefined;
+  readonly era: { readonly hasHandshake: boolean };
+  /** How it is reached, as far as its definition says it. */
+  readonly reach: ServerReach;
+}
+
+/** The way to a server. */
+export interface ServerReach {
+  readonly transport?: string;
+  /** Of a server at a URL. It may hold secrets. */
+  readonly url?: string;
 }
 
 export interface ObservedCall {
@@ -35,6 +49,8 @@ export interface ObservedCall {
   readonly nameText: string;
   /** The moment in which it was sent, which the meters note here. */
   sentTicks: number;
+  /** Whatever the tracing notes of it here. */
+  trace: object | undefined;
 }
 
 /**
@@ -210,6 +226,8 @@ export class Events {
 
   // --- calls ---
 
+  /** A request of a client is looked at, before anything can refuse it. Not told of those who control the daemon. */
+  readonly requestBegun: Signal<ObservedClient, Frame, Envelope> = this.#signal();
   /** A request of a client was taken in, whatever became of it. */
   readonly requestTaken: Signal<ObservedClient> = this.#signal();
   /** A client asks for a tool: the request is looked at. */
@@ -225,8 +243,8 @@ export class Events {
   /** It is known which server gets the call of a tool. Its version may become known later. */
   readonly callRouted: Signal<ObservedCall, string, SpokenVersion> = this.#signal();
   readonly callWaiting: Signal<ObservedCall, WaitReason> = this.#signal();
-  /** The call is being sent to this server. */
-  readonly callSent: Signal<ObservedCall, string> = this.#signal();
+  /** The call is being sent to this server, to this instance of it. */
+  readonly callSent: Signal<ObservedCall, string, ObservedInstance> = this.#signal();
   /** The server says how far it is with a call. */
   readonly callProgressed: Signal<ObservedCall, string> = this.#signal();
   /** The server has answered; with a result, or with an error. */

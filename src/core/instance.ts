@@ -23,7 +23,8 @@ import { Splice } from '../wire/splice.ts';
 import { type Call, type CallOwner, extend, overdueMs, serverRequestIdAt, shorterMs } from './call.ts';
 import { isNamedCall, mayHarmTwice, settingPlanOf } from './call-plan.ts';
 import { CallTable, type MoveResult } from './call-table.ts';
-import type { Events } from './events.ts';
+import type { CallTracing } from './call-tracing.ts';
+import type { Events, ServerReach } from './events.ts';
 import { ServerMessages } from './from-server.ts';
 import type { InstanceKey } from './instance-key.ts';
 import { LONGEST_KNOWN_CALL, NEEDS_NO_LANE } from './lane.ts';
@@ -72,7 +73,7 @@ export interface InstancePorts {
 }
 
 export interface InstanceOptions {
-  readonly definition: Pick<ServerDefinition, 'name' | 'timeoutMs' | 'trustHints'> & SharingTerms;
+  readonly definition: Pick<ServerDefinition, 'name' | 'timeoutMs' | 'trustHints'> & SharingTerms & ServerReach;
   readonly known: KnownServer;
   readonly gate: (session: Session) => ToolGate;
   readonly key: InstanceKey<Session>;
@@ -82,6 +83,8 @@ export interface InstanceOptions {
 
 export class Instance implements CallOwner {
   readonly server: string;
+  /** How its server is reached. */
+  readonly reach: ServerReach;
   readonly key: InstanceKey<Session>;
   readonly known: KnownServer;
   #running: RunningInstance | undefined;
@@ -116,6 +119,7 @@ export class Instance implements CallOwner {
   constructor({ definition, known, gate, key, ports, context }: InstanceOptions) {
     const { name: server, timeoutMs, trustHints, sharing } = definition;
     this.server = server;
+    this.reach = definition;
     this.key = key;
     this.known = known;
     this.context = context;
@@ -134,6 +138,7 @@ export class Instance implements CallOwner {
       released: () => this.settle(),
       takesTurn: (call, frame, envelope) => this.#takesTurn(call, frame, envelope),
       levelOf: (session) => this.sharedSettings.levels.levelOf(session),
+      instance: this,
     });
     const ask: OwnRequests['ask'] = (method, params, onAnswer) => this.calls.own.ask(method, params, onAnswer);
     this.#opening = new InstanceWaiters(ports.start);
@@ -879,6 +884,8 @@ export interface InstanceContext {
   readonly ownedTasks: OwnedTasks;
   /** Undefined if all results are passed on whole. */
   readonly cutter?: ResultCutter | undefined;
+  /** Undefined while nobody traces calls. */
+  readonly tracing?: CallTracing | undefined;
   /** Undefined if no calls are recorded. */
   readonly audit?: { readonly refusal: BridgeError | undefined } | undefined;
   /** Runs a task for one client. A fault of the bridge in it ends this client and nobody else. */

@@ -19,13 +19,28 @@ import type { Splice } from '../wire/splice.ts';
 import type { Session } from './session.ts';
 
 const SESSION_KEY = 'muxSessionId';
+const TRACE_KEY = 'traceparent';
 
 /** The keys that are the bridge's to write or to cut, by what it does. A client's own members under these keys go. */
+class ReplacedKeys {
+  readonly added: KeySet;
+  readonly cut: KeySet;
+  readonly ownCut: KeySet;
+  readonly alone: KeySet;
+
+  /** `keys` are replaced whatever the eras are. */
+  constructor(keys: readonly string[]) {
+    this.alone = new KeySet(keys);
+    this.added = new KeySet([...ENVELOPE_KEYS, SESSION_KEY, ...keys]);
+    this.cut = new KeySet([...ENVELOPE_KEYS, ...BRIDGE_KEYS, SESSION_KEY, ...keys]);
+    this.ownCut = new KeySet([...BRIDGE_KEYS, SESSION_KEY, ...keys]);
+  }
+}
+
 const KEYS = {
-  named: new KeySet([SESSION_KEY]),
-  added: new KeySet([...ENVELOPE_KEYS, SESSION_KEY]),
-  cut: new KeySet([...ENVELOPE_KEYS, ...BRIDGE_KEYS, SESSION_KEY]),
-  ownCut: new KeySet([...BRIDGE_KEYS, SESSION_KEY]),
+  named: new ReplacedKeys([SESSION_KEY]),
+  traced: new ReplacedKeys([TRACE_KEY]),
+  namedAndTraced: new ReplacedKeys([SESSION_KEY, TRACE_KEY]),
 };
 const ALL_FIELDS = [...ENVELOPE_FIELDS, ...BRIDGE_FIELDS];
 /** The members by which a request goes on with a call. A server of 2025 gets them only if the call is made again. */
@@ -58,28 +73,31 @@ export interface RequestTarget {
   readonly levelOf: (session: Session) => string | undefined;
 }
 
-/** Changes the `_meta` of a request on its way to a server. */
+/** Changes the `_meta` of a request on its way to a server. `trace` is the member by which the server learns of the trace; '' for none. */
 export function changeMeta(
   splice: Splice,
   frame: Frame,
   envelope: Envelope,
   session: Session,
   { era, namesSessions, levelOf }: RequestTarget,
+  trace: string,
 ): void {
   const isClientOf2026 = !session.era.hasHandshake;
   const isServerOf2026 = !era.hasHandshake;
   const name = namesSessions ? `"${SESSION_KEY}":"${session.muxSessionId}"` : '';
+  const own = name === '' || trace === '' ? name + trace : `${name},${trace}`;
+  const keys = trace === '' ? KEYS.named : name === '' ? KEYS.traced : KEYS.namedAndTraced;
   if (isServerOf2026 && !isClientOf2026) {
     const level = levelOf(session);
     const added = envelopeOf(session);
-    if (level === undefined && name === '') return writeMeta(splice, frame, envelope, KEYS.added, added);
+    if (level === undefined && own === '') return writeMeta(splice, frame, envelope, keys.added, added);
     const members = added.text + (level === undefined ? '' : levelMember(level));
-    const all = new AddedMembers(name === '' ? members : `${members},${name}`);
-    return writeMeta(splice, frame, envelope, KEYS.added, all);
+    const all = new AddedMembers(own === '' ? members : `${members},${own}`);
+    return writeMeta(splice, frame, envelope, keys.added, all);
   }
-  if (name !== '') {
-    const keys = isClientOf2026 ? (isServerOf2026 ? KEYS.ownCut : KEYS.cut) : KEYS.named;
-    writeMeta(splice, frame, envelope, keys, new AddedMembers(name));
+  if (own !== '') {
+    const replaced = isClientOf2026 ? (isServerOf2026 ? keys.ownCut : keys.cut) : keys.alone;
+    writeMeta(splice, frame, envelope, replaced, new AddedMembers(own));
     if (isClientOf2026 && !isServerOf2026) cutRetry(splice, frame.b, envelope);
     return;
   }
@@ -128,12 +146,19 @@ function writeMeta(splice: Splice, { b, start }: Frame, envelope: Envelope, keys
 /** Members for `_meta` in the forms in which they are written, as JSON of which each character is one byte. */
 class AddedMembers {
   readonly text: string;
-  readonly meta: string;
-  readonly metaBeforeOthers: string;
+  /** Made when it is first needed: most are for one request, which needs one form. */
+  #beforeOthers: string | undefined;
 
   constructor(text: string) {
     this.text = text;
-    this.meta = `"_meta":{${text}}`;
-    this.metaBeforeOthers = `${this.meta},`;
+  }
+
+  get meta(): string {
+    return `"_meta":{${this.text}}`;
+  }
+
+  get metaBeforeOthers(): string {
+    this.#beforeOthers ??= `${this.meta},`;
+    return this.#beforeOthers;
   }
 }

@@ -264,9 +264,12 @@ export class Router {
     const method = session.era.methods.of(b, envelope);
     const frame = { b, start, end };
     const { events } = this.#context;
-    if (method.role !== 'call' || !events.toolWanted.isHeard) return this.#takeRequest(session, method, frame);
+    if (!events.requestBegun.isHeard && (method.role !== 'call' || !events.toolWanted.isHeard))
+      return this.#takeRequest(session, method, frame);
     // A held request comes again; and no tool is called by those who control the daemon.
     if (session.isHolding || session.role === 'control') return this.#takeRequest(session, method, frame);
+    events.requestBegun.tell(session, frame, envelope);
+    if (method.role !== 'call') return this.#takeRequest(session, method, frame);
     events.toolWanted.tell(session, frame, envelope);
     try {
       this.#takeRequest(session, method, frame);

@@ -10,6 +10,7 @@ import type { ClientCapabilities } from '../protocol/initialize.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { MoveResult } from './call-table.ts';
+import type { ServerReach } from './events.ts';
 import { Faults } from './faults.ts';
 import { Instance, type InstanceContext, type InstancePorts } from './instance.ts';
 import { type InstanceKey, NO_ROOTS_KEY, ROOTS_IN_DOUBT } from './instance-key.ts';
@@ -20,7 +21,9 @@ import type { Session } from './session.ts';
 import type { TaskPlace } from './view.ts';
 
 export interface ServerOptions {
-  readonly definition: Pick<ServerDefinition, 'name' | 'description' | 'timeoutMs' | 'trustHints'> & SharingTerms;
+  readonly definition: Pick<ServerDefinition, 'name' | 'description' | 'timeoutMs' | 'trustHints'> &
+    SharingTerms &
+    ServerReach;
   readonly known: KnownServer;
   readonly gate: ToolGate;
   /** The tools of a client with these settings; undefined if they are the same as for all clients. */

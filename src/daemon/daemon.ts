@@ -15,6 +15,7 @@ import type { WatchedDaemon } from '../control/watches.ts';
 import { keepAuditTrail } from '../core/audit-trail.ts';
 import { logCalls } from '../core/call-log.ts';
 import { CallMeters } from '../core/call-meter.ts';
+import type { CallTracing } from '../core/call-tracing.ts';
 import { ConnectionManager } from '../core/connection-manager.ts';
 import { Counters } from '../core/counters.ts';
 import { Events } from '../core/events.ts';
@@ -42,6 +43,7 @@ import { knownRegistries } from '../registry/registry-places.ts';
 import { runningServers } from '../registry/running-servers.ts';
 import { ResultDesk } from '../results/result-desk.ts';
 import { ResultFiles } from '../results/result-files.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { type Clock, containedClock, systemClock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -95,9 +97,17 @@ export interface DaemonOptions {
   readonly memory: () => MemoryReport;
   /** True if a client that needed a daemon has started it: then it ends when nobody uses it. */
   readonly isAutostarted: boolean;
+  /** Sends traces and metrics; undefined if they have nowhere to go. */
+  readonly telemetry?: DaemonTelemetry | undefined;
   /** Called when the daemon is to stop. */
   readonly onStopRequested: (reason: LeavingReason) => void;
 }
+
+/** The part of telemetry that a daemon knows. The rest is loaded only where it is wanted. */
+export type DaemonTelemetry = Pick<Telemetry, 'watch' | 'close'>;
+
+/** Traces and metrics may take so long to arrive when the daemon ends. */
+const MOST_TELEMETRY_MS = 2000;
 
 /** Everybody whom the mode of the daemon's socket lets in. */
 const LOCAL: Principal = { kind: 'local', uid: ownUid(), pid: undefined };
@@ -135,6 +145,7 @@ export class Daemon implements ControlledDaemon {
     desk: undefined as CodeDesk | undefined,
   };
   readonly #audit: AuditLog | undefined;
+  readonly #tracing: CallTracing | undefined;
   readonly #dialIns: DialIns;
   readonly #suspended: SuspendedCalls;
   readonly #resultFiles: ResultFiles | undefined;
@@ -170,6 +181,7 @@ export class Daemon implements ControlledDaemon {
       logger,
     });
     this.#audit = this.#makeAudit();
+    this.#tracing = options.telemetry?.watch(this.#events);
     if (options.logsCalls) logCalls(this.#events, logger);
     if (this.#audit !== undefined) keepAuditTrail(this.#events, this.#audit);
     this.#dialIns = new DialIns({
@@ -356,6 +368,7 @@ export class Daemon implements ControlledDaemon {
     this.#followed.close();
     await this.#pool.stop();
     this.#resultFiles?.close();
+    await this.#options.telemetry?.close(MOST_TELEMETRY_MS);
     await this.#audit?.close();
     await this.#dialIns.close();
     this.#guard.close();
@@ -463,6 +476,7 @@ export class Daemon implements ControlledDaemon {
         logger,
         clock,
         audit: this.#audit,
+        tracing: this.#tracing,
         contain: (session: Session, task: () => void) => this.#connections.contain(session, task),
         suspended: this.#suspended,
         ownedTasks: new OwnedTasks({ limits, events, clock }),

@@ -17,6 +17,7 @@ import { daemonLogFile, stateDir } from '../local/state-dir.ts';
 import { httpOrigin } from '../model/http-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import type { StdioServer } from '../model/server-definition.ts';
+import { type TelemetrySettings, wantsTelemetry } from '../model/telemetry-settings.ts';
 import { NO_FILTER } from '../model/tool-rules.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { systemClock } from '../util/clock.ts';
@@ -25,7 +26,7 @@ import { expectSystemError } from '../util/expected-error.ts';
 import type { Logger, LogLevel } from '../util/logger.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { keepCollectionPace } from './collection-pace.ts';
-import { Daemon } from './daemon.ts';
+import { Daemon, type DaemonTelemetry } from './daemon.ts';
 import { SelfRegistration } from './self-registration.ts';
 import { ServerFinder } from './server-finder.ts';
 
@@ -140,6 +141,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       const { rss, heapUsed } = process.memoryUsage();
       return { residentBytes: rss, heapBytes: heapUsed };
     },
+    telemetry: await openTelemetry(config.telemetry, options.version, logger),
     onStopRequested: (reason) => stopRequested.resolve(reason),
   });
   // Rather than end, and all clients and servers with it, over what concerns at most one of them.
@@ -165,6 +167,17 @@ export async function serve(options: ServeOptions): Promise<void> {
   }
   logger.info('stopped');
   sink?.close();
+}
+
+/** Loads what sends traces and metrics, if they have somewhere to go. */
+async function openTelemetry(
+  settings: TelemetrySettings,
+  version: string,
+  logger: Logger,
+): Promise<DaemonTelemetry | undefined> {
+  if (!wantsTelemetry(settings, process.env)) return undefined;
+  const { Telemetry } = await import('../telemetry/telemetry.ts');
+  return new Telemetry({ settings, environment: process.env, version, clock: systemClock, date: Date.now, logger });
 }
 
 async function withHttpFlag(config: Config, flag: string | undefined): Promise<Config> {

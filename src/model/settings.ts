@@ -515,6 +515,27 @@ export const AUDIT = {
   }),
 };
 
+/** Traces and metrics. The address and what goes along with it are read in config/telemetry-settings.ts. */
+export const TELEMETRY = {
+  traces: flag(true, { text: 'whether traces are sent' }),
+  metrics: flag(true, { text: 'whether metrics are sent' }),
+  arguments: flag(false, {
+    text: 'whether spans have the arguments of tools, **with the secrets in them**',
+  }),
+  results: flag(false, {
+    text: 'whether spans have the results of tools and the error messages of servers, **with the secrets in them**',
+  }),
+  serviceName: text({ text: 'the name of the bridge in traces and metrics; `mcp-bridge` without it' }),
+};
+
+export const OTLP = {
+  endpoint: text({
+    text: 'the URL of a collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/traces` and `/v1/metrics` are added to it',
+  }),
+  protocol: choice('http/protobuf', ['http/protobuf', 'http/json'], { text: 'how the data are written' }),
+  timeoutMs: count(10_000, { least: 1 }, { text: 'how long the collector may take to answer' }),
+};
+
 /** Clients over HTTP. The address and the lists are read in config/http-settings.ts. */
 export const HTTP = {
   tokens: flag(true, {
@@ -658,6 +679,8 @@ export const SETTINGS: Readonly<Record<string, SettingsTable>> = {
   daemon: DAEMON,
   codeMode: CODE_MODE,
   audit: AUDIT,
+  telemetry: TELEMETRY,
+  'telemetry.otlp': OTLP,
   http: HTTP,
   results: RESULTS,
   agents: AGENTS,

@@ -5,6 +5,8 @@ import { Field, type Key, KeyTable } from '../wire/envelope.ts';
 
 const META = new KeyTable([
   { text: 'progressToken', field: Field.metaProgressToken },
+  { text: 'traceparent', field: Field.traceparent },
+  { text: 'tracestate', field: Field.tracestate },
   // By which a request of the other era is known: it has no place on a connection with a handshake.
   { text: 'io.modelcontextprotocol/protocolVersion', field: Field.protocolVersion },
 ]);

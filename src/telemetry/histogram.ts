@@ -1,0 +1,97 @@
+// Counts durations by their attributes, in the buckets of the convention. The number of series is bounded: what comes beyond it is
+// counted in one series that says so, as OpenTelemetry has it.
+
+import { ValueType } from '@opentelemetry/api';
+import { AggregationTemporality, DataPointType, type HistogramMetricData } from '@opentelemetry/sdk-metrics';
+import { type Attributes, DURATION_BOUNDS } from './convention.ts';
+
+/** Seconds and nanoseconds since 1970. */
+export type Moment = [number, number];
+
+const MOST_SERIES = 2000;
+const OVERFLOW: Attributes = { 'otel.metric.overflow': true };
+const OVERFLOW_KEY = '';
+
+export interface Description {
+  readonly name: string;
+  readonly description: string;
+}
+
+class Series {
+  readonly attributes: Attributes;
+  readonly #counts = new Float64Array(DURATION_BOUNDS.length + 1);
+  #count = 0;
+  #sum = 0;
+  #least = Number.POSITIVE_INFINITY;
+  #most = Number.NEGATIVE_INFINITY;
+
+  constructor(attributes: Attributes) {
+    this.attributes = attributes;
+  }
+
+  add(seconds: number): void {
+    let bucket = 0;
+    while (bucket < DURATION_BOUNDS.length && seconds > (DURATION_BOUNDS[bucket] as number)) bucket++;
+    this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
+    this.#count++;
+    this.#sum += seconds;
+    if (seconds < this.#least) this.#least = seconds;
+    if (seconds > this.#most) this.#most = seconds;
+  }
+
+  get value() {
+    return {
+      buckets: { boundaries: [...DURATION_BOUNDS], counts: [...this.#counts] },
+      count: this.#count,
+      sum: this.#sum,
+      min: this.#least,
+      max: this.#most,
+    };
+  }
+}
+
+export class DurationHistogram {
+  readonly #description: Description;
+  readonly #isDelta: boolean;
+  #series = new Map<string, Series>();
+  #since: Moment;
+
+  constructor(description: Description, isDelta: boolean, now: Moment) {
+    this.#description = description;
+    this.#isDelta = isDelta;
+    this.#since = now;
+  }
+
+  /** Counts a duration. Equal keys have equal attributes, which are asked for once. */
+  add(key: string, seconds: number, attributesOf: () => Attributes): void {
+    (this.#series.get(key) ?? this.#newSeries(key, attributesOf)).add(seconds);
+  }
+
+  #newSeries(key: string, attributesOf: () => Attributes): Series {
+    const isFull = this.#series.size >= MOST_SERIES;
+    const overflow = isFull ? this.#series.get(OVERFLOW_KEY) : undefined;
+    if (overflow !== undefined) return overflow;
+    const series = new Series(isFull ? OVERFLOW : attributesOf());
+    this.#series.set(isFull ? OVERFLOW_KEY : key, series);
+    return series;
+  }
+
+  /** What was counted so far, or since the last time; undefined if that is nothing. */
+  collect(now: Moment): HistogramMetricData | undefined {
+    if (this.#series.size === 0) return undefined;
+    const startTime = this.#since;
+    const dataPoints = [...this.#series.values()].map(({ attributes, value }) => ({
+      ...{ startTime, endTime: now, attributes, value },
+    }));
+    if (this.#isDelta) {
+      this.#series = new Map();
+      this.#since = now;
+    }
+    return {
+      descriptor: { ...this.#description, unit: 's', valueType: ValueType.DOUBLE },
+      aggregationTemporality: this.#isDelta ? AggregationTemporality.DELTA : AggregationTemporality.CUMULATIVE,
+      dataPointType: DataPointType.HISTOGRAM,
+      dataPoints,
+    };
+  }
+}

@@ -1,0 +1,181 @@
+// The settings of telemetry, as the config and the variables of OpenTelemetry say them together. A variable comes before the config,
+// as elsewhere. The addresses, headers and certificates that only variables name are read by the exporters themselves.
+
+import { unescape as percentDecoded } from 'node:querystring';
+import type { TelemetrySettings } from '../model/telemetry-settings.ts';
+import { type Sampler, samplerOf, sharedSampler } from './sampler.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Signal = 'TRACES' | 'METRICS';
+
+export type OtlpProtocol = 'http/protobuf' | 'http/json';
+
+/** What is given to an exporter; it reads the rest from the variables. */
+export interface ExporterSettings {
+  readonly protocol: OtlpProtocol;
+  readonly url: string | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly timeoutMs: number | undefined;
+}
+
+export interface OtelSettings {
+  /** Undefined for what is not sent. */
+  readonly traces: ExporterSettings | undefined;
+  readonly metrics: ExporterSettings | undefined;
+  readonly sampler: Sampler;
+  /** True if servers are told the context of their traces. */
+  readonly propagates: boolean;
+  readonly resource: Readonly<Record<string, string>>;
+  readonly queue: QueueSettings;
+  readonly intervalMs: number;
+  /** True if each report counts from the report before. */
+  readonly isDelta: boolean;
+  readonly limits: SpanLimits;
+  readonly showsArguments: boolean;
+  readonly showsResults: boolean;
+  /** One sentence for each setting that could not be used. */
+  readonly faults: readonly string[];
+}
+
+export interface QueueSettings {
+  readonly maxQueued: number;
+  readonly maxBatch: number;
+  readonly delayMs: number;
+}
+
+export interface SpanLimits {
+  readonly attributes: number;
+  readonly characters: number;
+  readonly events: number;
+}
+
+/** A span has some twenty attributes; only the opt-in ones may be long. */
+const MOST_CHARACTERS = 4096;
+/** Smaller than what other programs take: to write a batch holds up calls for as long as it takes. */
+const BATCH = 128;
+
+class Variables {
+  readonly faults: string[] = [];
+  readonly #environment: Environment;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  /** An empty variable is none. */
+  text(name: string): string | undefined {
+    const text = this.#environment[name]?.trim();
+    return text === '' ? undefined : text;
+  }
+
+  count(name: string, otherwise: number, most: number, least = 1): number {
+    const text = this.text(name);
+    if (text === undefined) return otherwise;
+    const value = Number(text);
+    if (Number.isSafeInteger(value) && value >= least) return Math.min(value, most);
+    this.faults.push(`${name} must be a whole number from ${least} up; it is not used`);
+    return otherwise;
+  }
+
+  ofSignal(signal: Signal, name: string): string | undefined {
+    return this.text(`OTEL_EXPORTER_OTLP_${signal}_${name}`) ?? this.text(`OTEL_EXPORTER_OTLP_${name}`);
+  }
+}
+
+export function otelSettings(config: TelemetrySettings, environment: Environment, version: string): OtelSettings {
+  const variables = new Variables(environment);
+  const characters = variables.count('OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT', MOST_CHARACTERS, 1_048_576, 0);
+  return {
+    traces: config.sendsTraces ? exporterSettings(variables, config, 'TRACES') : undefined,
+    metrics: config.sendsMetrics ? exporterSettings(variables, config, 'METRICS') : undefined,
+    sampler: chosenSampler(variables, config),
+    propagates: (variables.text('OTEL_PROPAGATORS') ?? 'tracecontext').split(',').some(isTraceContext),
+    resource: resourceOf(variables, config, version),
+    queue: {
+      maxQueued: variables.count('OTEL_BSP_MAX_QUEUE_SIZE', 2048, 65_536),
+      maxBatch: variables.count('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', BATCH, 4096),
+      delayMs: variables.count('OTEL_BSP_SCHEDULE_DELAY', 5000, 3_600_000),
+    },
+    intervalMs: variables.count('OTEL_METRIC_EXPORT_INTERVAL', 60_000, 86_400_000),
+    isDelta: /^(?:delta|lowmemory)$/i.test(
+      variables.text('OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE') ?? 'cumulative',
+    ),
+    limits: {
+      attributes: variables.count('OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT', 128, 128, 0),
+      characters: variables.count('OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT', characters, 1_048_576, 0),
+      events: variables.count('OTEL_SPAN_EVENT_COUNT_LIMIT', 32, 128, 0),
+    },
+    showsArguments: config.showsArguments,
+    showsResults: config.showsResults,
+    faults: variables.faults,
+  };
+}
+
+const isTraceContext = (name: string): boolean => name.trim() === 'tracecontext';
+
+function chosenSampler(variables: Variables, { sampling }: TelemetrySettings): Sampler {
+  const name = variables.text('OTEL_TRACES_SAMPLER');
+  if (name === undefined) return sharedSampler(sampling);
+  const sampler = samplerOf(name, variables.text('OTEL_TRACES_SAMPLER_ARG'));
+  if (sampler === undefined)
+    variables.faults.push('OTEL_TRACES_SAMPLER names no sampler that there is; it is not used');
+  return sampler ?? sharedSampler(sampling);
+}
+
+/** What is given to the exporter of a signal; undefined if it has nowhere to go. */
+function exporterSettings(
+  variables: Variables,
+  { otlp }: TelemetrySettings,
+  signal: Signal,
+): ExporterSettings | undefined {
+  const chosen = (variables.text(`OTEL_${signal}_EXPORTER`) ?? 'otlp').split(',').map((name) => name.trim());
+  if (!chosen.includes('otlp')) return undefined;
+  const protocol = variables.ofSignal(signal, 'PROTOCOL') ?? otlp.protocol;
+  if (protocol !== 'http/protobuf' && protocol !== 'http/json') {
+    variables.faults.push(
+      `OTEL_EXPORTER_OTLP_PROTOCOL is not http/protobuf or http/json, so no ${signal.toLowerCase()} are sent`,
+    );
+    return undefined;
+  }
+  if (variables.ofSignal(signal, 'ENDPOINT') !== undefined)
+    // Headers of the config are for the address of the config, and for no other.
+    return { protocol, url: undefined, headers: undefined, timeoutMs: undefined };
+  if (otlp.endpoint === undefined) return undefined;
+  return {
+    protocol,
+    url: withPath(otlp.endpoint, signal === 'TRACES' ? 'v1/traces' : 'v1/metrics'),
+    headers: otlp.headers,
+    timeoutMs: variables.ofSignal(signal, 'TIMEOUT') === undefined ? otlp.timeoutMs : undefined,
+  };
+}
+
+function withPath(endpoint: string, path: string): string {
+  const url = new URL(endpoint);
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/${path}`;
+  return url.href;
+}
+
+function resourceOf(
+  variables: Variables,
+  { resource, serviceName }: TelemetrySettings,
+  version: string,
+): Record<string, string> {
+  const listed = listedAttributes(variables);
+  const name = variables.text('OTEL_SERVICE_NAME') ?? listed['service.name'] ?? serviceName ?? 'mcp-bridge';
+  return { 'service.version': version, ...resource, ...listed, 'service.name': name };
+}
+
+/** Reads `key=value,key=value`, in which values may be escaped as in a URL. */
+function listedAttributes(variables: Variables): Record<string, string> {
+  const text = variables.text('OTEL_RESOURCE_ATTRIBUTES') ?? '';
+  const pairs = text === '' ? [] : text.split(',').map(pairIn);
+  if (pairs.every((pair) => pair !== undefined)) return Object.fromEntries(pairs);
+  variables.faults.push('OTEL_RESOURCE_ATTRIBUTES is not a list of key=value; it is not used');
+  return {};
+}
+
+function pairIn(text: string): readonly [string, string] | undefined {
+  const [, key, value] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(text) ?? [];
+  if (key === undefined || value === undefined) return undefined;
+  return [key, percentDecoded(value)];
+}

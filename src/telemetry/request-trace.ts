@@ -1,0 +1,96 @@
+// What is known of one request while it is under way: the bridge's answering side (SERVER), and its asking side at one server
+// after the other (CLIENT). Only requests whose trace is sent keep more than times and names.
+
+import type { ObservedClient, ObservedInstance } from '../core/events.ts';
+import type { NamedMethod } from './convention.ts';
+import type { TraceParent } from './trace-context.ts';
+
+/** The end of one side, as far as it is no success. */
+export interface Failure {
+  /** The convention's `error.type`. */
+  readonly type: string;
+  /** The code of a JSON-RPC error; undefined if there was none. */
+  readonly status?: string | undefined;
+  /** The bridge's own code; '' for none. */
+  readonly code?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+/** Something that happened during a span. */
+export interface SpanNote {
+  readonly name: string;
+  readonly atMs: number;
+  readonly why: string;
+}
+
+/** The side of a request at one server. */
+export class ServerLeg {
+  /** The request that it was sent for first. Another one may go on with it. */
+  readonly request: RequestTrace;
+  readonly instance: ObservedInstance;
+  readonly server: string;
+  readonly spanId: string;
+  readonly requestId: number;
+  readonly sentMs: number;
+  /** The name that the server was asked for, as JSON spells it; '' for none. */
+  readonly target: string;
+  /** 0 until the server has answered, or will not. */
+  endedMs = 0;
+  failure: Failure | undefined;
+  result: string | undefined;
+
+  constructor(leg: Pick<ServerLeg, 'request' | 'instance' | 'server' | 'spanId' | 'requestId' | 'sentMs' | 'target'>) {
+    this.request = leg.request;
+    this.instance = leg.instance;
+    this.server = leg.server;
+    this.spanId = leg.spanId;
+    this.requestId = leg.requestId;
+    this.sentMs = leg.sentMs;
+    this.target = leg.target;
+  }
+}
+
+export class RequestTrace {
+  readonly client: ObservedClient;
+  readonly method: NamedMethod;
+  /** The name in its `params`, as JSON spells it; '' for none. */
+  readonly target: string;
+  readonly startedMs: number;
+  readonly parent: TraceParent | undefined;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly isSampled: boolean;
+  failure: Failure | undefined;
+  /** True once its answer was written, or nobody waits for it any more. */
+  isOver = false;
+  leg: ServerLeg | undefined;
+  /** Only of a trace that is sent. */
+  details: RequestDetails | undefined;
+
+  constructor(
+    request: Pick<
+      RequestTrace,
+      'client' | 'method' | 'target' | 'startedMs' | 'parent' | 'traceId' | 'spanId' | 'isSampled'
+    >,
+  ) {
+    this.client = request.client;
+    this.method = request.method;
+    this.target = request.target;
+    this.startedMs = request.startedMs;
+    this.parent = request.parent;
+    this.traceId = request.traceId;
+    this.spanId = request.spanId;
+    this.isSampled = request.isSampled;
+  }
+}
+
+export interface RequestDetails {
+  readonly id: string;
+  readonly uri: string | undefined;
+  readonly state: string | undefined;
+  readonly toolArguments: string | undefined;
+  /** The arguments for the tool behind this one, if it was called through another. */
+  aimedArguments: string | undefined;
+  result: string | undefined;
+  readonly notes: SpanNote[];
+}

@@ -1,0 +1,122 @@
+// One finished span, in the form in which the exporters take it. Attributes are bounded in number and length.
+
+import type { SpanContext } from '@opentelemetry/api';
+import type { Resource } from '@opentelemetry/resources';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { type Attributes, cut } from './convention.ts';
+import type { Moment } from './histogram.ts';
+import type { SpanLimits } from './otel-settings.ts';
+import type { Failure, SpanNote } from './request-trace.ts';
+
+/** The numbers that OpenTelemetry has for kinds of spans and for statuses. */
+export const SpanKind = { server: 1, client: 2 } as const;
+const Status = { unset: 0, error: 2 } as const;
+const SAMPLED = 1;
+const LONGEST_MESSAGE = 256;
+
+export interface SpanScope {
+  readonly resource: Resource;
+  readonly version: string;
+  readonly limits: SpanLimits;
+  /** The time of day at a moment of the clock that never jumps. */
+  readonly momentAt: (ms: number) => Moment;
+}
+
+export interface FinishedSpan {
+  readonly name: string;
+  readonly kind: (typeof SpanKind)[keyof typeof SpanKind];
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentId: string | undefined;
+  readonly isParentRemote: boolean;
+  /** The trace's state as the client has spelled it. */
+  readonly state: string | undefined;
+  readonly startedMs: number;
+  readonly endedMs: number;
+  readonly attributes: Attributes;
+  readonly failure: Failure | undefined;
+  readonly notes: readonly SpanNote[];
+}
+
+export function readableSpan(span: FinishedSpan, { resource, version, limits, momentAt }: SpanScope): ReadableSpan {
+  const { traceId, parentId, failure } = span;
+  const all = Object.entries(span.attributes);
+  const attributes = Object.fromEntries(
+    all
+      .slice(0, limits.attributes)
+      .map(([key, value]) => [key, typeof value === 'string' ? cut(value, limits.characters) : value]),
+  );
+  const notes = span.notes.slice(0, limits.events);
+  const context = contextOf(traceId, span.spanId, span.state);
+  return {
+    name: span.name,
+    kind: span.kind,
+    spanContext: () => context,
+    ...(parentId === undefined
+      ? {}
+      : { parentSpanContext: { traceId, spanId: parentId, traceFlags: SAMPLED, isRemote: span.isParentRemote } }),
+    startTime: momentAt(span.startedMs),
+    endTime: momentAt(span.endedMs),
+    duration: momentOf(span.endedMs - span.startedMs),
+    status:
+      failure === undefined
+        ? { code: Status.unset }
+        : {
+            code: Status.error,
+            ...(failure.message === undefined ? {} : { message: cut(failure.message, LONGEST_MESSAGE) }),
+          },
+    attributes,
+    links: [],
+    events: notes.map(({ name, atMs, why }) => ({
+      name,
+      time: momentAt(atMs),
+      attributes: { 'mcp_bridge.for': why },
+      droppedAttributesCount: 0,
+    })),
+    ended: true,
+    resource,
+    instrumentationScope: { name: 'mcp-bridge', version },
+    droppedAttributesCount: Math.max(0, all.length - limits.attributes),
+    droppedEventsCount: span.notes.length - notes.length,
+    droppedLinksCount: 0,
+  };
+}
+
+function contextOf(traceId: string, spanId: string, state: string | undefined): SpanContext {
+  const context = { traceId, spanId, traceFlags: SAMPLED };
+  return state === undefined ? context : { ...context, traceState: new KeptState(state) };
+}
+
+/** The state of a trace, which others have written: it is passed on and never changed. */
+class KeptState {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  serialize(): string {
+    return this.#text;
+  }
+
+  get(): undefined {
+    return undefined;
+  }
+
+  set(): this {
+    return this;
+  }
+
+  unset(): this {
+    return this;
+  }
+}
+
+const MS_PER_SECOND = 1000;
+const NS_PER_MS = 1_000_000;
+
+/** A time in milliseconds, as seconds and nanoseconds. */
+export function momentOf(ms: number): Moment {
+  const seconds = Math.floor(ms / MS_PER_SECOND);
+  return [seconds, Math.min(Math.round((ms - seconds * MS_PER_SECOND) * NS_PER_MS), 999_999_999)];
+}

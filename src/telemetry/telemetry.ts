@@ -1,0 +1,175 @@
+// Traces and metrics of the daemon, sent to a collector as OTLP: what a daemon loads once it knows where they go. It listens to the
+// events, and writes the context of a trace into what servers are sent. It never holds anything up, and keeps no more than its bounds.
+
+import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
+import type { CallTracing } from '../core/call-tracing.ts';
+import type { Events, ObservedClient, ObservedInstance } from '../core/events.ts';
+import type { TelemetrySettings } from '../model/telemetry-settings.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import { type Exporter, metricExporter, traceExporter } from './exporters.ts';
+import type { Moment } from './histogram.ts';
+import { OperationMetrics } from './operation-metrics.ts';
+import { type OtelSettings, otelSettings } from './otel-settings.ts';
+import { type FinishedRequests, RequestTracer } from './request-tracer.ts';
+import { SpanQueue } from './span-queue.ts';
+import { momentOf, type SpanScope } from './span-record.ts';
+import { clientSpan, serverSpan } from './spans.ts';
+
+export interface TelemetryOptions {
+  readonly settings: TelemetrySettings;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly clock: Clock;
+  /** Milliseconds since 1970. */
+  readonly date: () => number;
+  readonly logger: Logger;
+}
+
+/** A time of day that differs from the clock by less is the same: the clock of a day is set now and then. */
+const SAME_CLOCK_MS = 50;
+const LOGGED_EVERY_MS = 60_000;
+
+type MetricsBatch = NonNullable<ReturnType<OperationMetrics['collect']>>;
+
+export class Telemetry {
+  readonly #options: TelemetryOptions;
+  readonly #settings: OtelSettings;
+  readonly #resource: Resource;
+  readonly #spans: SpanQueue | undefined;
+  readonly #metrics: OperationMetrics | undefined;
+  readonly #metricExporter: Exporter<MetricsBatch> | undefined;
+  readonly #timer: Timer | undefined;
+  readonly #logged = new Map<string, number>();
+  #sendingMetrics: Promise<void> | undefined;
+  #dateOffsetMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: TelemetryOptions) {
+    const { settings, environment, version, clock, logger } = options;
+    this.#options = options;
+    this.#settings = otelSettings(settings, environment, version);
+    for (const fault of this.#settings.faults) logger.warn('telemetry', { fault });
+    this.#resource = resourceFromAttributes(this.#settings.resource);
+    const { traces, metrics, queue, isDelta, intervalMs } = this.#settings;
+    if (traces !== undefined)
+      this.#spans = new SpanQueue({
+        ...queue,
+        clock,
+        exporter: traceExporter(traces),
+        sent: (failure, lost) => this.#note('traces', failure, lost),
+      });
+    if (metrics === undefined) return;
+    this.#metrics = new OperationMetrics(isDelta, this.#momentAt(clock.now()));
+    this.#metricExporter = metricExporter(metrics);
+    this.#timer = clock.every(intervalMs, () => void this.#sendMetrics());
+  }
+
+  /** Listens from now on; returns what writes the context into requests, if somebody wants that. */
+  watch(events: Events): CallTracing | undefined {
+    if (this.#spans === undefined && this.#metrics === undefined) return undefined;
+    const { sampler, showsArguments, showsResults } = this.#settings;
+    this.#watchSessions(events);
+    const propagates = this.#settings.propagates && this.#spans !== undefined;
+    const tracer = new RequestTracer(
+      {
+        sampler: this.#spans === undefined ? { admits: () => false } : sampler,
+        propagates,
+        showsArguments,
+        showsResults,
+        now: () => this.#options.clock.now(),
+        finished: this.#finished(),
+      },
+      events,
+    );
+    return propagates ? tracer : undefined;
+  }
+
+  #finished(): FinishedRequests {
+    const spans = this.#spans;
+    const metrics = this.#metrics;
+    const scope: SpanScope = {
+      resource: this.#resource,
+      version: this.#options.version,
+      limits: this.#settings.limits,
+      momentAt: (ms) => this.#momentAt(ms),
+    };
+    return {
+      answered: (request, endedMs) => {
+        metrics?.answered(request, endedMs);
+        if (request.details !== undefined) spans?.add(serverSpan(request, request.details, endedMs, scope));
+      },
+      served: (leg) => {
+        metrics?.served(leg);
+        if (leg.request.details !== undefined) spans?.add(clientSpan(leg, leg.request.details, scope));
+      },
+    };
+  }
+
+  #watchSessions(events: Events): void {
+    const metrics = this.#metrics;
+    if (metrics === undefined) return;
+    const { clock } = this.#options;
+    const clients = new Map<ObservedClient, number>();
+    const instances = new Map<ObservedInstance, number>();
+    events.clientReady.on((client) => {
+      if (client.view !== undefined) clients.set(client, clock.now());
+    });
+    events.clientLeft.on((client) => {
+      const since = clients.get(client);
+      if (clients.delete(client) && since !== undefined) metrics.clientLeft(client, clock.now() - since);
+    });
+    events.instanceReady.on((instance) => instances.set(instance, clock.now()));
+    const ended = (instance: ObservedInstance, errorType: string | undefined): void => {
+      const since = instances.get(instance);
+      if (instances.delete(instance) && since !== undefined)
+        metrics.instanceEnded(instance, clock.now() - since, errorType);
+    };
+    events.instanceStopped.on((instance) => ended(instance, undefined));
+    events.instanceDied.on((instance, error) => ended(instance, error.code));
+  }
+
+  async #sendMetrics(): Promise<void> {
+    if (this.#sendingMetrics !== undefined) return; // a report that is late is worth no second one
+    const { version, clock } = this.#options;
+    const batch = this.#metrics?.collect(this.#resource, version, this.#momentAt(clock.now()));
+    if (batch === undefined || this.#metricExporter === undefined) return;
+    this.#sendingMetrics = this.#metricExporter.send(batch).then((failure) => {
+      this.#sendingMetrics = undefined;
+      this.#note('metrics', failure);
+    });
+    await this.#sendingMetrics;
+  }
+
+  /** Logs that something did not arrive, once a minute at most, and that it does again. */
+  #note(what: string, failure: string | undefined, lost?: number): void {
+    const { logger, clock } = this.#options;
+    const loggedMs = this.#logged.get(what);
+    if (failure === undefined) {
+      if (this.#logged.delete(what)) logger.info(`the collector takes ${what} again`);
+      return;
+    }
+    if (loggedMs !== undefined && clock.now() - loggedMs < LOGGED_EVERY_MS) return;
+    this.#logged.set(what, clock.now());
+    logger.warn(`the collector does not take ${what}`, { reason: failure, ...(lost === undefined ? {} : { lost }) });
+  }
+
+  /** The time of day at a moment of the clock that never jumps. */
+  #momentAt(ms: number): Moment {
+    const { clock, date } = this.#options;
+    const offsetMs = date() - clock.now();
+    if (Math.abs(offsetMs - this.#dateOffsetMs) > SAME_CLOCK_MS) this.#dateOffsetMs = offsetMs;
+    return momentOf(ms + this.#dateOffsetMs);
+  }
+
+  /** Sends what there is, and waits for that no longer than this. */
+  async close(mostMs: number): Promise<void> {
+    this.#timer?.cancel();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, mostMs); // it keeps the process alive, as the exporters may not
+    });
+    const rest = this.#sendingMetrics ?? Promise.resolve();
+    await Promise.race([Promise.all([this.#spans?.flush(), rest.then(() => this.#sendMetrics())]), late]);
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,56 @@
+// The context of a trace as W3C spells it: read from what a client sends, and made for what the bridge sends. Ids come from
+// random bytes that are drawn many at a time. A context that is not spelled exactly is none.
+
+import { randomFillSync } from 'node:crypto';
+
+/** The span of somebody else that a request belongs to. */
+export interface TraceParent {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly isSampled: boolean;
+}
+
+const SPELLING = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const NO_TRACE = '0'.repeat(32);
+const NO_SPAN = '0'.repeat(16);
+/** Longer than any version of the context that there is. */
+const LONGEST = 256;
+
+/** Reads a context; undefined for what is none. */
+export function traceParentIn(text: string): TraceParent | undefined {
+  if (text.length > LONGEST) return undefined;
+  const [, version, traceId = '', spanId = '', flags = '', more] = SPELLING.exec(text) ?? [];
+  if (version === undefined || version === 'ff' || traceId === NO_TRACE || spanId === NO_SPAN) return undefined;
+  // A later version may have more behind the flags; this one has not.
+  if (more !== undefined && version === '00') return undefined;
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
+/** The member for a request, as JSON. */
+export function traceparentMember(traceId: string, spanId: string, isSampled: boolean): string {
+  return `"traceparent":"00-${traceId}-${spanId}-${isSampled ? '01' : '00'}"`;
+}
+
+const SPAN_BYTES = 8;
+const POOL_BYTES = 4096;
+
+/** Draws random ids. */
+export class RandomIds {
+  readonly #pool = Buffer.alloc(POOL_BYTES);
+  #at = POOL_BYTES;
+
+  traceId(): string {
+    const id = `${this.spanId()}${this.spanId()}`;
+    return id === NO_TRACE ? this.traceId() : id;
+  }
+
+  spanId(): string {
+    if (this.#at === POOL_BYTES) {
+      randomFillSync(this.#pool);
+      this.#at = 0;
+    }
+    const id = this.#pool.toString('hex', this.#at, this.#at + SPAN_BYTES);
+    this.#at += SPAN_BYTES;
+    return id === NO_SPAN ? this.spanId() : id;
+  }
+}
