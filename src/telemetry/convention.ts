@@ -19,6 +19,7 @@ export const Attribute = {
   errorType: 'error.type',
   transport: 'network.transport',
   protocolName: 'network.protocol.name',
+  protocolNumber: 'network.protocol.version',
   serverAddress: 'server.address',
   serverPort: 'server.port',
   // The bridge's own.
@@ -109,11 +110,13 @@ export function shownUri(uri: string): string {
 
 export type Attributes = Record<string, string | number | boolean>;
 
+/** What is spoken over TCP, by the only version that the bridge speaks of it. */
+const HTTP: Attributes = { [Attribute.protocolName]: 'http', [Attribute.protocolNumber]: '1.1' };
+const WEB_SOCKET: Attributes = { [Attribute.protocolName]: 'websocket', [Attribute.protocolNumber]: '13' };
+
 /** The way to a client. */
 export function clientNetwork({ principal }: ObservedClient): Attributes {
-  return principal.kind === 'http'
-    ? { [Attribute.transport]: 'tcp', [Attribute.protocolName]: 'http' }
-    : { [Attribute.transport]: 'unix' };
+  return principal.kind === 'http' ? { [Attribute.transport]: 'tcp', ...HTTP } : { [Attribute.transport]: 'unix' };
 }
 
 const networks = new WeakMap<ObservedInstance['reach'], Attributes>();
@@ -129,9 +132,7 @@ function networkOf({ transport, url }: ObservedInstance['reach']): Attributes {
   if (transport === 'dial-in') return { [Attribute.transport]: 'unix' };
   if (transport === 'stdio' || url === undefined) return { [Attribute.transport]: 'pipe' };
   const { protocol, hostname, port } = parsedUrl(url) ?? { protocol: '', hostname: '', port: '' };
-  const isSocket = transport === 'ws';
-  const protocolName = isSocket ? 'websocket' : 'http';
-  const common = { [Attribute.transport]: 'tcp', [Attribute.protocolName]: protocolName };
+  const common = { [Attribute.transport]: 'tcp', ...(transport === 'ws' ? WEB_SOCKET : HTTP) };
   if (hostname === '') return common;
   const isSecure = protocol === 'https:' || protocol === 'wss:';
   return {

@@ -23,6 +23,8 @@ export interface SpanNote {
   readonly why: string;
 }
 
+const NOT_YET = -1;
+
 /** The side of a request at one server. */
 export class ServerLeg {
   /** The request that it was sent for first. Another one may go on with it. */
@@ -34,8 +36,8 @@ export class ServerLeg {
   readonly sentMs: number;
   /** The name that the server was asked for, as JSON spells it; '' for none. */
   readonly target: string;
-  /** 0 until the server has answered, or will not. */
-  endedMs = 0;
+  /** The moment in which the server has answered, or it was clear that it will not. */
+  endedMs = NOT_YET;
   failure: Failure | undefined;
   result: string | undefined;
 
@@ -47,6 +49,10 @@ export class ServerLeg {
     this.requestId = leg.requestId;
     this.sentMs = leg.sentMs;
     this.target = leg.target;
+  }
+
+  get hasEnded(): boolean {
+    return this.endedMs !== NOT_YET;
   }
 }
 

@@ -188,7 +188,7 @@ export class RequestTracer implements CallTracing {
   #served(call: ObservedCall, failure: Failure | undefined): void {
     const request = traceOf(call);
     const leg = request?.leg;
-    if (request === undefined || leg === undefined || leg.endedMs !== 0) return;
+    if (request === undefined || leg === undefined || leg.hasEnded) return;
     leg.endedMs = this.#options.now();
     leg.failure = failure === NO_ANSWER ? (request.failure ?? failure) : failure;
     if (request.isOver) this.#finishLeg(request);
@@ -244,16 +244,17 @@ export class RequestTracer implements CallTracing {
     const request = traceOf(call);
     if (request === undefined) return;
     if (this.#failing === request) this.#failing = undefined;
+    if (request.isOver) return; // answered with questions: its server still works on it
     call.trace = undefined;
     if (request.leg !== undefined) this.#finishLeg(request);
-    if (!request.isOver) this.#finish(request, request.failure);
+    this.#finish(request, request.failure);
   }
 
   #finishLeg(request: RequestTrace): void {
     const { leg } = request;
     request.leg = undefined;
     if (leg === undefined) return;
-    if (leg.endedMs === 0) {
+    if (!leg.hasEnded) {
       leg.endedMs = this.#options.now();
       leg.failure ??= request.failure ?? NO_ANSWER;
     }

@@ -23,7 +23,10 @@ async function collector(): Promise<OtlpReceiver> {
 const SOON = { OTEL_BSP_SCHEDULE_DELAY: '20', OTEL_METRIC_EXPORT_INTERVAL: '50' };
 
 async function daemonFor(config: object, env: object = {}): Promise<TestDaemon> {
-  const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() }, ...config }, { env: { ...SOON, ...env } });
+  const daemon = await TestDaemon.start(
+    { mcpServers: { fixture: fixtureServer() }, ...config },
+    { env: { ...SOON, ...env } },
+  );
   daemons.push(daemon);
   return daemon;
 }

@@ -3,6 +3,7 @@
 
 import { type AuditTrail, keepAuditTrail } from '../../src/core/audit-trail.ts';
 import { CallMeters } from '../../src/core/call-meter.ts';
+import type { CallTracing } from '../../src/core/call-tracing.ts';
 import { ConnectionManager } from '../../src/core/connection-manager.ts';
 import { Counters } from '../../src/core/counters.ts';
 import { Events } from '../../src/core/events.ts';
@@ -484,6 +485,7 @@ export interface CoreOptions {
   readonly control?: ControlHandler;
   /** Who is told of each call. */
   readonly audit?: AuditTrail;
+  readonly tracing?: (events: Events) => CallTracing;
   readonly agents?: Partial<MessagingSettings>;
   readonly results?: Partial<ResultsSettings>;
   /** `discovery.timeoutMs`. */
@@ -557,6 +559,7 @@ export class CoreInMemory {
       clock: this.clock,
       cutter: results.cutter,
       audit: options.audit,
+      tracing: options.tracing?.(events),
       contain: (session: Session, task: () => void) => this.manager.contain(session, task),
       suspended: this.suspended,
       ownedTasks: this.ownedTasks,
