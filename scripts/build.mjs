@@ -192,12 +192,13 @@ async function packed(name, source, dir = 'later') {
 function licensesOf(metafile) {
   const inputs = Object.keys(metafile.inputs).filter((path) => path.startsWith('node_modules/'));
   const packages = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)[0]));
-  const licenses = [...packages].sort().flatMap((dir) =>
-    readdirSync(dir)
-      .filter((name) => /^licen[cs]e/i.test(name))
-      .map((name) => `${dir.replace(/^.*node_modules\//, '')}\n\n${readFileSync(join(dir, name), 'utf8')}`),
-  );
-  return licenses.join('\n\n');
+  const byText = new Map();
+  for (const dir of [...packages].sort())
+    for (const file of readdirSync(dir).filter((name) => /^licen[cs]e/i.test(name))) {
+      const text = readFileSync(join(dir, file), 'utf8');
+      byText.set(text, [...(byText.get(text) ?? []), dir.replace(/^.*node_modules\//, '')]);
+    }
+  return [...byText].map(([text, names]) => `${names.join(', ')}\n\n${text}`).join('\n\n');
 }
 
 /** The process that runs programs of models: the interpreter, and what removes types. In a directory that only daemons read that need it. */
@@ -212,6 +213,15 @@ async function builtSandbox() {
     'code-mode',
   );
   writeFileSync('dist/code-mode/LICENSE', licensesOf(metafile));
+}
+
+/** The room that sends traces and metrics. A module that is compiled by itself may import nothing at run time; it may require. */
+async function builtTelemetry() {
+  const metafile = await packed('telemetry', {
+    entryPoints: ['src/telemetry/telemetry.ts'],
+    supported: { 'dynamic-import': false },
+  });
+  writeFileSync('dist/telemetry.LICENSE', licensesOf(metafile));
 }
 
 /** The parser of command lines, with the licenses of all the packages that are in it. */
@@ -323,8 +333,7 @@ await Promise.all([
   packed('code-mode', { entryPoints: ['src/code-mode/code-mode.ts'] }),
   builtSandbox(),
   packed('http-authorization', { entryPoints: ['src/front/http/authorization.ts'] }),
-  // A module that is compiled by itself may import nothing at run time; it may require.
-  packed('telemetry', { entryPoints: ['src/telemetry/telemetry.ts'], supported: { 'dynamic-import': false } }),
+  builtTelemetry(),
   builtYargs(),
   builtDashboard(),
   // The daemon hands its code to a process, and nothing else may be needed to run it.

@@ -43,6 +43,8 @@ export class Telemetry {
   readonly #logged = new Map<string, number>();
   #sendingMetrics: Promise<void> | undefined;
   #dateOffsetMs = Number.NEGATIVE_INFINITY;
+  /** Counts the sessions that have not ended by themselves. */
+  #endSessions: () => void = () => undefined;
 
   constructor(options: TelemetryOptions) {
     const { settings, environment, version, clock, logger } = options;
@@ -126,6 +128,9 @@ export class Telemetry {
     };
     events.instanceStopped.on((instance) => ended(instance, undefined));
     events.instanceDied.on((instance, error) => ended(instance, error.code));
+    this.#endSessions = () => {
+      for (const instance of [...instances.keys()]) ended(instance, undefined);
+    };
   }
 
   async #sendMetrics(): Promise<void> {
@@ -164,6 +169,7 @@ export class Telemetry {
   /** Sends what there is, and waits for that no longer than this. */
   async close(mostMs: number): Promise<void> {
     this.#timer?.cancel();
+    this.#endSessions();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, mostMs); // it keeps the process alive, as the exporters may not

@@ -46,6 +46,7 @@ test.each([
   'later/jsonc-parser.cjs.gz',
   'later/metrics-text.cjs.gz',
   'later/oauth.cjs.gz',
+  'later/telemetry.cjs.gz',
   'later/ws.cjs.gz',
 ])('%s is ASCII, so that it can be read as it is and takes one byte for each character', (name) => {
   expect([...new Set(codeOf(name))].filter((letter) => letter > '\u007f')).toEqual([]);
@@ -78,6 +79,13 @@ test('the daemon reads neither the interpreter of programs nor what runs it unti
   expect(readdirSync(join(ROOT, 'dist/code-mode')).sort()).toEqual(['LICENSE', 'sandbox.cjs.gz']);
   for (const name of readdirSync(join(ROOT, 'dist/later')))
     expect(codeOf(`later/${name}`), name).not.toMatch(/quickjs|sucrase/i);
+});
+
+test('the daemon has nothing of OpenTelemetry in it, and what has it imports nothing while it runs', () => {
+  const ofTelemetry = /resourceSpans|mcp\.server\.operation\.duration|gen_ai\./;
+  expect(ofTelemetry.exec(codeOf('daemon.cjs'))?.[0]).toBeUndefined();
+  expect(codeOf('later/telemetry.cjs.gz')).toMatch(ofTelemetry);
+  expect(codeOf('later/telemetry.cjs.gz')).not.toMatch(/\bimport\(/);
 });
 
 test('the front for HTTP has nothing in it that verifies signatures', () => {

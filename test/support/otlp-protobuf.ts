@@ -76,14 +76,14 @@ export function messageIn(name: string, b: Buffer): Fields {
     const field = table[tag >>> 3];
     if (field === undefined) continue;
     const [key, reader, isRepeated] = field;
-    const read = valueOf(reader, value);
+    const read = readValue(reader, value);
     if (isRepeated === undefined) message[key] = read;
     else message[key] = [...((message[key] as unknown[]) ?? []), read];
   }
   return message;
 }
 
-function valueOf(reader: Reader | MessageName, value: bigint | Buffer): unknown {
+function readValue(reader: Reader | MessageName, value: bigint | Buffer): unknown {
   if (typeof value === 'bigint') {
     if (reader === 'varint') return Number(BigInt.asIntN(64, value));
     if (reader === 'flag') return value !== 0n;

@@ -321,7 +321,7 @@ test('a call that goes on with another request has two answers and one span at i
   await world.core.settle();
   world.core.clock.advance(5);
   await world.core.settle();
-  const { inputRequests, requestState } = client.answersTo(1)[0]?.result as {
+  const { inputRequests, requestState } = (client.answersTo(1)[0]?.result ?? {}) as {
     inputRequests: Record<string, unknown>;
     requestState: string;
   };
