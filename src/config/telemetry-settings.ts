@@ -1,7 +1,7 @@
 // `telemetry`: reads where traces and metrics go, and how many of them. A fault in the address leaves them unsent: nothing goes
 // where nobody meant it to.
 
-import { defaultsOf, OTLP, TELEMETRY } from '../model/settings.ts';
+import { OTLP, TELEMETRY } from '../model/settings.ts';
 import {
   NO_TELEMETRY,
   type OtlpSettings,
@@ -13,7 +13,7 @@ import { type Reader, readSettings } from './reader.ts';
 
 const PLACE = 'telemetry';
 const KEYS = [...Object.keys(TELEMETRY), 'otlp', 'resource', 'sampling'];
-const OTLP_KEYS = [...Object.keys(OTLP), 'headers'];
+const OTLP_KEYS = [...Object.keys(OTLP), 'endpoint', 'headers'];
 
 export function telemetrySettingsOf(reader: Reader, value: unknown): TelemetrySettings {
   if (value === undefined) return NO_TELEMETRY;
@@ -28,15 +28,15 @@ export function telemetrySettingsOf(reader: Reader, value: unknown): TelemetrySe
 
 function otlpOf(reader: Reader, value: unknown): OtlpSettings {
   const place = `${PLACE}.otlp`;
+  const before = reader.errors;
   const section = reader.section(value, place);
   reader.keys(section, place, OTLP_KEYS);
-  const before = reader.errors;
   const settings = readSettings(reader, section, place, OTLP);
   const headers = textsOf(reader, section.headers, `${place}.headers`);
-  const { endpoint } = settings;
+  const endpoint = reader.text(section.endpoint, `${place}.endpoint`);
   if (endpoint !== undefined && !isHttp(endpoint))
     reader.fault(`${place}.endpoint`, 'must be a URL such as http://127.0.0.1:4318');
-  return reader.errors > before ? { ...defaultsOf(OTLP), headers: {} } : { ...settings, headers };
+  return reader.errors > before ? NO_TELEMETRY.otlp : { ...settings, endpoint, headers };
 }
 
 function isHttp(text: string): boolean {

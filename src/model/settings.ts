@@ -529,9 +529,6 @@ export const TELEMETRY = {
 };
 
 export const OTLP = {
-  endpoint: text({
-    text: 'the URL of a collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; `/v1/traces` and `/v1/metrics` are added to it',
-  }),
   protocol: choice('http/protobuf', ['http/protobuf', 'http/json'], { text: 'how the data are written' }),
   timeoutMs: count(10_000, { least: 1 }, { text: 'how long the collector may take to answer' }),
 };

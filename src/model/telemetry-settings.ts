@@ -20,6 +20,8 @@ export interface TelemetrySettings {
 }
 
 export interface OtlpSettings extends SettingsOf<typeof OTLP> {
+  /** The URL of a collector; undefined if the config names none. */
+  readonly endpoint: string | undefined;
   /** They may hold secrets. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -41,7 +43,7 @@ export function telemetrySettings(
 export const NO_TELEMETRY: TelemetrySettings = telemetrySettings(defaultsOf(TELEMETRY), {
   sampling: 1,
   resource: {},
-  otlp: { ...defaultsOf(OTLP), headers: {} },
+  otlp: { ...defaultsOf(OTLP), endpoint: undefined, headers: {} },
 });
 
 const ENDPOINTS = [

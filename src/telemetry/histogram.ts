@@ -6,7 +6,7 @@ import { AggregationTemporality, DataPointType, type HistogramMetricData } from 
 import { type Attributes, DURATION_BOUNDS } from './convention.ts';
 
 /** Seconds and nanoseconds since 1970. */
-export type Moment = [number, number];
+export type HrMoment = [number, number];
 
 const MOST_SERIES = 2000;
 const OVERFLOW: Attributes = { 'otel.metric.overflow': true };
@@ -54,9 +54,9 @@ export class DurationHistogram {
   readonly #description: Description;
   readonly #isDelta: boolean;
   #series = new Map<string, Series>();
-  #since: Moment;
+  #since: HrMoment;
 
-  constructor(description: Description, isDelta: boolean, now: Moment) {
+  constructor(description: Description, isDelta: boolean, now: HrMoment) {
     this.#description = description;
     this.#isDelta = isDelta;
     this.#since = now;
@@ -77,7 +77,7 @@ export class DurationHistogram {
   }
 
   /** What was counted so far, or since the last time; undefined if that is nothing. */
-  collect(now: Moment): HistogramMetricData | undefined {
+  collect(now: HrMoment): HistogramMetricData | undefined {
     if (this.#series.size === 0) return undefined;
     const startTime = this.#since;
     const dataPoints = [...this.#series.values()].map(({ attributes, value }) => ({

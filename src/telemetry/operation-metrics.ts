@@ -13,7 +13,7 @@ import {
   serverNetwork,
   targetIn,
 } from './convention.ts';
-import { type Description, DurationHistogram, type Moment } from './histogram.ts';
+import { type Description, DurationHistogram, type HrMoment } from './histogram.ts';
 import type { Failure, RequestTrace, ServerLeg } from './request-trace.ts';
 
 const SERVER_OPERATION: Description = {
@@ -47,7 +47,7 @@ export class OperationMetrics {
   /** Names of tools and prompts that servers know, as the client and as the server spell them. */
   readonly #names = new Set<string>();
 
-  constructor(isDelta: boolean, now: Moment) {
+  constructor(isDelta: boolean, now: HrMoment) {
     const made = (description: Description): DurationHistogram => new DurationHistogram(description, isDelta, now);
     this.#serverOperation = made(SERVER_OPERATION);
     this.#clientOperation = made(CLIENT_OPERATION);
@@ -105,7 +105,7 @@ export class OperationMetrics {
   }
 
   /** All that was counted, in the form in which the exporters take it; undefined if that is nothing. */
-  collect(resource: Resource, version: string, now: Moment): ResourceMetrics | undefined {
+  collect(resource: Resource, version: string, now: HrMoment): ResourceMetrics | undefined {
     const metrics = this.#histograms.flatMap((histogram) => histogram.collect(now) ?? []);
     if (metrics.length === 0) return undefined;
     return { resource, scopeMetrics: [{ scope: { name: 'mcp-bridge', version }, metrics }] };

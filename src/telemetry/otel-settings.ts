@@ -8,7 +8,7 @@ import { type Sampler, samplerOf, sharedSampler } from './sampler.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 type Signal = 'TRACES' | 'METRICS';
 
-export type OtlpProtocol = 'http/protobuf' | 'http/json';
+type OtlpProtocol = 'http/protobuf' | 'http/json';
 
 /** What is given to an exporter; it reads the rest from the variables. */
 export interface ExporterSettings {

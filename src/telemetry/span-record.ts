@@ -4,7 +4,7 @@ import type { SpanContext } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { type Attributes, cut } from './convention.ts';
-import type { Moment } from './histogram.ts';
+import type { HrMoment } from './histogram.ts';
 import type { SpanLimits } from './otel-settings.ts';
 import type { Failure, SpanNote } from './request-trace.ts';
 
@@ -19,7 +19,7 @@ export interface SpanScope {
   readonly version: string;
   readonly limits: SpanLimits;
   /** The time of day at a moment of the clock that never jumps. */
-  readonly momentAt: (ms: number) => Moment;
+  readonly momentAt: (ms: number) => HrMoment;
 }
 
 export interface FinishedSpan {
@@ -116,7 +116,7 @@ const MS_PER_SECOND = 1000;
 const NS_PER_MS = 1_000_000;
 
 /** A time in milliseconds, as seconds and nanoseconds. */
-export function momentOf(ms: number): Moment {
+export function momentOf(ms: number): HrMoment {
   const seconds = Math.floor(ms / MS_PER_SECOND);
   return [seconds, Math.min(Math.round((ms - seconds * MS_PER_SECOND) * NS_PER_MS), 999_999_999)];
 }

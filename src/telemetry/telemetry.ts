@@ -8,7 +8,7 @@ import type { TelemetrySettings } from '../model/telemetry-settings.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { type Exporter, metricExporter, traceExporter } from './exporters.ts';
-import type { Moment } from './histogram.ts';
+import type { HrMoment } from './histogram.ts';
 import { OperationMetrics } from './operation-metrics.ts';
 import { type OtelSettings, otelSettings } from './otel-settings.ts';
 import { type FinishedRequests, RequestTracer } from './request-tracer.ts';
@@ -159,7 +159,7 @@ export class Telemetry {
   }
 
   /** The time of day at a moment of the clock that never jumps. */
-  #momentAt(ms: number): Moment {
+  #momentAt(ms: number): HrMoment {
     const { clock, date } = this.#options;
     const offsetMs = date() - clock.now();
     if (Math.abs(offsetMs - this.#dateOffsetMs) > SAME_CLOCK_MS) this.#dateOffsetMs = offsetMs;

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { type Fields, messageIn } from './otlp-protobuf.ts';
 
-export type Attributes = Record<string, string | number | boolean>;
+type Attributes = Record<string, string | number | boolean>;
 
 export interface ReceivedSpan {
   readonly name: string;
@@ -23,7 +23,7 @@ export interface ReceivedSpan {
   readonly resource: Attributes;
 }
 
-export interface ReceivedPoint {
+interface ReceivedPoint {
   readonly attributes: Attributes;
   readonly count: number;
   readonly sum: number;

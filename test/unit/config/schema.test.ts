@@ -113,6 +113,7 @@ describe('a config file', () => {
       serverSettings: { found: { sharing: 'dedicated', idleMs: 5 }, other: { description: '', maxConcurrentCalls: 2 } },
       audit: EMPTY_CONFIG.audit,
       http: EMPTY_CONFIG.http,
+      telemetry: EMPTY_CONFIG.telemetry,
       cache: { isKept: false, ttlMs: 60_000 },
       discovery: {
         isEnabled: false,

@@ -3,12 +3,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DURATION_BOUNDS } from '../../../src/telemetry/convention.ts';
-import { DurationHistogram, type Moment } from '../../../src/telemetry/histogram.ts';
+import { DurationHistogram, type HrMoment } from '../../../src/telemetry/histogram.ts';
 import { runs } from '../../support/runs.ts';
 
 const DESCRIPTION = { name: 'x', description: '' };
-const START: Moment = [1, 0];
-const NOW: Moment = [2, 5];
+const START: HrMoment = [1, 0];
+const NOW: HrMoment = [2, 5];
 
 test('each duration is in the one bucket whose bound it does not exceed', () => {
   fc.assert(
