@@ -32,6 +32,7 @@ const mayUse = {
   results: ['util', 'protocol', 'wire', 'model', 'core', 'local', 'meta-tools'],
   front: ['util', 'protocol', 'wire', 'model'],
   telemetry: ['util', 'protocol', 'wire', 'model', 'core'],
+  federation: ['util', 'protocol', 'wire', 'model'],
   control: ['util', 'protocol', 'wire', 'model', 'core', 'registry', 'downstream', 'catalog', 'messaging'],
   daemon: [
     ...[
@@ -47,7 +48,7 @@ const mayUse = {
       'downstream',
       'catalog',
     ],
-    ...['meta-tools', 'messaging', 'results', 'control', 'front', 'code-mode', 'telemetry'],
+    ...['meta-tools', 'messaging', 'results', 'control', 'front', 'federation', 'code-mode', 'telemetry'],
   ],
 };
 

@@ -139,6 +139,14 @@ const ownTelemetry = {
   },
 };
 
+/** Other hosts are no part of the daemon until its config names a bus. */
+const ownFederation = {
+  name: 'own-federation',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/federation\/federation\.ts$/ }, () => ({ path: 'federation', namespace: 'later' }));
+  },
+};
+
 /** A `connect` that runs for long must come back after its package was replaced, so it has what it takes to try again. */
 const patient = {
   name: 'patient',
@@ -290,6 +298,7 @@ async function builtDashboard() {
 rmSync('dist', { recursive: true, force: true });
 mkdirSync('dist/later', { recursive: true });
 mkdirSync('dist/code-mode', { recursive: true });
+mkdirSync('dist/hosts', { recursive: true });
 await Promise.all([
   build({
     ...commonJs,
@@ -307,7 +316,7 @@ await Promise.all([
     ...commonJs,
     entryPoints: ['src/daemon/start.ts'],
     outfile: 'dist/daemon.cjs',
-    plugins: [ownDiscovery, ownFront, ownCodeMode, ownTelemetry, later],
+    plugins: [ownDiscovery, ownFront, ownCodeMode, ownTelemetry, ownFederation, later],
   }),
   ...[...new Set(Object.values(laterPackages))]
     .filter((name) => name !== 'oauth')
@@ -334,6 +343,8 @@ await Promise.all([
   builtSandbox(),
   packed('http-authorization', { entryPoints: ['src/front/http/authorization.ts'] }),
   builtTelemetry(),
+  // Only a daemon whose config names a bus reads it.
+  packed('federation', { entryPoints: ['src/federation/federation.ts'] }, 'hosts'),
   builtYargs(),
   builtDashboard(),
   // The daemon hands its code to a process, and nothing else may be needed to run it.
@@ -360,6 +371,7 @@ await Promise.all([
 // The types of what can be imported, for those who do.
 execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json'], { stdio: 'inherit' });
 copyFileSync('node_modules/@modelcontextprotocol/client/LICENSE', 'dist/oauth.LICENSE');
+copyFileSync('node_modules/@nats-io/transport-node/LICENSE', 'dist/hosts/federation.LICENSE');
 chmodSync('dist/mcp-bridge.cjs', 0o755);
 // What it says of itself, for `man mcp-bridge`.
 await import('./man-page.mjs');

@@ -6,6 +6,7 @@ import type { ServerDefinition } from '../model/server-definition.ts';
 /** Hashes everything that decides what a server is: with another command, URL or variable nothing is known of it. */
 export function hashOfDefinition(definition: ServerDefinition): string {
   if (definition.transport === 'dial-in') return hashOf([definition.transport, definition.name]);
+  if (definition.transport === 'bus') return hashOf([definition.transport, definition.name, definition.mark]);
   if (definition.transport !== 'stdio') {
     const { transport, url, headers, headersHelper, oauth } = definition;
     return hashOf([transport, url, sorted(headers), headersHelper, oauth]);
@@ -20,7 +21,7 @@ export function hashOfDefinition(definition: ServerDefinition): string {
  */
 export function hashOfIdentity(definition: ServerDefinition): string {
   const { name } = definition;
-  if (definition.transport === 'dial-in') return hashOf([name, definition.transport]);
+  if (definition.transport === 'dial-in' || definition.transport === 'bus') return hashOf([name, definition.transport]);
   if (definition.transport !== 'stdio') return hashOf([name, definition.url]);
   const { command, args, cwd, dir } = definition;
   return hashOf([name, command, args, cwd ?? dir]);

@@ -1,5 +1,6 @@
 // What a config file comes to, and what holds without one. Whoever has none loads no more of its reading than this.
 
+import type { FederationSettings } from '../model/federation-settings.ts';
 import { type HttpSettings, NO_HTTP } from '../model/http-settings.ts';
 import { DEFAULT_LIMITS, type Limits } from '../model/limits.ts';
 import { DEFAULT_LIVENESS, type LivenessSettings } from '../model/liveness-settings.ts';
@@ -49,6 +50,8 @@ export interface Config extends OwnClientSettings {
   readonly http: HttpSettings;
   /** Where traces and metrics go. */
   readonly telemetry: TelemetrySettings;
+  /** Other hosts; undefined for none. */
+  readonly federation: FederationSettings | undefined;
   readonly agents: MessagingSettings;
   /** Servers that may connect by themselves. */
   readonly dialIn: readonly DialInServer[];
@@ -105,6 +108,7 @@ export const EMPTY_CONFIG: Config = {
   audit: NO_AUDIT,
   http: NO_HTTP,
   telemetry: NO_TELEMETRY,
+  federation: undefined,
   agents: DEFAULT_MESSAGING,
   dialIn: [],
 };

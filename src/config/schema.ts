@@ -24,6 +24,7 @@ import { clientSettingsOf } from './client-settings.ts';
 import { clientsOf } from './clients-schema.ts';
 import { type ClosingSection, closed, closingSectionsIn } from './closing-sections.ts';
 import type { Config, DiscoverySettings } from './config.ts';
+import { federationOf } from './federation-settings.ts';
 import { httpSettingsOf } from './http-settings.ts';
 import { policyOf } from './policy-schema.ts';
 import { type ConfigFinding, Reader, readSection, readSettings } from './reader.ts';
@@ -59,6 +60,7 @@ const SECTIONS = [
   'audit',
   'http',
   'telemetry',
+  'federation',
   'agents',
   'dialIn',
 ];
@@ -94,6 +96,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
     // What stands under a misspelled key opens nothing.
     http: httpSettingsOf(reader, root.http, resolvePath),
     telemetry: telemetrySettingsOf(reader, root.telemetry),
+    federation: federationOf(reader, root.federation, resolvePath),
     agents: agentsOf(reader, meant.agents),
     dialIn: dialInOf(reader, root.dialIn, (name) => Object.hasOwn(servers, name)),
   };

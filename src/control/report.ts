@@ -260,7 +260,7 @@ export interface ProcessLog {
 export interface LogsReport {
   readonly server: string;
   /** The transport of the server, or null if there is no such server. Only `stdio` servers are processes of the bridge. */
-  readonly transport: 'stdio' | 'http' | 'sse' | 'ws' | 'auto' | 'dial-in' | null;
+  readonly transport: 'stdio' | 'http' | 'sse' | 'ws' | 'auto' | 'dial-in' | 'bus' | null;
   /** The last process of each instance. */
   readonly processes: readonly ProcessLog[];
   readonly unknown: Failure | null;

@@ -79,6 +79,8 @@ export class Counters {
   serversKilled = 0;
   serversDialledIn = 0;
   dialInsRefused = 0;
+  /** Requests, frames and entries of other hosts that were refused. */
+  busRefused = 0;
   serverCrashes = 0;
   readonly #errors = new Map<string, number>();
 

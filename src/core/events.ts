@@ -93,6 +93,7 @@ export type Incident =
   | 'serversBroken'
   | 'serversKilled'
   | 'dialInsRefused'
+  | 'busRefused'
   | 'questionsRefused'
   | 'questionsUncertain'
   | 'questionTimeouts'

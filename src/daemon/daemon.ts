@@ -59,6 +59,7 @@ import { DialIns } from './dial-ins.ts';
 import { type FinderPorts, FollowedServers } from './followed-servers.ts';
 import { HttpDoor } from './http-door.ts';
 import { KeptSocket } from './kept-socket.ts';
+import { OtherHosts } from './other-hosts.ts';
 import { ServerPool } from './server-pool.ts';
 import { ToolGates } from './tool-gates.ts';
 
@@ -155,6 +156,7 @@ export class Daemon implements ControlledDaemon {
   readonly #connections: ConnectionManager;
   #socket: KeptSocket | undefined;
   readonly #http: HttpDoor;
+  readonly #otherHosts: OtherHosts;
   #answerControl: ((request: Buffer, peer: ControlPeer) => Promise<string | undefined>) | undefined;
 
   constructor(options: DaemonOptions) {
@@ -175,6 +177,7 @@ export class Daemon implements ControlledDaemon {
       refreshed: () => {
         this.#dialIns.refresh();
         this.#pool.refresh();
+        this.#otherHosts.offer();
       },
       events: this.#events,
       clock: this.#clock,
@@ -211,6 +214,7 @@ export class Daemon implements ControlledDaemon {
       clock: this.#clock,
       logger,
     });
+    this.#otherHosts = this.#makeOtherHosts();
     this.#pool = this.#makePool();
     this.#messaging = new ClientMessaging({
       settings: config.agents,
@@ -267,6 +271,21 @@ export class Daemon implements ControlledDaemon {
     return code;
   }
 
+  #makeOtherHosts(): OtherHosts {
+    const { config, finder, limits, version, logger } = this.#options;
+    return new OtherHosts({
+      ...{ settings: config.federation, limits, version, logger, clock: this.#clock, turn: this.#turn, uid: LOCAL.uid },
+      accept: (link, principal, view) => this.#connections.accept(link, principal, view),
+      refusalOf: (name) => finder.refusalOfDialIn(name),
+      trustsHints: (name) => finder.config.config.serverSettings[name]?.trustHints === true,
+      prepare: () => this.#followed.definitions.prepare(undefined),
+      own: () => [...this.#followed.definitions.of(undefined).values(), ...this.#dialIns.of().values()],
+      changed: () => this.#serversOfOthersChanged(),
+      refused: () => this.#events.incident.tell('busRefused', undefined),
+      failed: (error) => this.#faults.note('a message of another host could not be dealt with', error),
+    });
+  }
+
   #makeHttp(): HttpDoor {
     const { config, finder, limits, version, logger, environment, homedir } = this.#options;
     const { http } = config;
@@ -305,6 +324,7 @@ export class Daemon implements ControlledDaemon {
     });
     await this.#http.open();
     this.#resultFiles?.clear(Date.now()).catch(this.#onFault);
+    void this.#otherHosts.join();
     this.#endWhenIdle(this.#socket);
     new Sweeper({
       directories: this.#pool.sweptDirectories,
@@ -360,6 +380,7 @@ export class Daemon implements ControlledDaemon {
     await this.#http.stopListening();
     await this.#socket?.giveUp();
     this.#dialIns.tellLeaving(reason);
+    await this.#otherHosts.leave();
     await this.#connections.drain();
     this.#messaging.logUnread();
     await this.#connections.close(reason);
@@ -369,6 +390,7 @@ export class Daemon implements ControlledDaemon {
     await this.#pool.stop();
     this.#resultFiles?.close();
     await this.#options.telemetry?.close(MOST_TELEMETRY_MS);
+    await this.#otherHosts.close();
     await this.#audit?.close();
     await this.#dialIns.close();
     this.#guard.close();
@@ -381,6 +403,12 @@ export class Daemon implements ControlledDaemon {
   }
 
   #onDialIns(): void {
+    this.#connections.serversChanged();
+    this.#pool.refresh();
+    this.#otherHosts.offer();
+  }
+
+  #serversOfOthersChanged(): void {
     this.#connections.serversChanged();
     this.#pool.refresh();
   }
@@ -455,7 +483,7 @@ export class Daemon implements ControlledDaemon {
     const events = this.#events;
     const clock = this.#clock;
     return new ServerPool({
-      sources: [this.#followed.definitions, this.#dialIns],
+      sources: [this.#followed.definitions, this.#dialIns, this.#otherHosts],
       defaultView: () => finder.config.config.view,
       gates: this.#gates,
       origin: () => originOf(finder),

@@ -283,6 +283,10 @@ export class ServerPool implements ServerDirectory {
     for (const source of sources)
       for (const definition of source.of(cwd).values())
         if (definition.alsoNamed?.includes(name) === true) return { definition, source };
+    for (const source of sources) {
+      const definition = source.unlisted?.(name);
+      if (definition !== undefined) return { definition, source };
+    }
     return undefined;
   }
 

@@ -11,4 +11,6 @@ export interface ServerSource extends ConnectionSource {
   of(cwd: string | undefined): ReadonlyMap<string, ServerDefinition>;
   /** The servers for all clients; a name may stand for several. */
   all(): Iterable<ServerDefinition>;
+  /** A server that no list has, by its name. */
+  unlisted?(name: string): ServerDefinition | undefined;
 }

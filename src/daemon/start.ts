@@ -85,6 +85,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const config = await withHttpFlag(loaded.config, options.httpFlag);
   const { enabled: hasCodeMode } = config.codeMode;
   if (hasCodeMode) keepLaterCode(join(dirname(options.finderProgram), 'code-mode'));
+  if (config.federation !== undefined) keepLaterCode(join(dirname(options.finderProgram), 'hosts'));
   const { path } = socketPath({
     flag: options.socketFlag,
     environment: process.env.MCP_BRIDGE_SOCKET,

@@ -98,7 +98,7 @@ export function hasReferences(definition: ServerDefinition): boolean {
 }
 
 function filledWith<Definition extends ServerDefinition>(definition: Definition, fill: (text: string) => string) {
-  if (definition.transport === 'dial-in') return definition;
+  if (definition.transport === 'dial-in' || definition.transport === 'bus') return definition;
   if (definition.transport === 'stdio') {
     const { command, args, env, cwd } = definition;
     const place = cwd === undefined ? {} : { cwd: fill(cwd) };

@@ -57,6 +57,7 @@ const PATH_REMEDY = 'mcp-bridge restart gives it that of your shell';
 
 function remedyFor(definition: ServerDefinition): string {
   if (definition.transport === 'dial-in') return 'Check the output of its program.';
+  if (definition.transport === 'bus') return 'See: mcp-bridge hosts';
   if (definition.transport !== 'stdio') return `Check its url, at ${originOf(definition.url)}`;
   return `Check its command: ${definition.command}`;
 }
@@ -65,11 +66,14 @@ function remedyFor(definition: ServerDefinition): string {
 export function crash({ name, transport }: ServerDefinition, how: string): BridgeError {
   return new BridgeError('SERVER_CRASHED', `Server ${name} ${how} during the call; its outcome is unknown`, {
     server: name,
-    hint:
-      transport === 'dial-in'
-        ? 'It is there again once it has connected again.'
-        : 'The next call starts the server again.',
+    hint: comebackOf(transport),
   });
+}
+
+function comebackOf(transport: ServerDefinition['transport']): string {
+  if (transport === 'dial-in') return 'It is there again once it has connected again.';
+  if (transport === 'bus') return 'The next call reaches it again, if its host is there.';
+  return 'The next call starts the server again.';
 }
 
 /** The error for a server that dies again and again. */

@@ -41,6 +41,8 @@ export interface RunnerContext extends Omit<HttpContext, 'failed'> {
 export interface ConnectionSource {
   /** True if the servers connect by themselves: they stay as long as they like, and nothing here can start them. */
   readonly comeByThemselves: boolean;
+  /** True if the servers run on other hosts: nothing has died here when one cannot be reached. */
+  readonly isElsewhere?: boolean;
   /** Opens the connection of an instance. Throws why that is not possible. */
   open(definition: ServerDefinition, context: RunnerContext & HttpContext): ServerConnection;
 }
@@ -55,6 +57,7 @@ export const OPENED_HERE: ConnectionSource = {
       case 'ws':
         return new WebSocketConnection(definition, context);
       case 'dial-in':
+      case 'bus':
         throw notConnected(definition.name);
       default:
         return new HttpConnection(definition, context);
@@ -356,9 +359,15 @@ export class InstanceRunner {
     void child?.stop();
     this.#context.events.instanceFailed.tell(this.instance, error);
     this.#context.logger.warn('server failed to start', { server: this.definition.name, reason: error.message });
-    const isNoDeath = error.code === 'SERVER_AUTH_REQUIRED' || this.#context.source.comeByThemselves;
+    const isNoDeath = error.code === 'SERVER_AUTH_REQUIRED' || this.#livesElsewhere;
     this.#happen(isNoDeath ? 'refused' : event);
     this.instance.failed(error);
+  }
+
+  /** True if the end of a connection is no death of a server. */
+  get #livesElsewhere(): boolean {
+    const { comeByThemselves, isElsewhere = false } = this.#context.source;
+    return comeByThemselves || isElsewhere;
   }
 
   #onEnded(attempt: Attempt, how: string): void {
@@ -382,7 +391,7 @@ export class InstanceRunner {
       return this.#context.stopped?.();
     }
     if (before === 'ready') this.#recordCrash(how);
-    if (before === 'ready') this.#happen(this.#context.source.comeByThemselves ? 'left' : 'died');
+    if (before === 'ready') this.#happen(this.#livesElsewhere ? 'left' : 'died');
     else this.#happen('gone');
     this.instance.closed(crash(this.definition, how));
   }

@@ -12,7 +12,7 @@ const DOTTED = /^\.\.?(?:\/|$)/;
 
 /** The definition for clients that work in `project`; without a project, for the place where it was defined. */
 export function inProject(definition: ServerDefinition, project: string | undefined): ServerDefinition {
-  if (definition.transport === 'dial-in') return definition;
+  if (definition.transport === 'dial-in' || definition.transport === 'bus') return definition;
   const placed = definition.transport === 'stdio' ? withOwnPrograms(definition) : definition;
   const dir = project ?? (definition.transport === 'stdio' ? definition.dir : undefined);
   if (dir === undefined) return placed;

@@ -18,7 +18,20 @@ interface HttpPrincipal {
   readonly grant: Grant | undefined;
 }
 
-export type Principal = LocalPrincipal | HttpPrincipal;
+/** A client of a daemon on another host. */
+export interface BusPrincipal {
+  readonly kind: 'bus';
+  /** The user of this daemon. */
+  readonly uid: number;
+  readonly pid: number | undefined;
+  readonly tenant: string;
+  /** The user in the subject of the request: what the bus lets somebody publish makes it more than a claim. */
+  readonly user: string;
+  /** The host, by the word of its daemon. */
+  readonly host: string;
+}
+
+export type Principal = LocalPrincipal | HttpPrincipal | BusPrincipal;
 
 /** The terms on which somebody with a token is let in. */
 export interface Grant {
@@ -41,5 +54,12 @@ export function grantOf(principal: Principal): Grant | undefined {
 /** A text that is the same for all connections of one principal, and for no others. */
 export function principalKey(principal: Principal): string {
   const { kind, uid } = principal;
-  return kind === 'local' ? `${kind} ${uid}` : `${kind} ${uid} ${JSON.stringify(principal.grant?.id)}`;
+  switch (principal.kind) {
+    case 'local':
+      return `${kind} ${uid}`;
+    case 'http':
+      return `${kind} ${uid} ${JSON.stringify(principal.grant?.id)}`;
+    case 'bus':
+      return `${kind} ${JSON.stringify([principal.tenant, principal.user, principal.host])}`;
+  }
 }

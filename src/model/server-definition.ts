@@ -92,4 +92,15 @@ export interface DialInServer extends AnyServer {
   readonly transport: 'dial-in';
 }
 
-export type ServerDefinition = StdioServer | RemoteServer | DialInServer;
+/** One that another daemon runs on its host, and offers over the bus. */
+export interface BusServer extends AnyServer {
+  readonly transport: 'bus';
+  /** Its name on its host. */
+  readonly offeredName: string;
+  /** Undefined for any host that offers it. */
+  readonly host: string | undefined;
+  /** Marks what its owner runs: with another one nothing is known of it. */
+  readonly mark: string;
+}
+
+export type ServerDefinition = StdioServer | RemoteServer | DialInServer | BusServer;

@@ -572,6 +572,16 @@ export const RESULTS = {
 export type ResultsSettings = SettingsOf<typeof RESULTS>;
 export const DEFAULT_RESULTS: ResultsSettings = defaultsOf(RESULTS);
 
+/** Daemons of other hosts. The addresses and the lists are read in config/federation-settings.ts. */
+export const FEDERATION = {
+  tenant: text({ text: 'the organisation whose hosts meet; `default` without it. It stands in the subjects' }),
+  user: text({ text: 'the user of this daemon, by whose subjects NATS decides what it may ask; `_` without it' }),
+  host: text({ text: 'the name of this host, which no other one has. It has to be set' }),
+  bulkConnection: flag(true, {
+    text: 'whether long answers come on a connection of their own, so that short ones do not wait behind them',
+  }),
+};
+
 export const AGENTS = {
   enabled: flag(false, {
     text: 'whether language models get the tools `list_agents`, `send_message` and `read_messages`, and a mailbox',
@@ -680,6 +690,7 @@ export const SETTINGS: Readonly<Record<string, SettingsTable>> = {
   'telemetry.otlp': OTLP,
   http: HTTP,
   results: RESULTS,
+  federation: FEDERATION,
   agents: AGENTS,
   'agents.mailbox': MAILBOX,
   discovery: DISCOVERY,

@@ -48,6 +48,7 @@ test.each([
   'later/oauth.cjs.gz',
   'later/telemetry.cjs.gz',
   'later/ws.cjs.gz',
+  'hosts/federation.cjs.gz',
 ])('%s is ASCII, so that it can be read as it is and takes one byte for each character', (name) => {
   expect([...new Set(codeOf(name))].filter((letter) => letter > '\u007f')).toEqual([]);
 });
@@ -79,6 +80,13 @@ test('the daemon reads neither the interpreter of programs nor what runs it unti
   expect(readdirSync(join(ROOT, 'dist/code-mode')).sort()).toEqual(['LICENSE', 'sandbox.cjs.gz']);
   for (const name of readdirSync(join(ROOT, 'dist/later')))
     expect(codeOf(`later/${name}`), name).not.toMatch(/quickjs|sucrase/i);
+});
+
+test('the daemon has nothing of other hosts in it, and does not read it without a bus', () => {
+  const ofHosts = /JetStreamNotEnabled|Mcp-Accept-Part/;
+  expect(ofHosts.exec(codeOf('daemon.cjs'))?.[0]).toBeUndefined();
+  expect(ofHosts.test(codeOf('hosts/federation.cjs.gz'))).toBe(true);
+  expect(readdirSync(join(ROOT, 'dist/later'))).not.toContain('federation.cjs.gz');
 });
 
 test('the daemon has nothing of OpenTelemetry in it, and what has it imports nothing while it runs', () => {

@@ -56,7 +56,8 @@ function remoteServer(name: string, servers: Served) {
       hint: known === '' ? 'See: mcp-bridge discover --all' : `There are: ${known}. See: mcp-bridge discover --all`,
     });
   }
-  if (definition.transport === 'stdio' || definition.transport === 'ws' || definition.transport === 'dial-in')
+  const { transport } = definition;
+  if (transport === 'stdio' || transport === 'ws' || transport === 'dial-in' || transport === 'bus')
     throw new BridgeError('AUTH_FAILED', `Server ${name} has no sign-in: it is not reached over HTTP`);
   if (Object.keys(definition.headers).some((header) => header.toLowerCase() === 'authorization'))
     throw new BridgeError(

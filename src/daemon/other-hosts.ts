@@ -1,0 +1,129 @@
+// The daemon's door to other hosts: brings federation in when the config names a bus, says what this daemon offers there, and is the source
+// of the servers that others offer. Without a bus it is empty, and nothing is loaded.
+
+import { hashOfDefinition, hashOfIdentity } from '../catalog/definition-hash.ts';
+import type { ServerConnection } from '../downstream/connection.ts';
+import type { HttpContext } from '../downstream/http-connection.ts';
+import type { RunnerContext } from '../downstream/instance-runner.ts';
+import { inProject } from '../downstream/project.ts';
+import type { Federation, FederationOptions, FederationReport } from '../federation/federation.ts';
+import type { FederationSettings } from '../model/federation-settings.ts';
+import type { ServerDefinition } from '../model/server-definition.ts';
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { anyOf } from '../util/glob.ts';
+import type { ServerSource } from './server-source.ts';
+
+interface OtherHostsOptions extends Omit<FederationOptions, 'settings'> {
+  readonly settings: FederationSettings | undefined;
+  /** Finds out which servers there are on this host. */
+  readonly prepare: () => Promise<void> | undefined;
+  /** The definitions that clients without a directory see, from all sources of this host. */
+  readonly own: () => Iterable<ServerDefinition>;
+}
+
+/** Letters of the hash over all of a definition that others see: enough to notice a change, too few to try secrets against. */
+const LETTERS_OF_ALL = 4;
+const TWO_PROJECTS = ['/a', '/b'] as const;
+
+export class OtherHosts implements ServerSource {
+  readonly comeByThemselves = false;
+  readonly isElsewhere = true;
+  readonly #options: OtherHostsOptions;
+  #federation: Federation | undefined;
+  #isClosed = false;
+
+  constructor(options: OtherHostsOptions) {
+    this.#options = options;
+  }
+
+  /** Joins the other hosts. A daemon that cannot goes on without. */
+  async join(): Promise<void> {
+    const { settings, logger, prepare } = this.#options;
+    if (settings === undefined) return;
+    try {
+      await prepare();
+      const { Federation } = await import('../federation/federation.ts');
+      if (this.#isClosed) return;
+      this.#federation = new Federation({ ...this.#options, settings });
+      this.offer();
+    } catch (error) {
+      logger.error('other hosts cannot be reached', { error: messageOf(error) });
+    }
+  }
+
+  /** Says what is offered now. */
+  offer(): void {
+    const { settings, own } = this.#options;
+    const federation = this.#federation;
+    if (settings === undefined || federation === undefined) return;
+    const isOffered = anyOf(settings.offer);
+    const offered = [...own()].filter((definition) => isOffered(definition.name) && mayBeOffered(definition));
+    federation.offer(
+      offered.map((definition) => ({
+        name: definition.name,
+        description: definition.description,
+        mark: `${hashOfIdentity(definition)}${hashOfDefinition(definition).slice(0, LETTERS_OF_ALL)}`,
+        sharing: definition.sharing,
+        nature: definition.nature,
+      })),
+    );
+  }
+
+  // --- the source ---
+
+  /** Nothing has to be looked for: a host is there, or it is not. */
+  prepare(): undefined {
+    return undefined;
+  }
+
+  of(): ReadonlyMap<string, ServerDefinition> {
+    return this.#federation?.servers ?? NOTHING;
+  }
+
+  *all(): Iterable<ServerDefinition> {
+    if (this.#federation === undefined) return;
+    yield* this.#federation.servers.values();
+    yield* this.#federation.askedAnywhere;
+  }
+
+  unlisted(name: string): ServerDefinition | undefined {
+    return this.#federation?.anywhere(name);
+  }
+
+  /** Opens the connection for an instance. Throws if nothing can be asked. */
+  open(definition: ServerDefinition, context: RunnerContext & HttpContext): ServerConnection {
+    const { name } = definition;
+    const federation = this.#federation;
+    const why = federation === undefined ? 'it is not connected yet' : federation.down;
+    if (federation === undefined || why !== undefined || definition.transport !== 'bus')
+      throw new BridgeError('SERVER_UNREACHABLE', `Server ${name} cannot be reached: NATS is away (${why})`, {
+        server: name,
+        hint: 'Servers of this host go on. See: mcp-bridge hosts',
+      });
+    return federation.open(definition, context);
+  }
+
+  report(): Promise<FederationReport> | undefined {
+    return this.#federation?.report();
+  }
+
+  /** Says goodbye to the other hosts, and takes no more of their calls. */
+  async leave(): Promise<void> {
+    this.#isClosed = true;
+    await this.#federation?.leave();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#federation?.close();
+  }
+}
+
+const NOTHING: ReadonlyMap<string, ServerDefinition> = new Map();
+
+/** Others get no server that depends on where its client works, and none that is not this host's. */
+function mayBeOffered(definition: ServerDefinition): boolean {
+  if (definition.transport === 'bus' || definition.isOfProject === true) return false;
+  const [one, other] = TWO_PROJECTS.map((project) => JSON.stringify(inProject(definition, project)));
+  return one === other;
+}

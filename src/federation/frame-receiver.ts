@@ -1,0 +1,118 @@
+// One direction of one call, the receiving side: puts numbered frames in their order and parts together, and gives credit for what was taken.
+// What comes twice is dropped; what can have no place is a fault of the peer.
+
+import type { BusHeaders } from './bus.ts';
+import { type BusFrameKind, countIn, HEADER, MOST_FRAME_BYTES, WINDOW_BYTES } from './frames.ts';
+
+/** The most frames that may come before one that is missing. */
+const MOST_EARLY = 4096;
+
+export interface ReceiverOptions {
+  /** The longest message. */
+  readonly mostBytes: number;
+  /** Takes a whole message. */
+  readonly message: (kind: BusFrameKind, body: Buffer) => void;
+  /** Gives credit: all frames up to `got` are here, and `credit` bytes in all may come. */
+  readonly grant: (got: number, credit: number) => void;
+}
+
+export type ReceiverFault = 'too-large' | 'out-of-window' | 'unnumbered';
+
+interface EarlyFrame {
+  readonly kind: BusFrameKind;
+  readonly data: Uint8Array;
+}
+
+export class FrameReceiver {
+  readonly #options: ReceiverOptions;
+  readonly #early = new Map<number, EarlyFrame>();
+  #earlyBytes = 0;
+  #gotSeq = 0;
+  #gotBytes = 0;
+  /** The bytes that were granted last. */
+  #granted = WINDOW_BYTES;
+  #parts: Uint8Array[] = [];
+  #partBytes = 0;
+  #isPaused = false;
+
+  constructor(options: ReceiverOptions) {
+    this.#options = options;
+  }
+
+  /** The number of the last frame before which none is missing. */
+  get gotSeq(): number {
+    return this.#gotSeq;
+  }
+
+  /** The bytes that may come in all. */
+  get credit(): number {
+    return this.#granted;
+  }
+
+  /** True if a frame is missing before one that is here. */
+  get hasGap(): boolean {
+    return this.#early.size > 0;
+  }
+
+  /** No credit is given while it is paused. */
+  set isPaused(isPaused: boolean) {
+    this.#isPaused = isPaused;
+    if (!isPaused) this.#grantMore();
+  }
+
+  /** Takes a frame; returns the fault of a peer that sends what it may not. */
+  take(kind: BusFrameKind, headers: BusHeaders, data: Uint8Array): ReceiverFault | undefined {
+    const seq = countIn(headers[HEADER.seq]);
+    if (seq === undefined || seq === 0) return 'unnumbered';
+    if (data.length > MOST_FRAME_BYTES) return 'too-large';
+    if (seq <= this.#gotSeq || this.#early.has(seq)) return undefined;
+    if (this.#gotBytes + this.#earlyBytes + data.length > this.#granted) return 'out-of-window';
+    if (seq !== this.#gotSeq + 1) {
+      if (this.#early.size >= MOST_EARLY) return 'out-of-window';
+      this.#early.set(seq, { kind, data });
+      this.#earlyBytes += data.length;
+      return undefined;
+    }
+    const fault = this.#next(kind, data) ?? this.#takeEarly();
+    if (fault === undefined) this.#grantMore();
+    return fault;
+  }
+
+  #takeEarly(): ReceiverFault | undefined {
+    for (let next = this.#early.get(this.#gotSeq + 1); next !== undefined; next = this.#early.get(this.#gotSeq + 1)) {
+      this.#early.delete(this.#gotSeq + 1);
+      this.#earlyBytes -= next.data.length;
+      const fault = this.#next(next.kind, next.data);
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  }
+
+  #next(kind: BusFrameKind, data: Uint8Array): ReceiverFault | undefined {
+    this.#gotSeq++;
+    this.#gotBytes += data.length;
+    if (this.#partBytes + data.length > this.#options.mostBytes) return 'too-large';
+    if (kind === 'part') {
+      this.#parts.push(data);
+      this.#partBytes += data.length;
+      return undefined;
+    }
+    const body = this.#parts.length === 0 ? bufferOf(data) : Buffer.concat([...this.#parts, data]);
+    this.#parts = [];
+    this.#partBytes = 0;
+    this.#options.message(kind, body);
+    return undefined;
+  }
+
+  /** Gives credit once a quarter of the window is used up, so that a message takes few grants. */
+  #grantMore(): void {
+    const credit = this.#gotBytes + WINDOW_BYTES;
+    if (this.#isPaused || credit - this.#granted < WINDOW_BYTES / 4) return;
+    this.#granted = credit;
+    this.#options.grant(this.#gotSeq, credit);
+  }
+}
+
+function bufferOf(data: Uint8Array): Buffer {
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+}

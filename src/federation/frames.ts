@@ -1,0 +1,125 @@
+// The messages of wire v1 as data: their headers, kinds of frames and error codes. Our own headers are marked; a peer that does not
+// send `Mcp-Accept-Part` gets none of what they bring.
+
+import { ERA_2026 } from '../protocol/era-2026.ts';
+import type { BusHeaders } from './bus.ts';
+
+export const HEADER = {
+  wire: 'Mcp-Wire',
+  method: 'Mcp-Method',
+  name: 'Mcp-Name',
+  version: 'MCP-Protocol-Version',
+  frame: 'Mcp-Frame',
+  // Ours from here on.
+  /** The caller numbers frames, gives credit, and puts parts together. */
+  acceptPart: 'Mcp-Accept-Part',
+  /** The caller also listens to `{reply}.bulk`, for parts. */
+  acceptBulk: 'Mcp-Accept-Bulk',
+  /** `{stream} {number} {done}`: the stream of calls, the number of this one, and the number below which all are answered. */
+  call: 'Mcp-Call',
+  /** The host that asks. */
+  host: 'Mcp-Host',
+  /** `{attempt} {owner}`: a request that was sent before, and the run of the owner that it was meant for, or `-`. */
+  again: 'Mcp-Again',
+  /** The number of a frame within its call and direction, from 1 on. */
+  seq: 'Mcp-Seq',
+  /** The bytes that may be sent in all. */
+  credit: 'Mcp-Credit',
+  /** The number of the last frame before which none is missing. */
+  got: 'Mcp-Got',
+  /** The bytes of a request that comes in parts. */
+  length: 'Mcp-Length',
+  /** `{host} {run}` of the owner that answers. */
+  owner: 'Mcp-Owner',
+} as const;
+
+export const WIRE_VERSION = '1';
+export const [PROTOCOL_VERSION = ''] = ERA_2026.versions;
+
+/**
+ * `msg`: a notification. `end`: the answer; empty if the call was cancelled. `err`: an error of the owner's daemon. `ka`: the call goes
+ * on. `ack`: the call has begun. `part`: a piece of the message that the next other frame ends.
+ */
+export type BusFrameKind = 'msg' | 'end' | 'err' | 'ka' | 'ack' | 'part';
+const KINDS: ReadonlySet<string> = new Set(['msg', 'end', 'err', 'ka', 'ack', 'part'] satisfies BusFrameKind[]);
+
+export function frameKindOf(headers: BusHeaders): BusFrameKind | undefined {
+  const kind = headers[HEADER.frame];
+  return kind !== undefined && KINDS.has(kind) ? (kind as BusFrameKind) : undefined;
+}
+
+/** The end of the subject on which the caller says more about its call. */
+export const CONTROL_END = '.ctl';
+/** The end of the subject on which the caller gets parts. */
+export const BULK_END = '.bulk';
+
+export const WIRE_CODE = {
+  /** The stream of frames broke, and nobody knows what became of the call. */
+  streamLost: -32010,
+  /** Nobody listens to the subject. */
+  nobody: -32011,
+  tooLarge: -32012,
+  denied: -32013,
+  credentials: -32014,
+  /** Subject, headers and body do not say the same. */
+  mismatch: ERA_2026.errors.headerMismatch ?? 0,
+} as const;
+
+/** No frame carries more. */
+export const MOST_FRAME_BYTES = 256 * 1024;
+/** The most bytes of one call that are on their way. */
+export const WINDOW_BYTES = 1024 * 1024;
+/** The time after which a call that says nothing gives a sign of life. */
+export const KEEP_ALIVE_MS = 5000;
+/** A call that has been silent for so long is lost. */
+export const LOST_MS = 3 * KEEP_ALIVE_MS;
+
+const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+const SENTINEL = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
+
+/** A text as the value of a header. */
+export function headerValue(text: string): string {
+  if (PLAIN.test(text) && !text.startsWith('=?')) return text;
+  return `=?base64?${Buffer.from(text).toString('base64')}?=`;
+}
+
+/** The text in the value of a header; undefined if it cannot be read. */
+export function headerText(value: string | undefined): string | undefined {
+  if (value === undefined || !value.startsWith('=?')) return value;
+  const [, base64] = SENTINEL.exec(value) ?? [];
+  return base64 === undefined ? undefined : Buffer.from(base64, 'base64').toString('utf8');
+}
+
+const STREAM = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** The place of a call among those that its caller has made. */
+export interface CallPlace {
+  readonly stream: string;
+  readonly number: number;
+  /** All calls of the stream below it are answered. */
+  readonly done: number;
+}
+
+export function callPlace({ stream, number, done }: CallPlace): string {
+  return `${stream} ${number} ${done}`;
+}
+
+export function callPlaceIn(headers: BusHeaders): CallPlace | undefined {
+  const [stream = '', number, done, more] = headers[HEADER.call]?.split(' ') ?? [];
+  const place = { stream, number: countIn(number), done: countIn(done) };
+  if (!STREAM.test(stream) || more !== undefined || place.number === undefined || place.done === undefined)
+    return undefined;
+  return place.number >= 1 && place.done <= place.number
+    ? { stream, number: place.number, done: place.done }
+    : undefined;
+}
+
+/** A whole number of at most 15 digits. */
+export function countIn(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+/** The error response to a request; `id` is JSON. */
+export function errorResponse(id: string, error: string): Buffer {
+  return Buffer.from(`{"jsonrpc":"2.0","id":${id},"error":${error}}`);
+}

@@ -1,0 +1,129 @@
+// The home's side: sends the requests of this daemon's clients to owners on other hosts, and hands on what comes back. It owns the subject under which
+// all answers come, and the clock of all calls. A token for each call keeps one owner from answering for another.
+
+import { randomBytes } from 'node:crypto';
+import type { Limits } from '../model/limits.ts';
+import type { BusServer } from '../model/server-definition.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+import type { FlushTurn } from '../wire/outbox.ts';
+import type { ReadPacer } from '../wire/read-pacer.ts';
+import type { Bus, ReceivedMessage } from './bus.ts';
+import { BULK_END } from './frames.ts';
+import { HomeConnection } from './home-connection.ts';
+import { tokenOf } from './subject.ts';
+
+const TICK_MS = 1000;
+const TOKEN_BYTES = 12;
+/** Random bytes are taken from the system for so many tokens at a time. */
+const TOKENS_AT_ONCE = 256;
+
+export interface HomeOptions {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly turn: FlushTurn;
+  readonly limits: Limits;
+  readonly tenant: string;
+  readonly user: string;
+  readonly host: string;
+  /** True if parts come on a connection of their own. */
+  readonly hasBulk: boolean;
+  /** The run of the daemon on a host, as far as it is known; undefined if the host is not there. */
+  readonly runOf: (host: string) => string | undefined;
+  /** Something of another host was not taken. */
+  readonly refused: (server: string, why: string) => void;
+}
+
+/** What is given to each connection by whoever opens it. */
+export interface OpenContext {
+  readonly pacer: ReadPacer;
+  readonly failed: (error: unknown) => void;
+}
+
+/** One call, as its answers find it. */
+export interface AnsweredCall {
+  take(message: ReceivedMessage): void;
+}
+
+export class Home {
+  readonly #options: HomeOptions;
+  readonly #prefix: string;
+  readonly #calls = new Map<string, AnsweredCall>();
+  readonly #connections = new Set<HomeConnection>();
+  readonly #ends: (() => void)[];
+  readonly #tick: Timer;
+  #random = Buffer.alloc(0);
+  /** Undefined while the bus is there. */
+  #down: string | undefined = 'it is not connected yet';
+
+  constructor(options: HomeOptions) {
+    this.#options = options;
+    const { bus, clock, host, hasBulk } = options;
+    this.#prefix = `_INBOX.${tokenOf(host)}.${randomBytes(TOKEN_BYTES).toString('base64url')}.`;
+    const take = (message: ReceivedMessage): void => {
+      const [token = ''] = message.subject.slice(this.#prefix.length).split('.');
+      this.#calls.get(token)?.take(message);
+    };
+    this.#ends = [
+      bus.subscribe(`${this.#prefix}*`, take),
+      ...(hasBulk ? [bus.subscribe(`${this.#prefix}*${BULK_END}`, take, { lane: 'bulk' })] : []),
+      bus.watch((event) => {
+        if (event.is === 'up') this.#onUp();
+        if (event.is === 'down') this.#down = event.why;
+        if (event.is === 'denied' && event.operation === 'publish')
+          for (const connection of [...this.#connections]) connection.denied(event.subject);
+      }),
+    ];
+    this.#tick = clock.every(TICK_MS, () => this.tick());
+  }
+
+  /** Why the bus cannot be reached; undefined while it can. */
+  get down(): string | undefined {
+    return this.#down;
+  }
+
+  #onUp(): void {
+    const wasDown = this.#down !== undefined;
+    this.#down = undefined;
+    if (wasDown) for (const connection of [...this.#connections]) connection.busIsBack();
+  }
+
+  open(definition: BusServer, context: OpenContext): HomeConnection {
+    const connection: HomeConnection = new HomeConnection(definition, {
+      ...this.#options,
+      ...context,
+      down: () => this.#down,
+      expect: (call) => {
+        const token = this.#token();
+        this.#calls.set(token, call);
+        return { reply: this.#prefix + token, forget: () => void this.#calls.delete(token) };
+      },
+    });
+    this.#connections.add(connection);
+    void connection.ended.then(() => this.#connections.delete(connection));
+    return connection;
+  }
+
+  #token(): string {
+    if (this.#random.length === 0) this.#random = randomBytes(TOKEN_BYTES * TOKENS_AT_ONCE);
+    const token = this.#random.toString('base64url', 0, TOKEN_BYTES);
+    this.#random = this.#random.subarray(TOKEN_BYTES);
+    return token;
+  }
+
+  /** Calls that are not answered, for reports and tests. */
+  get openCalls(): number {
+    return this.#calls.size;
+  }
+
+  /** Called once a second. */
+  tick(): void {
+    const nowMs = this.#options.clock.now();
+    for (const connection of [...this.#connections]) connection.tick(nowMs);
+  }
+
+  close(): void {
+    this.#tick.cancel();
+    for (const connection of [...this.#connections]) void connection.stop();
+    for (const end of this.#ends) end();
+  }
+}

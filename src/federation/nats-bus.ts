@@ -1,0 +1,316 @@
+// The bus that is NATS: one connection for small messages, and one for parts of long ones. It connects for as long as it takes, says in words why it
+// cannot, and never shows a credential. Nothing here knows what the messages are.
+
+import { readFileSync } from 'node:fs';
+import type { Authenticator, Msg, MsgHdrs, NatsConnection, Subscription } from '@nats-io/nats-core';
+import { connect, credsAuthenticator, errors, headers as newHeaders, nkeyAuthenticator } from '@nats-io/transport-node';
+import type { NatsSettings } from '../model/federation-settings.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+import type { Bus, BusEvent, BusHeaders, BusLane, BusMessage, ReceivedMessage, SubscribeOptions } from './bus.ts';
+
+const CONNECT_MS = 5000;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 15_000;
+const RECONNECT_MS = 500;
+/** A daemon that NATS has not heard of for two of these is taken for gone, and the other way round. */
+const PING_MS = 10_000;
+const UNHEARD = 503;
+/** The first version with all that is needed: headers, and buckets with an age. */
+const OLDEST = [2, 9] as const;
+/** A frame with its headers, and an entry of a host. */
+const LEAST_PAYLOAD = 512 * 1024;
+
+export interface NatsBusOptions {
+  readonly settings: NatsSettings;
+  /** The name that `nats` shows for the connection. */
+  readonly name: string;
+  readonly hasBulk: boolean;
+  readonly clock: Clock;
+  /** An error in what takes a message. */
+  readonly failed: (error: unknown) => void;
+}
+
+interface Subscribed {
+  readonly subject: string;
+  readonly take: (message: ReceivedMessage) => void;
+  readonly options: SubscribeOptions;
+  of: Subscription | undefined;
+}
+
+/** One connection, with what is subscribed on it, also while it is away. */
+class NatsLane {
+  readonly #options: NatsBusOptions;
+  readonly #tell: (event: BusEvent) => void;
+  readonly #subscribed = new Set<Subscribed>();
+  connection: NatsConnection | undefined;
+  isUp = false;
+  #pause: Timer | undefined;
+  #isClosed = false;
+  #failures = 0;
+
+  constructor(options: NatsBusOptions, tell: (event: BusEvent) => void) {
+    this.#options = options;
+    this.#tell = tell;
+  }
+
+  async open(): Promise<void> {
+    try {
+      const connection = await connect(optionsOf(this.#options));
+      if (this.#isClosed) return void connection.close();
+      const unfit = unfitnessOf(connection);
+      if (unfit !== undefined) {
+        await connection.close();
+        throw unfit;
+      }
+      this.#failures = 0;
+      this.connection = connection;
+      for (const one of this.#subscribed) this.#subscribe(one);
+      this.#isNowUp();
+      void this.#follow(connection);
+    } catch (error) {
+      this.#isNowDown(explained(error, this.#options.settings));
+      this.#openLater();
+    }
+  }
+
+  #openLater(): void {
+    if (this.#isClosed) return;
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures++);
+    this.#pause = this.#options.clock.after(pauseMs, () => void this.open());
+  }
+
+  #isNowUp(): void {
+    this.isUp = true;
+    this.#tell({ is: 'up' });
+  }
+
+  #isNowDown(why: string): void {
+    this.isUp = false;
+    if (!this.#isClosed) this.#tell({ is: 'down', why });
+  }
+
+  /** Follows a connection, which comes back by itself, until it is given up. */
+  async #follow(connection: NatsConnection): Promise<void> {
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect') this.#isNowDown(`the connection to ${status.server} is lost`);
+      if (status.type === 'reconnect') this.#isNowUp();
+      if (status.type === 'error' && status.error instanceof errors.PermissionViolationError) {
+        const { operation, subject } = status.error;
+        this.#tell({ is: 'denied', operation: operation === 'publish' ? 'publish' : 'subscribe', subject });
+      }
+    }
+    const error = await connection.closed();
+    if (this.#isClosed || this.connection !== connection) return;
+    this.connection = undefined;
+    for (const one of this.#subscribed) one.of = undefined;
+    this.#isNowDown(error === undefined ? 'the connection was closed' : explained(error, this.#options.settings));
+    this.#openLater();
+  }
+
+  publish({ subject, reply, headers, data }: BusMessage): void {
+    const { connection } = this;
+    if (connection === undefined) return; // lost, as anything on the bus may be
+    try {
+      connection.publish(subject, data, { headers: toNats(headers), ...(reply !== undefined && { reply }) });
+    } catch (error) {
+      this.#options.failed(error);
+    }
+  }
+
+  subscribe(subscribed: Subscribed): () => void {
+    this.#subscribed.add(subscribed);
+    this.#subscribe(subscribed);
+    return () => {
+      this.#subscribed.delete(subscribed);
+      if (this.connection?.isClosed() === false) subscribed.of?.unsubscribe();
+    };
+  }
+
+  #subscribe(subscribed: Subscribed): void {
+    const { connection } = this;
+    if (connection === undefined || connection.isClosed()) return;
+    const { subject, take, options } = subscribed;
+    subscribed.of = connection.subscribe(subject, {
+      ...(options.queue !== undefined && { queue: options.queue }),
+      callback: (error, message) => {
+        if (error !== null) return; // not permitted, which the status says too
+        try {
+          take(received(message));
+        } catch (fault) {
+          this.#options.failed(fault);
+        }
+      },
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#pause?.cancel();
+    const { connection } = this;
+    if (connection === undefined || connection.isClosed()) return;
+    // What was published goes out, unless NATS is away.
+    if (this.isUp) await Promise.race([connection.drain().catch(() => undefined), this.#patience()]);
+    await connection.close();
+  }
+
+  #patience(): Promise<void> {
+    return new Promise((resolve) => this.#options.clock.after(1000, resolve));
+  }
+}
+
+export class NatsBus implements Bus {
+  readonly #listeners = new Set<(event: BusEvent) => void>();
+  readonly #small: NatsLane;
+  readonly #bulk: NatsLane | undefined;
+  #last: BusEvent = { is: 'down', why: 'it is not connected yet' };
+
+  constructor(options: NatsBusOptions) {
+    this.#small = new NatsLane(options, (event) => this.#tell(event));
+    this.#bulk = options.hasBulk ? new NatsLane(options, () => undefined) : undefined;
+    void this.#small.open();
+    void this.#bulk?.open();
+  }
+
+  #tell(event: BusEvent): void {
+    if (event.is !== 'denied') this.#last = event;
+    for (const heard of [...this.#listeners]) heard(event);
+  }
+
+  /** The connection for buckets; undefined while there is none. */
+  get connection(): NatsConnection | undefined {
+    return this.#small.isUp ? this.#small.connection : undefined;
+  }
+
+  /** The server, and its version, for people. */
+  get server(): { readonly address: string; readonly version: string } | undefined {
+    const { connection } = this.#small;
+    if (connection === undefined || !this.#small.isUp) return undefined;
+    return { address: connection.getServer(), version: connection.info?.version ?? '' };
+  }
+
+  get isBulkUp(): boolean {
+    return this.#bulk?.isUp === true;
+  }
+
+  publish(message: BusMessage, lane: BusLane = 'small'): void {
+    const to = lane === 'bulk' && this.#bulk?.isUp === true ? this.#bulk : this.#small;
+    to.publish(message);
+  }
+
+  subscribe(subject: string, take: (message: ReceivedMessage) => void, options: SubscribeOptions = {}): () => void {
+    const lane = options.lane === 'bulk' ? (this.#bulk ?? this.#small) : this.#small;
+    return lane.subscribe({ subject, take, options, of: undefined });
+  }
+
+  watch(heard: (event: BusEvent) => void): () => void {
+    this.#listeners.add(heard);
+    heard(this.#last);
+    return () => void this.#listeners.delete(heard);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#small.close(), this.#bulk?.close()]);
+  }
+}
+
+function optionsOf({ settings, name }: NatsBusOptions) {
+  const { servers, user, password, token, tls } = settings;
+  const authenticator = authenticatorOf(settings);
+  return {
+    servers: [...servers],
+    name,
+    timeout: CONNECT_MS,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RECONNECT_MS,
+    pingInterval: PING_MS,
+    noAsyncTraces: true,
+    ...(authenticator !== undefined && { authenticator }),
+    ...(user !== undefined && { user, pass: password ?? '' }),
+    ...(token !== undefined && { token }),
+    ...(tls !== undefined && {
+      tls: {
+        ...(tls.ca !== undefined && { caFile: tls.ca }),
+        ...(tls.cert !== undefined && { certFile: tls.cert }),
+        ...(tls.key !== undefined && { keyFile: tls.key }),
+      },
+    }),
+  };
+}
+
+/** Files are read for each new connection, so that renewed credentials are used. */
+function authenticatorOf({ credentials, nkey }: NatsSettings): Authenticator | undefined {
+  if (credentials !== undefined) return credsAuthenticator(new Uint8Array(readFileSync(credentials)));
+  if (nkey !== undefined) return nkeyAuthenticator(new TextEncoder().encode(readFileSync(nkey, 'utf8').trim()));
+  return undefined;
+}
+
+/** Why a server cannot carry the bus; undefined if it can. */
+function unfitnessOf({ info }: NatsConnection): BridgeError | undefined {
+  if (info === undefined) return undefined;
+  const [major = 0, minor = 0] = info.version.split('.').map(Number);
+  if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]))
+    return unusable(`the NATS server is of version ${info.version}, and ${OLDEST.join('.')} or newer is needed`);
+  if (info.headers !== true) return unusable('the NATS server takes no headers');
+  if (info.max_payload < LEAST_PAYLOAD)
+    return unusable(`max_payload of the NATS server is ${info.max_payload}, and at least ${LEAST_PAYLOAD} is needed`);
+  return undefined;
+}
+
+function unusable(message: string): BridgeError {
+  return new BridgeError('SERVER_UNREACHABLE', message);
+}
+
+/** What is wrong, and what to do, without any credential. */
+function explained(error: unknown, { servers, credentials, nkey }: NatsSettings): string {
+  const where = servers.map(withoutUser).join(', ');
+  if (error instanceof BridgeError) return error.message;
+  if (error instanceof errors.AuthorizationError)
+    return `${where} has refused the credentials: check federation.nats (user, token, nkey or credentials)`;
+  if (error instanceof errors.UserAuthenticationExpiredError)
+    return `the credentials for ${where} have expired: get new ones for federation.nats`;
+  const code = codeOf(error);
+  if (code === 'ENOENT' || code === 'EACCES')
+    return `${credentials ?? nkey ?? 'a file that federation.nats names'} cannot be read (${code})`;
+  if (code !== undefined && /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO/.test(code))
+    return `${where} has a certificate that is not trusted (${code}): check federation.nats.tls.ca`;
+  if (code !== undefined) return `nothing answers at ${where} (${code})`;
+  return `${where} cannot be reached: ${error instanceof Error ? error.message.slice(0, 200) : 'for no reason that it has said'}`;
+}
+
+function withoutUser(address: string): string {
+  return address.replace(/\/\/[^@/]*@/, '//');
+}
+
+/** The code of a system call or of TLS, of an error or of what caused it. */
+function codeOf(error: unknown): string | undefined {
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
+    if ('code' in at && typeof at.code === 'string') return at.code;
+  return undefined;
+}
+
+function toNats(headers: BusHeaders): MsgHdrs {
+  const made = newHeaders();
+  for (const name in headers) made.set(name, headers[name] ?? '');
+  return made;
+}
+
+/** A message that is read only as far as somebody looks at it. */
+function received(message: Msg): ReceivedMessage {
+  const { headers } = message;
+  return {
+    subject: message.subject,
+    reply: message.reply === undefined || message.reply === '' ? undefined : message.reply,
+    headers: headers === undefined ? NO_HEADERS : fromNats(headers),
+    data: message.data,
+    isUnheard: headers?.code === UNHEARD && message.data.length === 0,
+  };
+}
+
+const NO_HEADERS: BusHeaders = {};
+
+function fromNats(headers: MsgHdrs): BusHeaders {
+  const read: Record<string, string> = {};
+  for (const [name, [value = '']] of headers) read[name] = value;
+  return read;
+}

@@ -1,0 +1,222 @@
+// A link to a caller on another host, as the core sees it: one stream of calls of one caller. Each message that the core writes belongs to a call, which
+// the core names first. It never looks at what is written, and a caller that takes nothing holds up no other call.
+
+import { invariant } from '../util/invariant.ts';
+import type { Carrier, LinkHandler, Streams } from '../wire/link.ts';
+import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
+
+/** The most requests that wait while the core does not read the link. */
+const MOST_WAITING = 64;
+
+/** What becomes of one request: what the core writes for it. */
+export interface CallOutput {
+  notify(body: Buffer): void;
+  answer(body: Buffer): void;
+  /** There will be no answer. */
+  over(): void;
+}
+
+export interface OwnerLinkOptions {
+  readonly turn: FlushTurn;
+  /** The core has closed it. */
+  readonly closed: () => void;
+}
+
+export class OwnerLink implements Carrier, Streams {
+  readonly outbox: MessageOutbox;
+  readonly #closed: () => void;
+  /** By the ids of their requests, as they were spelled. */
+  readonly #open = new Map<string, CallOutput>();
+  #handler: LinkHandler | undefined;
+  /** The id of the request that is being handed on. */
+  #taking: string | undefined;
+  #isPaused = false;
+  #isClosed = false;
+  #waiting: (() => void)[] = [];
+
+  constructor({ turn, closed }: OwnerLinkOptions) {
+    this.outbox = new MessageOutbox(turn);
+    this.#closed = closed;
+  }
+
+  get streams(): Streams {
+    return this;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** True if nothing more can be taken in at present. */
+  get isFull(): boolean {
+    return this.#waiting.length >= MOST_WAITING;
+  }
+
+  /** True if a request with this id is not answered. */
+  isOpen(idText: string): boolean {
+    return this.#open.has(idText);
+  }
+
+  /** Takes the request in b[0, end) in; a newline stands behind it. */
+  take(b: Buffer, end: number, idText: string, output: CallOutput): void {
+    this.#open.set(idText, output);
+    const hand = (): void => {
+      if (this.#open.get(idText) !== output) return; // cancelled meanwhile
+      this.#taking = idText;
+      this.#handler?.frame(b, 0, end);
+      this.#taking = undefined;
+    };
+    if (this.#isPaused) this.#waiting.push(hand);
+    else hand();
+  }
+
+  /** The caller does not want the answer any more. */
+  cancel(idText: string): void {
+    if (!this.#open.has(idText)) return;
+    const notice = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${idText}}}\n`;
+    const b = Buffer.from(notice, 'latin1');
+    this.#handler?.frame(b, 0, b.length - 1);
+    this.over(idText);
+  }
+
+  // --- the streams ---
+
+  /** An error whose message has no id that can be read belongs to what is being taken in. */
+  answering(idText: string): void {
+    const id = idText === 'null' ? (this.#taking ?? idText) : idText;
+    const output = this.#open.get(id);
+    if (output === undefined) return this.outbox.aim(undefined);
+    this.outbox.aim((body) => {
+      if (this.#open.get(id) === output) this.#open.delete(id);
+      output.answer(body);
+    });
+  }
+
+  refusing(idText: string): void {
+    this.answering(idText);
+  }
+
+  during(idText: string): void {
+    const output = this.#open.get(idText);
+    this.outbox.aim(output && ((body) => output.notify(body)));
+  }
+
+  /** A caller of this era is told nothing outside a request. */
+  aside(): void {
+    this.outbox.aim(undefined);
+  }
+
+  over(idText: string): void {
+    const output = this.#open.get(idText);
+    if (output === undefined) return;
+    this.#open.delete(idText);
+    output.over();
+  }
+
+  // --- the link ---
+
+  start(handler: LinkHandler): void {
+    this.#handler = handler;
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      next();
+      if (this.#isPaused) return;
+    }
+  }
+
+  end(): void {
+    this.destroy();
+  }
+
+  destroy(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#waiting = [];
+    for (const idText of [...this.#open.keys()]) this.over(idText);
+    queueMicrotask(() => {
+      this.#handler?.closed();
+      this.#closed();
+    });
+  }
+
+  readonly heldBytes = 0;
+
+  handTo(): number {
+    invariant(false, 'a stream of calls over the bus has no connection that another may go on with');
+  }
+}
+
+const NOWHERE: ByteSink = { write: () => true, cork: () => undefined, uncork: () => undefined, writableLength: 0 };
+
+/** Gathers each message and hands it on whole. Nothing waits here, so nothing counts as not taken. */
+class MessageOutbox extends Outbox {
+  #pieces: Buffer[] = [];
+  #target: ((body: Buffer) => void) | undefined;
+  #written = 0;
+
+  constructor(turn: FlushTurn) {
+    super(NOWHERE, turn);
+  }
+
+  /** The next message goes there, or nowhere. */
+  aim(target: ((body: Buffer) => void) | undefined): void {
+    this.#target = target;
+  }
+
+  override latin1(text: string): void {
+    this.#add(Buffer.from(text, 'latin1'));
+  }
+
+  override utf8(text: string): void {
+    this.#add(Buffer.from(text));
+  }
+
+  /** The bytes are copied, as the frame that they are in is reused. */
+  override bytes(b: Buffer, from: number, to: number): void {
+    this.#add(Buffer.from(b.subarray(from, to)));
+  }
+
+  #add(piece: Buffer): void {
+    this.#written += piece.length;
+    if (this.#target !== undefined) this.#pieces.push(piece);
+  }
+
+  override endFrame(): void {
+    const pieces = this.#pieces;
+    const target = this.#target;
+    this.#pieces = [];
+    this.#target = undefined;
+    target?.(Buffer.concat(pieces));
+  }
+
+  override flush(): void {
+    // A message leaves when it is whole.
+  }
+
+  override get queuedBytes(): number {
+    return 0;
+  }
+
+  override get blockedBytes(): number {
+    return 0;
+  }
+
+  override get appendedBytes(): number {
+    return this.#written;
+  }
+
+  override get takenBytes(): number {
+    return this.#written;
+  }
+
+  override close(): void {
+    this.#target = undefined;
+  }
+}

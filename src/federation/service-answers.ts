@@ -1,0 +1,99 @@
+// The three questions of NATS' own tools for services ($SRV.PING, INFO, STATS): `nats micro ls` sees each daemon that offers servers. The
+// same PING measures how far away a host is.
+
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../util/clock.ts';
+import type { Bus } from './bus.ts';
+
+const NAME = 'mcp-bridge';
+const VERBS = ['PING', 'INFO', 'STATS'] as const;
+const PATIENCE_MS = 1000;
+
+interface ServiceOptions {
+  readonly bus: Bus;
+  readonly run: string;
+  readonly version: string;
+  readonly host: string;
+  /** Calls of other hosts since the start. */
+  readonly calls: () => number;
+  readonly startedAt: string;
+}
+
+export class ServiceAnswers {
+  readonly #options: ServiceOptions;
+  readonly #ends: (() => void)[];
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+    const { bus, run } = options;
+    this.#ends = VERBS.flatMap((verb) =>
+      [`$SRV.${verb}`, `$SRV.${verb}.${NAME}`, `$SRV.${verb}.${NAME}.${run}`].map((subject) =>
+        bus.subscribe(subject, ({ reply }) => {
+          if (reply !== undefined) bus.publish({ subject: reply, headers: {}, data: Buffer.from(this.#answer(verb)) });
+        }),
+      ),
+    );
+  }
+
+  #answer(verb: (typeof VERBS)[number]): string {
+    const { run, version, host, calls, startedAt } = this.#options;
+    const of = {
+      type: `io.nats.micro.v1.${verb.toLowerCase()}_response`,
+      name: NAME,
+      id: run,
+      version,
+      metadata: { host },
+    };
+    const endpoint = { name: 'mcp', subject: 'mcp.v1.req.>', queue_group: '' };
+    switch (verb) {
+      case 'PING':
+        return JSON.stringify(of);
+      case 'INFO':
+        return JSON.stringify({
+          ...of,
+          description: `MCP servers of ${host}`,
+          endpoints: [{ ...endpoint, metadata: {} }],
+        });
+      case 'STATS': {
+        const counts = {
+          num_requests: calls(),
+          num_errors: 0,
+          last_error: '',
+          processing_time: 0,
+          average_processing_time: 0,
+        };
+        return JSON.stringify({ ...of, started: startedAt, endpoints: [{ ...endpoint, ...counts }] });
+      }
+    }
+  }
+
+  /** The time to each of these daemons and back; one that does not answer soon has none. */
+  async latencies(runs: readonly string[], clock: Clock): Promise<Map<string, number>> {
+    const { bus, host } = this.#options;
+    const found = new Map<string, number>();
+    if (runs.length === 0) return found;
+    const inbox = `_INBOX.${host.replaceAll('.', '_')}.${randomBytes(12).toString('base64url')}`;
+    let done: () => void = () => undefined;
+    const all = new Promise<void>((resolve) => {
+      done = resolve;
+    });
+    const beganMs = clock.now();
+    const end = bus.subscribe(`${inbox}.*`, ({ subject, isUnheard }) => {
+      const run = runs[Number(subject.slice(inbox.length + 1))];
+      if (run === undefined || found.has(run) || isUnheard) return;
+      found.set(run, Math.round((clock.now() - beganMs) * 100) / 100);
+      if (found.size === runs.length) done();
+    });
+    for (const [i, run] of runs.entries())
+      bus.publish({ subject: `$SRV.PING.${NAME}.${run}`, reply: `${inbox}.${i}`, headers: {}, data: Buffer.alloc(0) });
+    const patience = clock.after(PATIENCE_MS, done);
+    await all;
+    patience.cancel();
+    end();
+    return found;
+  }
+
+  close(): void {
+    for (const end of this.#ends) end();
+  }
+}

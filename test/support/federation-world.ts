@@ -1,0 +1,219 @@
+// Homes and owners on a bus in the process, with a clock that the test turns. The servers of owners are functions of the test.
+
+import { Home } from '../../src/federation/home.ts';
+import type { HomeConnection } from '../../src/federation/home-connection.ts';
+import { Owner } from '../../src/federation/owner.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../src/model/limits.ts';
+import type { BusPrincipal } from '../../src/model/principal.ts';
+import type { BusServer } from '../../src/model/server-definition.ts';
+import { NO_FILTER } from '../../src/model/tool-rules.ts';
+import type { Carrier, LinkHandler } from '../../src/wire/link.ts';
+import { FlushTurn } from '../../src/wire/outbox.ts';
+import { ReadPacer } from '../../src/wire/read-pacer.ts';
+import { FakeClock } from './fake-clock.ts';
+import { MemoryBus, type MemoryNode } from './memory-bus.ts';
+
+export interface Asked {
+  readonly id: string;
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly principal: BusPrincipal;
+  answer(result: object): void;
+  progress(progress: number): void;
+  /** True once the caller has cancelled it. */
+  isCancelled: boolean;
+}
+
+export type TestTool = (asked: Asked) => void;
+
+export class FederationWorld {
+  readonly bus = new MemoryBus();
+  readonly clock = new FakeClock();
+  readonly turn = new FlushTurn((flush) => this.#later.push(flush));
+  readonly limits: Limits = DEFAULT_LIMITS;
+  /** What was refused on either side. */
+  readonly refused: string[] = [];
+  readonly runs = new Map<string, string>();
+  #later: (() => void)[] = [];
+
+  owner(host: string, serve: TestTool, run = `run-${host}`): OwnerNode {
+    this.runs.set(host, run);
+    return new OwnerNode(this, host, run, serve);
+  }
+
+  home(host: string, user = 'ann'): HomeNode {
+    return new HomeNode(this, host, user);
+  }
+
+  /** Lets happen what is due now. */
+  settle(): void {
+    for (;;) {
+      this.bus.nowMs = this.clock.now();
+      this.bus.deliver();
+      const later = this.#later;
+      this.#later = [];
+      for (const task of later) task();
+      if (later.length === 0 && this.bus.isIdleAt(this.clock.now())) return;
+    }
+  }
+
+  /** Turns the clock on, and lets happen what is due on the way. */
+  advance(ms: number, stepMs = 250): void {
+    for (let left = ms; left > 0; left -= stepMs) {
+      this.clock.advance(Math.min(left, stepMs));
+      this.settle();
+    }
+  }
+}
+
+class OwnerNode {
+  readonly node: MemoryNode;
+  readonly owner: Owner;
+
+  constructor(world: FederationWorld, host: string, run: string, serve: TestTool) {
+    const { clock, turn, limits, bus } = world;
+    this.node = bus.node();
+    this.owner = new Owner({
+      ...{ bus: this.node, clock, turn, limits, tenant: 'acme', host, run, uid: 1 },
+      accept: (link, principal) => serveLink(link, principal, serve),
+      refused: (_, why) => world.refused.push(why),
+    });
+    this.owner.offer([{ name: 'tools', isForAny: true }]);
+  }
+}
+
+/** Plays the core: each request goes to the test's server, and a cancelled one gets no answer. */
+function serveLink(link: Carrier, principal: BusPrincipal, serve: TestTool): void {
+  const open = new Map<string, Asked>();
+  const write = (message: object, aim: () => void): void => {
+    aim();
+    link.outbox.utf8(JSON.stringify(message));
+    link.outbox.endFrame();
+  };
+  link.start({
+    frame: (b, start, end) => {
+      const message = JSON.parse(b.toString('utf8', start, end)) as {
+        id?: unknown;
+        method: string;
+        params?: Record<string, unknown>;
+      };
+      if (message.id === undefined) {
+        const asked = open.get(JSON.stringify(message.params?.requestId));
+        if (asked !== undefined) asked.isCancelled = true;
+        return;
+      }
+      const id = JSON.stringify(message.id);
+      const asked: Asked = {
+        ...{ id, method: message.method, params: message.params ?? {}, principal, isCancelled: false },
+        answer: (result) => {
+          if (asked.isCancelled || !open.delete(id)) return;
+          write({ jsonrpc: '2.0', id: message.id, result }, () => link.streams?.answering(id));
+        },
+        progress: (progress) => {
+          if (asked.isCancelled || !open.has(id)) return;
+          const params = { progressToken: 1, progress };
+          write({ jsonrpc: '2.0', method: 'notifications/progress', params }, () => link.streams?.during(id));
+        },
+      };
+      open.set(id, asked);
+      serve(asked);
+    },
+    overflowed: () => undefined,
+    badFrame: () => undefined,
+    ended: () => undefined,
+    closed: () => undefined,
+    drained: () => undefined,
+  });
+}
+
+export interface CameBack {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: { readonly progress?: number };
+  readonly result?: { readonly text?: string };
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: { readonly code?: string } };
+}
+
+class HomeNode {
+  readonly node: MemoryNode;
+  readonly home: Home;
+  readonly #world: FederationWorld;
+
+  constructor(world: FederationWorld, host: string, user: string) {
+    this.#world = world;
+    const { clock, turn, limits, bus } = world;
+    this.node = bus.node();
+    this.home = new Home({
+      ...{ bus: this.node, clock, turn, limits, tenant: 'acme', user, host, hasBulk: false },
+      runOf: (name) => world.runs.get(name),
+      refused: (_, why) => world.refused.push(why),
+    });
+  }
+
+  open(host: string | undefined): TestConnection {
+    const name = host === undefined ? 'tools' : `tools@${host}`;
+    const definition: BusServer = {
+      ...{ transport: 'bus', name, offeredName: 'tools', host, mark: 'm', description: '' },
+      ...{ timeoutMs: undefined, startTimeoutMs: undefined, idleMs: undefined, tools: NO_FILTER },
+      ...{ trustHints: false, sharing: 'shared' },
+    };
+    // Its time never passes, so it never lets anything wait.
+    const pacer = new ReadPacer({ now: () => 0 });
+    const failed = (error: unknown): void => {
+      throw error;
+    };
+    return new TestConnection(this.#world, this.home.open(definition, { pacer, failed }));
+  }
+}
+
+const META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+export class TestConnection {
+  readonly connection: HomeConnection;
+  /** All that came back, in its order. */
+  readonly came: CameBack[] = [];
+  endedBy: string | undefined;
+  readonly #world: FederationWorld;
+
+  constructor(world: FederationWorld, connection: HomeConnection) {
+    this.#world = world;
+    this.connection = connection;
+    void connection.ended.then((how) => {
+      this.endedBy = how;
+    });
+    const handler: LinkHandler = {
+      frame: (b, start, end) => this.came.push(JSON.parse(b.toString('utf8', start, end)) as CameBack),
+      overflowed: () => undefined,
+      badFrame: () => undefined,
+      ended: () => undefined,
+      closed: () => undefined,
+      drained: () => undefined,
+    };
+    connection.start(handler);
+  }
+
+  write(message: object): void {
+    this.connection.outbox.utf8(JSON.stringify(message));
+    this.connection.outbox.endFrame();
+    this.#world.settle();
+  }
+
+  call(id: number, args: object, name = 'work'): void {
+    this.write({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, _meta: META } });
+  }
+
+  list(id: number): void {
+    this.write({ jsonrpc: '2.0', id, method: 'tools/list', params: { _meta: META } });
+  }
+
+  cancel(id: number): void {
+    this.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+  }
+
+  answersTo(id: number): CameBack[] {
+    return this.came.filter((message) => message.id === id);
+  }
+}

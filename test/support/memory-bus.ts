@@ -1,0 +1,175 @@
+// A bus in the process, for daemons that a test makes: it may lose messages, bring them twice, late or in another order, and be cut in two. Nothing is
+// delivered before the test says so.
+
+import type { Bus, BusEvent, BusMessage, ReceivedMessage, SubscribeOptions } from '../../src/federation/bus.ts';
+import type { Board } from '../../src/federation/host-list.ts';
+
+interface Subscriber {
+  readonly node: MemoryNode;
+  readonly pattern: readonly string[];
+  readonly queue: string | undefined;
+  readonly take: (message: ReceivedMessage) => void;
+}
+
+interface Underway {
+  readonly to: Subscriber;
+  readonly message: ReceivedMessage;
+  dueMs: number;
+}
+
+/** What becomes of a message. */
+export interface Fate {
+  readonly isLost?: boolean;
+  /** How often it comes. */
+  readonly times?: number;
+  readonly delayMs?: number;
+}
+
+export class MemoryBus {
+  readonly #subscribers = new Set<Subscriber>();
+  #underway: Underway[] = [];
+  readonly #entries = new Map<string, { value: Uint8Array; node: MemoryNode }>();
+  readonly #watchers = new Set<{
+    node: MemoryNode;
+    prefix: string;
+    changed: (key: string, value: Uint8Array | undefined) => void;
+  }>();
+  /** Decides what becomes of each message; nothing is lost without it. */
+  fateOf: (message: BusMessage) => Fate = () => ({});
+  /** Every message that was published, in its order. */
+  readonly published: BusMessage[] = [];
+  nowMs = 0;
+  #turns = 0;
+
+  node(): MemoryNode {
+    return new MemoryNode(this);
+  }
+
+  subscribe(subscriber: Subscriber): () => void {
+    this.#subscribers.add(subscriber);
+    return () => void this.#subscribers.delete(subscriber);
+  }
+
+  publish(from: MemoryNode, message: BusMessage): void {
+    this.published.push(message);
+    const tokens = message.subject.split('.');
+    const heard = [...this.#subscribers].filter(({ node, pattern }) => node.canReach(from) && fits(pattern, tokens));
+    const queues = new Map<string, Subscriber[]>();
+    const receivers: Subscriber[] = [];
+    for (const one of heard) {
+      if (one.queue === undefined) receivers.push(one);
+      else queues.set(one.queue, [...(queues.get(one.queue) ?? []), one]);
+    }
+    for (const members of queues.values()) {
+      const member = members[this.#turns++ % members.length];
+      if (member !== undefined) receivers.push(member);
+    }
+    const received = { ...message, isUnheard: false };
+    if (receivers.length === 0 && message.reply !== undefined) return this.#tellUnheard(from, message.reply);
+    for (const to of receivers) this.#carry(to, received, this.fateOf(message));
+  }
+
+  /** The bus's own word: it is not lost, as the connection to the bus does not lose anything. */
+  #tellUnheard(from: MemoryNode, reply: string): void {
+    const tokens = reply.split('.');
+    for (const to of this.#subscribers)
+      if (to.node === from && fits(to.pattern, tokens))
+        this.#carry(to, { subject: reply, headers: {}, data: new Uint8Array(0), isUnheard: true }, {});
+  }
+
+  #carry(to: Subscriber, message: ReceivedMessage, { isLost = false, times = 1, delayMs = 0 }: Fate): void {
+    if (isLost) return;
+    for (let i = 0; i < times; i++) this.#underway.push({ to, message, dueMs: this.nowMs + delayMs * (i + 1) });
+  }
+
+  /** True if nothing is due then. */
+  isIdleAt(nowMs: number): boolean {
+    return this.#underway.every(({ dueMs }) => dueMs > nowMs);
+  }
+
+  /** Delivers what is due, and what follows from it. */
+  deliver(): void {
+    for (;;) {
+      const due = this.#underway.filter(({ dueMs }) => dueMs <= this.nowMs);
+      if (due.length === 0) return;
+      this.#underway = this.#underway.filter(({ dueMs }) => dueMs > this.nowMs);
+      for (const { to, message } of due) if (this.#subscribers.has(to) && to.node.isUp) to.take(message);
+    }
+  }
+
+  // --- entries ---
+
+  put(node: MemoryNode, key: string, value: Uint8Array): void {
+    this.#entries.set(key, { value, node });
+    for (const watcher of [...this.#watchers])
+      if (key.startsWith(watcher.prefix) && watcher.node.canReach(node)) watcher.changed(key, value);
+  }
+
+  remove(node: MemoryNode, key: string): void {
+    this.#entries.delete(key);
+    for (const watcher of [...this.#watchers])
+      if (key.startsWith(watcher.prefix) && watcher.node.canReach(node)) watcher.changed(key, undefined);
+  }
+
+  watch(node: MemoryNode, prefix: string, changed: (key: string, value: Uint8Array | undefined) => void): () => void {
+    const watcher = { node, prefix, changed };
+    this.#watchers.add(watcher);
+    for (const [key, { value }] of this.#entries) if (key.startsWith(prefix)) changed(key, value);
+    return () => void this.#watchers.delete(watcher);
+  }
+}
+
+/** The connection of one daemon. */
+export class MemoryNode implements Bus {
+  readonly board: Board;
+  readonly #bus: MemoryBus;
+  readonly #listeners = new Set<(event: BusEvent) => void>();
+  /** Nodes of different sides do not hear each other. */
+  side = 0;
+  isUp = true;
+
+  constructor(bus: MemoryBus) {
+    this.#bus = bus;
+    this.board = {
+      put: (key, value) => {
+        if (!this.isUp) return Promise.reject(new Error('the bus is away'));
+        bus.put(this, key, value);
+        return Promise.resolve();
+      },
+      remove: (key) => Promise.resolve(bus.remove(this, key)),
+      watch: (prefix, changed) => Promise.resolve(bus.watch(this, prefix, changed)),
+    };
+  }
+
+  canReach(other: MemoryNode): boolean {
+    return this.isUp && other.isUp && this.side === other.side;
+  }
+
+  publish(message: BusMessage): void {
+    if (this.isUp) this.#bus.publish(this, message);
+  }
+
+  subscribe(subject: string, take: (message: ReceivedMessage) => void, { queue }: SubscribeOptions = {}): () => void {
+    return this.#bus.subscribe({ node: this, pattern: subject.split('.'), queue, take });
+  }
+
+  watch(heard: (event: BusEvent) => void): () => void {
+    this.#listeners.add(heard);
+    heard(this.isUp ? { is: 'up' } : { is: 'down', why: 'the test says so' });
+    return () => void this.#listeners.delete(heard);
+  }
+
+  /** The connection to the bus breaks, or is there again. */
+  connect(isUp: boolean): void {
+    this.isUp = isUp;
+    for (const heard of [...this.#listeners]) heard(isUp ? { is: 'up' } : { is: 'down', why: 'the test says so' });
+  }
+}
+
+function fits(pattern: readonly string[], tokens: readonly string[]): boolean {
+  for (const [i, part] of pattern.entries()) {
+    if (part === '>') return tokens.length > i;
+    if (tokens[i] === undefined || (part !== '*' && part !== tokens[i])) return false;
+  }
+  return pattern.length === tokens.length;
+}

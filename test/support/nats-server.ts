@@ -1,0 +1,126 @@
+// Real nats-servers on ports of their own, alone, as a cluster, or as leaves. Ended with everything that they keep.
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'vitest';
+
+const running = new Set<NatsServer>();
+
+/** True if there is a nats-server. Where all tests have to run, its absence is a failure. */
+const hasNats: boolean = (() => {
+  try {
+    execFileSync('nats-server', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch (error) {
+    if (process.env.NEEDS_NATS !== undefined)
+      throw new Error('nats-server is missing: apt-get install nats-server', { cause: error });
+    process.stderr.write('There is no nats-server: tests with real hosts are left out\n');
+    return false;
+  }
+})();
+
+/** A test that needs nats-servers. */
+export const natsTest = test.skipIf(!hasNats);
+
+export interface NatsOptions {
+  /** More of the config. */
+  readonly more?: string;
+  readonly hasJetStream?: boolean;
+  readonly name?: string;
+  /** Addresses of the other servers of its cluster; undefined for none. */
+  readonly routes?: readonly string[];
+  /** Listens on this port and keeps its files there: it is one that has run before. */
+  readonly like?: NatsServer;
+}
+
+export class NatsServer {
+  readonly dir: string;
+  readonly name: string;
+  port = 0;
+  routePort = 0;
+  leafPort = 0;
+  log = '';
+  readonly #child: ChildProcess;
+  readonly exited: Promise<void>;
+
+  private constructor(dir: string, name: string, child: ChildProcess) {
+    this.dir = dir;
+    this.name = name;
+    this.#child = child;
+    this.exited = new Promise((resolve) => child.once('close', () => resolve()));
+    running.add(this);
+    void this.exited.then(() => running.delete(this));
+  }
+
+  static async start({
+    more = '',
+    hasJetStream = true,
+    name = 'nats',
+    routes,
+    like,
+  }: NatsOptions = {}): Promise<NatsServer> {
+    const dir = like?.dir ?? mkdtempSync(join(tmpdir(), 'mcpb-nats-'));
+    const store = hasJetStream ? `jetstream { store_dir: "${join(dir, 'store')}" }` : '';
+    const cluster =
+      routes === undefined
+        ? ''
+        : `cluster { name: c, listen: "127.0.0.1:${like?.routePort || -1}", routes: [${routes.map((route) => `"${route}"`).join()}] }`;
+    const file = join(dir, 'nats.conf');
+    writeFileSync(
+      file,
+      `server_name: ${name}\nlisten: "127.0.0.1:${like?.port ?? -1}"\n${store}\n${cluster}\n${more}\n`,
+    );
+    const child = spawn('nats-server', ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const server = new NatsServer(dir, name, child);
+    await new Promise<void>((resolve, reject) => {
+      child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+        server.log += chunk;
+        if (server.log.includes('Server is ready')) resolve();
+      });
+      child.once('close', () => reject(new Error(`nats-server has ended: ${server.log}`)));
+    });
+    server.port = portIn(server.log, 'client connections');
+    server.routePort = portIn(server.log, 'route connections');
+    server.leafPort = portIn(server.log, 'leafnode connections');
+    return server;
+  }
+
+  /** Three of them in one cluster with JetStream, once it can be used. */
+  static async cluster(): Promise<readonly [NatsServer, NatsServer, NatsServer]> {
+    const first = await NatsServer.start({ name: 'n1', routes: [] });
+    const route = `nats://127.0.0.1:${first.routePort}`;
+    const second = await NatsServer.start({ name: 'n2', routes: [route] });
+    const third = await NatsServer.start({ name: 'n3', routes: [route, `nats://127.0.0.1:${second.routePort}`] });
+    return [first, second, third];
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number {
+    return this.#child.pid as number;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.exited;
+  }
+}
+
+/** Ends all that tests have left behind. */
+export async function endNats(): Promise<void> {
+  const left = [...running];
+  for (const server of left) await server.stop();
+  for (const { dir } of left) rmSync(dir, { recursive: true, force: true });
+}
+
+function portIn(log: string, what: string): number {
+  return Number(new RegExp(`Listening for ${what} on 127\\.0\\.0\\.1:(\\d+)`).exec(log)?.[1] ?? 0);
+}
