@@ -5,6 +5,7 @@ import type { ProgramHost, ProgramRequest, Programs, RunningProgram } from '../m
 import type { CodeModeSettings } from '../model/settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
+import { membersOf } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Confinement } from './confinement.ts';
 import { ProgramRun } from './program-run.ts';
@@ -25,6 +26,7 @@ export interface CodeModeOptions {
 }
 
 const KEPT_MS = 60_000;
+const MOST_ENDING_MS = 250;
 const MOST_CODE_BYTES = 256 * 1024;
 /** One client may have so many of the programs that run. */
 const OWN_PART = 0.25;
@@ -40,6 +42,11 @@ interface IdleSandbox {
 export class CodePrograms implements Programs {
   readonly #options: CodeModeOptions;
   readonly #running = new Map<ProgramRun, object>();
+  /** Processes whose program has ended, and which have not said that they are free. */
+  readonly #ending = new Set<Sandbox>();
+  /** The clients that have run programs, and have not gone. */
+  readonly #clients = new WeakSet<object>();
+  #isClosed = false;
   /** The one that was used first is the first. */
   #idle: readonly IdleSandbox[] = [];
 
@@ -50,7 +57,7 @@ export class CodePrograms implements Programs {
 
   /** The processes that there are. */
   get processes(): number {
-    return this.#running.size + this.#idle.length;
+    return this.#running.size + this.#ending.size + this.#idle.length;
   }
 
   run(request: ProgramRequest, host: ProgramHost): RunningProgram {
@@ -63,12 +70,12 @@ export class CodePrograms implements Programs {
       ...{ request, host, servers, sandbox, settings, clock, failed },
       over: (isClean) => {
         this.#running.delete(run);
-        sandbox.handler = { said: () => sandbox.kill(), gone: () => this.#drop(sandbox) };
-        if (isClean) this.#keep(sandbox, client);
+        if (isClean) this.#keepOnceIdle(sandbox, client);
         else sandbox.kill();
       },
     });
     this.#running.set(run, client);
+    this.#clients.add(client);
     return run;
   }
 
@@ -97,8 +104,28 @@ export class CodePrograms implements Programs {
     return found.sandbox;
   }
 
+  /** A part of the program may still run, though it has returned. */
+  #keepOnceIdle(sandbox: Sandbox, client: object): void {
+    this.#ending.add(sandbox);
+    const late = this.#options.clock.after(MOST_ENDING_MS, () => end());
+    const end = (): void => {
+      late.cancel();
+      this.#ending.delete(sandbox);
+      sandbox.kill();
+    };
+    sandbox.handler = {
+      said: (word) => {
+        if (membersOf(word).is !== 'idle' || this.#isClosed || !this.#clients.has(client)) return end();
+        late.cancel();
+        this.#ending.delete(sandbox);
+        this.#keep(sandbox, client);
+      },
+      gone: end,
+    };
+  }
+
   #keep(sandbox: Sandbox, client: object): void {
-    if (!sandbox.isUsable) return;
+    sandbox.handler = { said: () => this.#drop(sandbox), gone: () => this.#drop(sandbox) };
     this.#endIdle(this.#idle.find((idle) => idle.client === client));
     const timer = this.#options.clock.after(KEPT_MS, () => this.#drop(sandbox));
     this.#idle = [...this.#idle, { sandbox, client, timer }];
@@ -117,11 +144,14 @@ export class CodePrograms implements Programs {
 
   /** A client has gone: its processes end. */
   forget(client: object): void {
+    this.#clients.delete(client);
     for (const idle of this.#idle.filter((one) => one.client === client)) this.#endIdle(idle);
     for (const [run, other] of [...this.#running]) if (other === client) run.stop();
   }
 
   close(): void {
+    this.#isClosed = true;
+    for (const sandbox of [...this.#ending]) sandbox.kill();
     for (const idle of this.#idle) this.#endIdle(idle);
     for (const run of [...this.#running.keys()]) run.stop();
   }

@@ -30,16 +30,15 @@ export interface GuestHost {
 }
 
 export interface Guest {
-  /** Runs the program. */
-  readonly start: (program: () => unknown) => void;
+  /** Runs the program. `serversText` is JSON: the servers with names and descriptions. */
+  readonly start: (program: () => unknown, serversText: string) => void;
   /** Takes an answer as JSON. */
   readonly receive: (text: string) => void;
   /** The number of answers and timers that are still to come. */
   readonly awaited: () => number;
 }
 
-/** `serversText` is JSON: the servers with names and descriptions. */
-export function guest({ send, wait }: GuestHost, serversText: string): Guest {
+export function guest({ send, wait }: GuestHost): Guest {
   interface Settle {
     readonly resolve: (value: unknown) => void;
     readonly reject: (error: unknown) => void;
@@ -52,7 +51,8 @@ export function guest({ send, wait }: GuestHost, serversText: string): Guest {
   const { isArray } = Array;
   const pending = new Map<number, Settle>();
   const timers = new Map<number, () => void>();
-  const known = parse(serversText) as { readonly name: string; readonly description: string }[];
+  const known: { readonly name: string; readonly description: string }[] = [];
+  const names: string[] = [];
   const scope = globalThis as unknown as Fields;
   let lastId = 0;
   const say = (word: GuestWord): void => send(stringify(word));
@@ -119,7 +119,7 @@ export function guest({ send, wait }: GuestHost, serversText: string): Guest {
   };
 
   /** An object with a property for each text. What promises and JSON look for is not there. */
-  const byName = (make: (name: string) => unknown, names: readonly string[]): unknown => {
+  const byName = (make: (name: string) => unknown, listed: readonly string[]): unknown => {
     const made = new Map<string, unknown>();
     return new Proxy(Object.create(null) as object, {
       get: (_, name) => {
@@ -127,10 +127,10 @@ export function guest({ send, wait }: GuestHost, serversText: string): Guest {
         if (!made.has(name)) made.set(name, make(name));
         return made.get(name);
       },
-      has: (_, name) => typeof name === 'string' && (names.length === 0 || names.includes(name)),
-      ownKeys: () => [...names],
+      has: (_, name) => typeof name === 'string' && (listed.length === 0 || listed.includes(name)),
+      ownKeys: () => [...listed],
       getOwnPropertyDescriptor: (_, name) =>
-        typeof name === 'string' && names.includes(name)
+        typeof name === 'string' && listed.includes(name)
           ? { enumerable: true, configurable: true, writable: false, value: undefined }
           : undefined,
     });
@@ -168,18 +168,15 @@ export function guest({ send, wait }: GuestHost, serversText: string): Guest {
   };
   const clearTimer = (id: unknown): void => void timers.delete(id as number);
 
-  const servers = byName(
-    (server) => byName((tool) => toolOf(server, tool), []),
-    known.map(({ name }) => name),
-  );
+  const servers = byName((server) => byName((tool) => toolOf(server, tool), []), names);
   const globals: Fields = {
     servers,
     ToolError,
     search: (query: unknown, options: unknown = {}) =>
       ask({ is: 'search', query: String(query), options }, undefined, undefined),
-    describe: (...names: unknown[]) => ask({ is: 'describe', names: names.flat().map(String) }, undefined, undefined),
+    describe: (...wanted: unknown[]) => ask({ is: 'describe', names: wanted.flat().map(String) }, undefined, undefined),
     discovered_servers: (options?: { readonly detailed?: boolean }) =>
-      options?.detailed === true ? known.map((server) => ({ ...server })) : known.map(({ name }) => name),
+      options?.detailed === true ? known.map((server) => ({ ...server })) : [...names],
     console: { log: print, info: print, warn: print, error: print, debug: print },
     setTimeout: (task: () => unknown, ms: unknown, ...args: unknown[]) => setTimer(task, ms, false, args),
     setInterval: (task: () => unknown, ms: unknown, ...args: unknown[]) => setTimer(task, ms, true, args),
@@ -223,7 +220,9 @@ export function guest({ send, wait }: GuestHost, serversText: string): Guest {
   };
 
   return {
-    start: (program) => {
+    start: (program, serversText) => {
+      known.push(...(parse(serversText) as typeof known));
+      names.push(...known.map(({ name }) => name));
       const run = async (): Promise<void> => returns(await program());
       run().catch(fails);
     },

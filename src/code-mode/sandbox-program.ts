@@ -27,72 +27,77 @@ const PAGE = 64 * 1024;
 const LEAST_PAGES = 256;
 /** Deeper recursion than this ends in an error, before the stack of the process does. */
 const STACK_BYTES = 256 * 1024;
+/** After so many jobs it is looked whether the program has ended. */
+const MOST_JOBS = 100;
 
 const said = (text: string): void => void process.stdout.write(`${text}\n`);
 const fails = (error: GuestError): void => said(JSON.stringify({ is: 'threw', error }));
 
 const compiled = new WebAssembly.Module(wasm);
 
-/** The parts of the interpreter that a program is run with. */
-interface ProgramParts {
+/** An interpreter with the globals of programs, for one program. */
+interface Interpreter {
   readonly context: QuickJSContext;
+  readonly start: QuickJSHandle;
   readonly receive: QuickJSHandle;
   readonly awaited: QuickJSHandle;
   readonly memory: WebAssembly.Memory;
   readonly mostBytes: number;
+  /** The program that runs in it. */
+  program: Program | undefined;
+}
+
+async function makeInterpreter(memoryBytes: number): Promise<Interpreter> {
+  const maximum = Math.max(LEAST_PAGES, Math.floor(memoryBytes / PAGE));
+  const memory = new WebAssembly.Memory({ initial: LEAST_PAGES, maximum });
+  const module = await newQuickJSWASMModuleFromVariant(
+    newVariant(variant as unknown as QuickJSSyncVariant, { wasmModule: compiled, wasmMemory: memory }),
+  );
+  const runtime = module.newRuntime();
+  runtime.setMaxStackSize(STACK_BYTES);
+  const context = runtime.newContext();
+  const say = context.newFunction('send', (text) => made.program?.say(context.getString(text)));
+  const wait = context.newFunction('wait', (id, ms) =>
+    made.program?.wait(context.getNumber(id), context.getNumber(ms)),
+  );
+  const host = context.newObject();
+  context.setProp(host, 'send', say);
+  context.setProp(host, 'wait', wait);
+  const make = context.unwrapResult(context.evalCode(`(${guest.toString()})`, 'guest'));
+  const globals = context.unwrapResult(context.callFunction(make, context.undefined, host));
+  const made: Interpreter = {
+    context,
+    start: context.getProp(globals, 'start'),
+    receive: context.getProp(globals, 'receive'),
+    awaited: context.getProp(globals, 'awaited'),
+    memory,
+    mostBytes: maximum * PAGE,
+    program: undefined,
+  };
+  return made;
 }
 
 class Program {
-  readonly #parts: ProgramParts;
+  readonly #parts: Interpreter;
   readonly #context: QuickJSContext;
+  readonly #over: () => void;
   #isOver = false;
 
-  private constructor(parts: ProgramParts) {
-    this.#parts = parts;
-    this.#context = parts.context;
+  /** `over` is called once, when the program has ended and nothing of it runs any more. */
+  constructor(interpreter: Interpreter, over: () => void) {
+    this.#parts = interpreter;
+    this.#context = interpreter.context;
+    this.#over = over;
+    interpreter.program = this;
   }
 
-  static async run({ code, servers, memoryBytes }: RunRequest): Promise<Program | undefined> {
-    const plain = plainCode(code);
-    if (plain === undefined) return undefined;
-    const maximum = Math.max(LEAST_PAGES, Math.floor(memoryBytes / PAGE));
-    const wasmMemory = new WebAssembly.Memory({ initial: LEAST_PAGES, maximum });
-    const module = await newQuickJSWASMModuleFromVariant(
-      newVariant(variant as unknown as QuickJSSyncVariant, { wasmModule: compiled, wasmMemory }),
-    );
-    const runtime = module.newRuntime();
-    runtime.setMaxStackSize(STACK_BYTES);
-    const context = runtime.newContext();
-    let program: Program | undefined;
-    const host = context.newObject();
-    context.setProp(
-      host,
-      'send',
-      context.newFunction('send', (text) => program?.say(context.getString(text))),
-    );
-    context.setProp(
-      host,
-      'wait',
-      context.newFunction('wait', (id, ms) => program?.wait(context.getNumber(id), context.getNumber(ms))),
-    );
-    const make = context.unwrapResult(context.evalCode(`(${guest.toString()})`, 'guest'));
-    const made = context.unwrapResult(context.callFunction(make, context.undefined, host, context.newString(servers)));
-    program = new Program({
-      context,
-      receive: context.getProp(made, 'receive'),
-      awaited: context.getProp(made, 'awaited'),
-      memory: wasmMemory,
-      mostBytes: maximum * PAGE,
-    });
-    program.#start(plain, context.getProp(made, 'start'));
-    return program;
-  }
-
-  #start(code: string, start: QuickJSHandle): void {
+  start(code: string, servers: string): void {
     const context = this.#context;
-    const compiledCode = context.evalCode(`(async () => {${code}\n})`, 'program');
-    if (compiledCode.error !== undefined) return this.#broke(context.dump(compiledCode.error));
-    this.#do(() => context.callFunction(start, context.undefined, compiledCode.value));
+    this.#do(() => {
+      const program = context.evalCode(`(async () => {${code}\n})`, 'program');
+      if (program.error !== undefined) return program;
+      return context.callFunction(this.#parts.start, context.undefined, program.value, context.newString(servers));
+    });
   }
 
   say(text: string): void {
@@ -132,19 +137,23 @@ class Program {
   #do(task: () => ReturnType<QuickJSContext['callFunction']>): void {
     try {
       const result = task();
-      if (result.error !== undefined) return this.#broke(this.#context.dump(result.error));
-      result.value.dispose();
-      this.#runJobs();
+      if (result.error === undefined) this.#runJobs();
+      else this.#broke(this.#context.dump(result.error));
+      result.dispose();
     } catch (error) {
       this.#broke(error);
     }
+    if (this.#isOver) this.#over();
   }
 
+  /** Runs what is due, and nothing more once the program has ended. */
   #runJobs(): void {
     const { runtime } = this.#context;
-    const done = runtime.executePendingJobs();
-    if (done.error !== undefined) this.#broke(this.#context.dump(done.error));
-    done.dispose();
+    for (let isMore = true; isMore && !this.#isOver; ) {
+      const done = runtime.executePendingJobs(MOST_JOBS);
+      if (done.error !== undefined) return this.#broke(this.#context.dump(done.error));
+      isMore = done.value > 0;
+    }
     if (this.#isOver) return;
     const awaited = this.#context.unwrapResult(
       this.#context.callFunction(this.#parts.awaited, this.#context.undefined),
@@ -186,9 +195,43 @@ function plainCode(code: string): string | undefined {
   }
 }
 
+/** Runs one program after the other. */
+class Runner {
+  #current: Program | undefined;
+  /** Made while nobody waits for it. */
+  #spare: Promise<Interpreter> | undefined;
+
+  take(line: string): void {
+    if (!line.startsWith('{"run":')) return this.#current?.receive(line);
+    this.#current = undefined;
+    const { run } = JSON.parse(line) as { run: RunRequest };
+    this.#run(run).catch((error: unknown) =>
+      fails({ name: INTERPRETER_FAILED, message: `The interpreter cannot be started: ${(error as Error).message}` }),
+    );
+  }
+
+  async #run({ code, servers, memoryBytes }: RunRequest): Promise<void> {
+    const plain = plainCode(code);
+    if (plain === undefined) return said(IDLE);
+    const interpreter = await (this.#spare ?? makeInterpreter(memoryBytes));
+    this.#spare = undefined;
+    this.#current = new Program(interpreter, () => {
+      this.#current = undefined;
+      said(IDLE);
+      setImmediate(() => {
+        this.#spare ??= makeInterpreter(memoryBytes);
+      });
+    });
+    this.#current.start(plain, servers);
+  }
+}
+
+/** The process may run the next program. */
+const IDLE = '{"is":"idle"}';
+
 /** Runs the process until stdin ends. */
 export function runSandbox(): void {
-  let current: Program | undefined;
+  const runner = new Runner();
   let rest = '';
   process.stdout.on('error', () => process.exit(0));
   process.stdin.setEncoding('utf8');
@@ -196,20 +239,7 @@ export function runSandbox(): void {
   process.stdin.on('data', (chunk: string) => {
     const lines = (rest + chunk).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) {
-      if (!line.startsWith('{"run":')) current?.receive(line);
-      else {
-        current = undefined;
-        const { run } = JSON.parse(line) as { run: RunRequest };
-        Program.run(run).then(
-          (program) => {
-            current = program;
-          },
-          (error: unknown) =>
-            fails({ name: 'Error', message: `The interpreter cannot be started: ${(error as Error).message}` }),
-        );
-      }
-    }
+    for (const line of lines) runner.take(line);
   });
   said('{"is":"ready"}');
 }
