@@ -22,7 +22,7 @@ const mayUse = {
   dashboard: ['util', 'control', 'ui'],
   cli: [
     ...['util', 'protocol', 'model', 'client', 'config', 'local', 'registry', 'auth', 'discovery', 'editing'],
-    ...['control', 'ui'],
+    ...['control', 'ui', 'code-mode'],
   ],
   catalog: ['util', 'protocol', 'wire', 'model', 'core', 'local'],
   search: ['util'],
@@ -96,6 +96,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/cli/', pathNot: '^src/cli/commands/serve\\.ts$' },
       to: { path: '^src/daemon/' },
+    },
+    {
+      name: 'the-command-knows-only-the-types-of-code-mode',
+      severity: 'error',
+      from: { path: '^src/cli/' },
+      to: { path: '^src/code-mode/', pathNot: '^src/code-mode/type-declarations\\.ts$' },
     },
     {
       name: 'the-daemon-does-not-load-discovery',

@@ -66,6 +66,15 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     examples: ['describe files read_file'],
     run: async (values, host) => (await import('./commands/describe.ts')).describe(values, host),
   }),
+  types: row({
+    group: 'Every day',
+    summary: 'Print TypeScript declarations of tools, for programs in code mode',
+    words: [SERVERS],
+    options: options.DESCRIBE,
+    hasJsonErrors: true,
+    examples: ['types', 'types files'],
+    run: async (values, host) => (await import('./commands/types.ts')).types(values, host),
+  }),
   call: row({
     group: 'Every day',
     summary: 'Call a tool',

@@ -27,6 +27,7 @@ export interface ProgramRunOptions {
 
 /** How often the time of a program is looked at. */
 const TICK_MS = 50;
+const MOST_START_MS = 20_000;
 const MOST_WAITING_ANSWERS = 1000;
 
 export class ProgramRun {
@@ -35,6 +36,8 @@ export class ProgramRun {
   readonly #tick: Timer;
   #lastMs: number;
   #usedMs = 0;
+  /** The start of the process does not count. */
+  #hasBegun = false;
   #calls = 0;
   #waiting = 0;
   #printed: string[] = [];
@@ -74,6 +77,10 @@ export class ProgramRun {
   #look(): void {
     const { clock, host, settings, tooLarge } = this.#options;
     const now = clock.now();
+    if (!this.#hasBegun) {
+      if (now - this.#lastMs >= MOST_START_MS) this.#end('The process of the program has not started in time', false);
+      return;
+    }
     if (!host.isAsking()) this.#usedMs += now - this.#lastMs;
     this.#lastMs = now;
     if (this.#usedMs >= this.#timeoutMs) return this.#limit('time', `${this.#timeoutMs} ms`, 'codeMode.timeoutMs');
@@ -101,6 +108,10 @@ export class ProgramRun {
   #take(word: Readonly<Record<string, unknown>>): void {
     switch (word.is) {
       case 'ready':
+        return;
+      case 'begun':
+        this.#hasBegun = true;
+        this.#lastMs = this.#options.clock.now();
         return;
       case 'print':
         return this.#print(textOf(word.text));

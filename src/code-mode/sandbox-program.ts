@@ -2,6 +2,7 @@
 // in lines of JSON on stdin and stdout. It has no limit of its own but the size of the interpreter's memory: the daemon watches the
 // rest, trusts no line that comes from here, and ends the process.
 
+import { setPriority } from 'node:os';
 import variant from '@jitl/quickjs-wasmfile-release-sync';
 import wasm from '@jitl/quickjs-wasmfile-release-sync/wasm';
 import {
@@ -211,6 +212,7 @@ class Runner {
   }
 
   async #run({ code, servers, memoryBytes }: RunRequest): Promise<void> {
+    said('{"is":"begun"}'); // its time counts from here
     const plain = plainCode(code);
     if (plain === undefined) return said(IDLE);
     const interpreter = await (this.#spare ?? makeInterpreter(memoryBytes));
@@ -231,6 +233,7 @@ const IDLE = '{"is":"idle"}';
 
 /** Runs the process until stdin ends. */
 export function runSandbox(): void {
+  setPriority(10); // servers and clients of the machine go first
   const runner = new Runner();
   let rest = '';
   process.stdout.on('error', () => process.exit(0));

@@ -1,16 +1,23 @@
 // Programs of models, with real servers behind them: what they can call, what comes back, and what ends them.
 
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client as Client2026 } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Message, RawClient } from '../support/raw-client.ts';
+import { SocketTransport } from '../support/socket-transport.ts';
 import { cleanUp, fixtureServer, PROGRAM, TestDaemon } from '../support/test-daemon.ts';
+
+import { faultOf, QUICK } from '../torture/hostile-programs.mjs';
 
 const CONFIG = {
   client: { view: 'code' },
   codeMode: { enabled: true, timeoutMs: 20_000, maxOutputBytes: 2000, maxCalls: 50 },
   mcpServers: { fixture: fixtureServer(), 'my-files': fixtureServer() },
+  audit: { file: 'audit.jsonl' },
   discovery: { toolRules: [{ pattern: ['fixture:crash'], enabled: false }] },
 };
 
@@ -167,7 +174,7 @@ test('code that does not parse: the line and what was expected', async () => {
 });
 
 test.each([
-  ['a loop', 'for (;;);', /limit of time: 300 ms \(codeMode.timeoutMs\)/],
+  ['a loop', 'for (;;);', /limit of time: 1000 ms \(codeMode.timeoutMs\)/],
   ['printing without end', "for (;;) console.log('x'.repeat(99))", /limit of output: more than 2000 bytes/],
   ['memory of arrays', 'const all = []; for (;;) all.push(new ArrayBuffer(1 << 20));', /limit of memory: \d+ bytes/],
   ['memory of objects', 'const all = []; for (;;) all.push({});', /limit of memory: \d+ bytes/],
@@ -177,7 +184,7 @@ test.each([
 ])('%s ends at its limit, and the next program runs', async (_, code, expected) => {
   const by = await client();
   const isQuick = String(expected).includes('time');
-  const { texts, isError } = await run(by, `console.log('begun'); ${code}`, isQuick ? { timeout: 0.3 } : {});
+  const { texts, isError } = await run(by, `console.log('begun'); ${code}`, isQuick ? { timeout: 1 } : {});
   expect(texts[0]).toMatch(expected);
   expect(texts[1]).toMatch(/^Printed:\nbegun/);
   expect(isError).toBe(true);
@@ -285,3 +292,99 @@ test('a client of the SDK gets questions and results through connect', async () 
   expect(content).toEqual([{ type: 'text', text: '{"action":"decline"}' }]);
   await sdk.close();
 });
+
+describe('hostile programs get nothing but an answer', () => {
+  let attacker: RawClient;
+  beforeAll(async () => {
+    attacker = await RawClient.connect(daemon.path);
+    await attacker.initialize({ 'mcp-bridge/view': 'code' });
+  });
+  afterAll(() => attacker.destroy());
+  test.each(QUICK.map((program) => ({ title: program[0], program })))('$title', async ({ program }) => {
+    const answer = await attacker.callTool(++calls, 'run_code', { code: program[1], timeout: 5 });
+    expect(faultOf(program, answer)).toBeUndefined();
+  });
+});
+
+test('the audit log has each call of a program under its client', async () => {
+  const by = await client();
+  await returnedBy(
+    by,
+    `await servers.fixture.echo({ text: 'kept in the log' }); try { await servers.fixture.crash() } catch {} return 1`,
+  );
+  const lines = (): AuditLine[] =>
+    readFileSync(join(daemon.dir, 'audit.jsonl'), 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as AuditLine);
+  await vi.waitFor(() => expect(lines().at(-1)?.tool).toBe('run_code'), { timeout: 10_000 });
+  const [echo, crash, program] = lines().slice(-3);
+  expect(echo).toMatchObject({ server: 'fixture', tool: 'echo', outcome: 'ok' });
+  expect(crash).toMatchObject({ server: 'fixture', tool: 'crash', outcome: 'refused', code: 'TOOL_DISABLED' });
+  expect(program).toMatchObject({ tool: 'run_code', outcome: 'ok', client: echo?.client });
+});
+
+test('a program ends with its client', async () => {
+  const by = await client();
+  by.send({
+    ...{ jsonrpc: '2.0', id: 'gone', method: 'tools/call' },
+    params: {
+      name: 'run_code',
+      arguments: { code: `await servers.fixture.noted({ text: '', notes: 1 }); for (;;);` },
+      _meta: { progressToken: 1 },
+    },
+  });
+  await by.next(); // it runs
+  const processes = sandboxes();
+  expect(processes.length).toBeGreaterThan(0);
+  by.destroy();
+  await vi.waitFor(() => expect(sandboxes().length).toBeLessThan(processes.length), { timeout: 10_000 });
+});
+
+/** The processes that the daemon runs programs in. */
+function sandboxes(): string[] {
+  return readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid))
+    .filter((pid) => isSandboxOf(pid));
+}
+
+function isSandboxOf(pid: string): boolean {
+  try {
+    const parent = / \S (\d+) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, ' '))?.[1];
+    return Number(parent) === daemon.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('runSandbox');
+  } catch {
+    return false; // it has ended meanwhile
+  }
+}
+
+test('a client of 2026 is asked in an answer, and the program goes on with the retry', async () => {
+  const capabilities = { elicitation: { form: {} } };
+  const sdk = new Client2026(
+    { name: 'asked', version: '1' },
+    { capabilities, versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  );
+  const asked: unknown[] = [];
+  sdk.setRequestHandler('elicitation/create', ({ params }) => {
+    asked.push(params.message);
+    return { action: 'accept', content: { name: `Ann ${asked.length}` } };
+  });
+  await sdk.connect(new SocketTransport(daemon.path) as unknown as Parameters<typeof sdk.connect>[0]);
+  const form = (message: string): string =>
+    `servers.fixture.ask({ params: { message: '${message}', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } } })`;
+  const code = `
+    const first = await ${form('first')};
+    const [a, b] = await Promise.all([${form('second')}, servers['my-files'].echo({ text: 'beside it' })]);
+    return [first.content.name, a.content.name, b];`;
+  const { content } = await sdk.callTool({ name: 'run_code', arguments: { code } });
+  expect(content).toEqual([{ type: 'text', text: '["Ann 1","Ann 2","beside it"]' }]);
+  expect(asked).toEqual(['first', 'second']);
+  await sdk.close();
+});
+
+interface AuditLine {
+  readonly server?: string;
+  readonly tool?: string;
+  readonly outcome?: string;
+  readonly code?: string;
+  readonly client?: unknown;
+}

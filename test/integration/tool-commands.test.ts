@@ -153,6 +153,18 @@ describe('search', () => {
   });
 });
 
+describe('types', () => {
+  test('prints declarations of the tools of a server, which are all that stands on stdout', async () => {
+    const { code, stdout } = await run('types', 'odd');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^declare const servers: \{\n {2}odd: \{\n/);
+    expect(stdout).toMatch(/^ {4}typed\(args/m);
+    expect(stdout).not.toContain('everything');
+    expect(Object.keys(await json('types', 'odd'))).toEqual(['declarations']);
+    expect((await run('types', 'nowhere')).code).toBe(1);
+  });
+});
+
 describe('describe', () => {
   test('shows all of a tool', async () => {
     const { code, stdout } = await run('describe', 'odd', 'typed');

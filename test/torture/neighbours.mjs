@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { faultOf, HOSTILE_PROGRAMS, QUICK as QUICK_PROGRAMS } from './hostile-programs.mjs';
 import { Peer, textOf } from './peer.mjs';
 import { descriptorsOf, rssMib, until, watchMemory } from './place.mjs';
 import { watchesOf } from './random.mjs';
@@ -14,6 +15,10 @@ const FLOODING = join(import.meta.dirname, '../fixtures/servers/flooding.mjs');
 const QUICK = join(import.meta.dirname, 'quick-lingering.cjs');
 const MANY_TOOLS = join(import.meta.dirname, '../fixtures/servers/many-tools.mjs');
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
+
+/** The time that a hostile program gets, and how late it may be killed. */
+const PROGRAM_MS = 1000;
+const MOST_LATE_MS = 250;
 
 /** What a neighbour may notice of it, and the daemon may take for it. */
 const MOST_P99_MS = 50;
@@ -92,6 +97,34 @@ export const neighbours = {
       }
     }
     return `${p99s.length} floods, a neighbour's p99 ${Math.max(...p99s).toFixed(1)} ms at most, memory +${mostMib.toFixed(0)} MiB`;
+  },
+
+  async 'hostile programs of a model'(place, { isShort }) {
+    const mcpServers = { fixture: place.fixture(), neighbour: place.fixture() };
+    const codeMode = { enabled: true, timeoutMs: PROGRAM_MS };
+    const config = place.config({ mcpServers, codeMode });
+    const daemon = await place.daemon({ config, env: { MCPB_CANARY: 'canary' } });
+    const peer = await daemon.peer('code');
+    const programs = isShort ? QUICK_PROGRAMS.slice(0, 12) : HOSTILE_PROGRAMS;
+    let longestMs = 0;
+    let run = 0;
+    const trouble = async () => {
+      for (const program of programs) {
+        const begun = performance.now();
+        const answer = await peer.soon(peer.call('run_code', { code: program[1] }));
+        assert.equal(answer.never, undefined, program[0]);
+        const fault = faultOf(program, answer);
+        assert.equal(fault, undefined);
+        if (/limit of time/.test(JSON.stringify(answer)))
+          longestMs = Math.max(longestMs, performance.now() - begun - PROGRAM_MS);
+        run++;
+      }
+    };
+    const told = await withNeighbour(place, daemon, isShort, trouble);
+    assert(isShort || longestMs <= MOST_LATE_MS, `a program was killed ${longestMs.toFixed(0)} ms after its limit`);
+    peer.close();
+    const kills = isShort ? '' : `, killed ${longestMs.toFixed(0)} ms after their limit at most`;
+    return `${run} programs${kills}; ${told}`;
   },
 
   async 'clients that hang up with everything pending'(place, { isShort }) {

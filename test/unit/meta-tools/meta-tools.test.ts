@@ -2,6 +2,7 @@
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect, test } from 'vitest';
+import { CODE_TOOLS } from '../../../src/meta-tools/code-tools.ts';
 import { argumentFaults, definitionsOf, META_TOOLS } from '../../../src/meta-tools/meta-tools.ts';
 import { READ_RESULT, READ_TERMS } from '../../../src/results/read-tool.ts';
 
@@ -16,6 +17,14 @@ test('the five tools cost an agent at most 450 tokens', () => {
 test('with read_result they cost at most 520', () => {
   const list = JSON.stringify({ tools: definitionsOf({ ...META_TOOLS, [READ_RESULT]: READ_TERMS }) });
   expect(countTokens(list)).toBeLessThanOrEqual(520);
+});
+
+test('run_code costs an agent at most 180 tokens more, and run_python the same', () => {
+  const costOf = (tools: object): number =>
+    countTokens(JSON.stringify({ tools: definitionsOf({ ...META_TOOLS, ...tools }) }));
+  const { run_code, run_python } = CODE_TOOLS;
+  expect(costOf({ run_code }) - costOf({})).toBeLessThanOrEqual(180);
+  expect(costOf({ run_code, run_python }) - costOf({ run_code })).toBeLessThanOrEqual(180);
 });
 
 test('a search for no tools at all is a mistake', () => {

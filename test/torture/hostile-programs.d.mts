@@ -1,0 +1,4 @@
+export type HostileProgram = readonly [name: string, code: string, outcome: 'answer' | 'error' | 'limit'];
+export const HOSTILE_PROGRAMS: readonly HostileProgram[];
+export const QUICK: readonly HostileProgram[];
+export function faultOf(program: HostileProgram, answer: object): string | undefined;
