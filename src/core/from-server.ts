@@ -250,7 +250,8 @@ export class ServerMessages implements FrameSink {
   deliver(call: Call, shown: Frame, envelope: Envelope): void {
     const { session } = call;
     this.#context.events.callAnswered.tell(call, shown.b, envelope);
-    const isLong = shown.end - shown.start > this.#cutter.leastBytes;
+    // A program gets the whole: what it makes of it is the model's.
+    const isLong = shown.end - shown.start > this.#cutter.leastBytes && call.withinText === '';
     const passed = isLong ? this.#cut(call, shown, envelope) : shown;
     call.output.passAnswer(call, passed, envelope, this.#instance.era);
     call.close();

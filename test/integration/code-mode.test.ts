@@ -133,6 +133,11 @@ test('a program finds tools, and sees their types', async () => {
   );
 });
 
+test('a program gets a result whole that a model would get cut', async () => {
+  const by = await client('discover');
+  expect(await returnedBy(by, 'return (await servers.fixture.blob({ mib: 1 })).length')).toBe(1024 * 1024);
+});
+
 test('a refusal is the same as anywhere, thrown with its code', async () => {
   const by = await client();
   const codeOf = (call: string): Promise<unknown> =>
