@@ -1,37 +1,53 @@
-// Reads a question: its words without empty ones, each with its synonyms, and the kind of action that is wanted. It knows
-// words only, never which tools exist.
+// Reads a question: its wishes, and of each its words without empty ones, with their synonyms, and the kind of action that is
+// wanted. It knows words only, never which tools exist.
 
 import { EMPTY_WORDS, FAINT_WORDS, SYNONYMS } from './synonyms.ts';
-import { actionOf, isAsking, wishOf } from './tool-actions.ts';
+import { actionOf, isAsking, NO_ACTION, wishOf } from './tool-actions.ts';
 import { isPlural, spelledWordsOf, stemOf, wordsOf } from './tool-words.ts';
+import { wishesIn, withoutArguments } from './wishes.ts';
 
 /** One word or phrase of a question. */
 export interface AskedWord {
+  /** As it was asked, in lower case and in one spelling. */
+  readonly text: string;
   /** The stems of the word, or of the words of a phrase. */
   readonly own: readonly string[];
   /** Synonyms of it. */
   readonly others: readonly string[];
-  /** Says little about the tool, as numbers and `new` do. */
-  readonly isFaint: boolean;
+  /** Less than 1 for a word that says little about the tool: a number, `new`, `help`, a verb that many tools have. */
+  readonly share: number;
   /** Stands in the plural. */
   readonly isPlural: boolean;
+  /** An earlier wish has it too. */
+  readonly isRepeated: boolean;
+}
+
+/** A part of a question that one tool may answer. */
+export interface Wish {
+  readonly asked: readonly AskedWord[];
+  readonly action: number;
 }
 
 export interface Question {
-  readonly asked: readonly AskedWord[];
-  readonly action: number;
+  readonly wishes: readonly Wish[];
 }
 
 /** Groups of words and phrases; all of one group are synonyms of each other. */
 export type WordGroups = readonly (readonly string[])[];
 
-const LONGEST_QUESTION = 1000;
-const MOST_WORDS = 24;
+const LONGEST_QUESTION = 4000;
+/** Words of all wishes together. */
+const MOST_WORDS = 64;
+const FAINT = 0.35;
+/** An action is in its own account (`Wish.action`), so that the nouns decide. */
+const VERB = 0.8;
+/** Fewer words are a part of the wish before or after them: `how big is it`. */
+const LEAST_WORDS = 2;
 const LONGEST_PHRASE = 4;
 const NUMBER = /^\p{N}+$/u;
 
 const EMPTY: ReadonlySet<string> = new Set(EMPTY_WORDS.flatMap(wordsOf));
-const FAINT: ReadonlySet<string> = new Set(FAINT_WORDS.flatMap(wordsOf));
+const FAINT_STEMS: ReadonlySet<string> = new Set(FAINT_WORDS.flatMap(wordsOf));
 
 export class QuestionReader {
   /** Synonyms by a word, or by the words of a phrase with spaces between them. */
@@ -45,31 +61,59 @@ export class QuestionReader {
   }
 
   read(text: string): Question {
-    const question = text.slice(0, LONGEST_QUESTION);
-    const spelled = spelledWordsOf(question);
-    const words = spelled.map(stemOf);
-    const asked: AskedWord[] = [];
+    const question = withoutArguments(text.slice(0, LONGEST_QUESTION));
     const seen = new Set<string>();
-    for (let i = 0; i < words.length && asked.length < MOST_WORDS; ) {
+    const wishes: Wish[] = [];
+    let left = MOST_WORDS;
+    for (const part of wishesIn(question)) {
+      const wish = this.#wish(part, left, seen);
+      left -= wish.asked.length;
+      const last = wishes.at(-1);
+      if (last !== undefined && (wish.asked.length < LEAST_WORDS || last.asked.length < LEAST_WORDS))
+        wishes.splice(-1, 1, together(last, wish));
+      else if (wish.asked.length > 0) wishes.push(wish);
+    }
+    return { wishes: wishes.length > 0 ? wishes : this.#bareWish(question) };
+  }
+
+  /** Reads one wish with at most so many words. `seen` has the words of earlier ones. */
+  #wish(text: string, most: number, seen: Set<string>): Wish {
+    const spelled = spelledWordsOf(text);
+    const words = spelled.map(stemOf);
+    const asked = new Map<string, AskedWord>();
+    for (let i = 0; i < words.length && asked.size < most; ) {
       const { phrase, length } = this.#phraseAt(words, i);
       const key = phrase.join(' ');
-      if (!seen.has(key) && !(phrase.length === 1 && EMPTY.has(key)))
-        asked.push(this.#asked(phrase, isPlural(spelled[i + length - 1] ?? '')));
-      seen.add(key);
+      if (!asked.has(key) && !(phrase.length === 1 && EMPTY.has(key))) {
+        const isRepeated = seen.has(key);
+        asked.set(key, { ...this.#asked(phrase, spelled.slice(i, i + length)), isRepeated });
+        seen.add(key);
+      }
       i += length;
     }
-    const action = isAsking(question) ? wishOf(question) : actionOf(asked.flatMap(verbsOf));
-    return { asked: asked.length > 0 ? asked : this.#bareWords(words), action };
+    const list = [...asked.values()];
+    return { asked: list, action: isAsking(text) ? wishOf(text) : actionOf(list.flatMap(verbsOf)) };
   }
 
-  #asked(own: readonly string[], isPlural: boolean): AskedWord {
+  #asked(own: readonly string[], spelled: readonly string[]): Omit<AskedWord, 'isRepeated'> {
     const key = own.join(' ');
-    return { own, others: [...(this.#others.get(key) ?? [])], isFaint: FAINT.has(key) || NUMBER.test(key), isPlural };
+    const isWordPlural = isPlural(spelled.at(-1) ?? '');
+    const isVerb = own.length === 1 && !isWordPlural && actionOf(own) !== NO_ACTION;
+    return {
+      text: spelled.join(' '),
+      own,
+      others: [...(this.#others.get(key) ?? [])],
+      share: FAINT_STEMS.has(key) || NUMBER.test(key) ? FAINT : isVerb ? VERB : 1,
+      isPlural: isWordPlural,
+    };
   }
 
-  /** The words of a question that has only empty ones. */
-  #bareWords(words: readonly string[]): AskedWord[] {
-    return [...new Set(words)].slice(0, MOST_WORDS).map((word) => this.#asked([word], false));
+  /** The wish of a question that has only empty words. */
+  #bareWish(text: string): Wish[] {
+    const words = [...new Set(spelledWordsOf(text))].slice(0, MOST_WORDS);
+    if (words.length === 0) return [];
+    const asked = words.map((word) => ({ ...this.#asked([stemOf(word)], [word]), isPlural: false, isRepeated: false }));
+    return [{ asked, action: NO_ACTION }];
   }
 
   /** Finds the longest phrase that begins here, and how many words it takes: `take a picture` takes three. */
@@ -104,4 +148,10 @@ export class QuestionReader {
 function verbsOf({ own, others, isPlural }: AskedWord): readonly string[] {
   if (isPlural) return [];
   return own.length > 1 ? others : own;
+}
+
+function together(one: Wish, other: Wish): Wish {
+  const keys = new Set(one.asked.map(({ text }) => text));
+  const asked = [...one.asked, ...other.asked.filter(({ text }) => !keys.has(text))];
+  return { asked, action: one.action === NO_ACTION ? other.action : one.action };
 }

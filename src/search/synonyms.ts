@@ -125,11 +125,14 @@ export const EMPTY_WORDS: readonly string[] = (
   'a am an and any are as at be been by can could did do does for from had has have hello her hi him his how i if in into is ' +
   'it its just kindly let like may me might must my need of on onto or our out over per please shall she should so some ' +
   'something than that the their them then there these they thing this those to too us use using very via want wants was ' +
-  'we were what when where which who whom whose why will with would you your s t m re ve ll d'
+  'we were what when where which who whom whose why will with would you your s t m re ve ll d ' +
+  'additionally also finally furthermore lastly moreover much really specifically thank thanks'
 ).split(' ');
 
-/** Words that say little about the tool. */
-export const FAINT_WORDS: readonly string[] =
-  'all another certain current existing given main near new one other own particular single specific tool whole'.split(
-    ' ',
-  );
+/** Words that say little about the tool: of degree and number, and of asking itself. */
+export const FAINT_WORDS: readonly string[] = (
+  'all another certain current existing given main near new one other own particular single specific tool whole ' +
+  'ability about any assist assistance available best detail different effective give good great help information interested ' +
+  'interesting know learn like looking love more most possible provide recommend recommendation related some suggest ' +
+  'suggestion tell understand various'
+).split(' ');

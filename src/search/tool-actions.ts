@@ -9,6 +9,8 @@ const TO_CREATE = 2;
 const TO_DELETE = 3;
 const TO_CHANGE = 4;
 const TO_END = 5;
+/** The number of kinds, with none of them. */
+export const ACTIONS = 6;
 
 const READING =
   'check count describe display enumerate explain export fetch find get inspect list look query read retrieve search see show view';
@@ -20,7 +22,7 @@ const ASKING = new Set('are did does has have how is was were what when where wh
 /** Second words of questions about how to do something: `how do I`, `how to`. */
 const WAYS = new Set('can could do does may should to would'.split(' '));
 
-const ACTIONS: ReadonlyMap<string, number> = new Map(
+const ACTION_OF: ReadonlyMap<string, number> = new Map(
   [
     [TO_READ, READING] as const,
     [TO_CREATE, CREATING] as const,
@@ -33,7 +35,7 @@ const ACTIONS: ReadonlyMap<string, number> = new Map(
 /** Returns the action of the first word that has one. */
 export function actionOf(words: readonly string[]): number {
   for (const word of words) {
-    const action = ACTIONS.get(word);
+    const action = ACTION_OF.get(word);
     if (action !== undefined) return action;
   }
   return NO_ACTION;

@@ -1,8 +1,9 @@
-// The index of the search. Each server has a table of its own: for each word the tools that have it, and where in the tool.
-// The vocabulary joins the words of all servers. Tables are built in slices and never changed; no description is kept.
+// The index of the search: for each word the tools that have it and where, and the servers that are named or described with
+// it. One list of a word serves all servers, so a search costs by tools and not by servers. No description is kept.
 
 import { actionOf } from './tool-actions.ts';
 import { isPlural, spelledWordsOf, stemOf, wordsOf } from './tool-words.ts';
+import { Vocabulary, type VocabularyWord } from './vocabulary.ts';
 
 export interface SearchableTool {
   readonly name: string;
@@ -10,6 +11,14 @@ export interface SearchableTool {
   readonly description?: string | undefined;
   readonly parameters: readonly string[];
   readonly tags: readonly string[];
+}
+
+/** A server, as the search needs it. */
+export interface SearchableServer {
+  /** Tells it apart from others of the same name. */
+  readonly key?: string;
+  readonly name: string;
+  readonly description: string;
 }
 
 /** Places of a word in a tool, as bits of a posting. */
@@ -23,14 +32,11 @@ export const IN_LEAD = 32;
 export const IN_REST = 64;
 /** The word stands in the name as a plural. */
 export const PLURAL = 128;
+/** The word stands in the name of the tool, as it does in most names of the server: `slack` of `slack_post_message`. */
+export const IN_SHARED_NAME = 256;
 
 /** A posting is the number of a tool, shifted by this many bits of places. */
-export const PLACE_BITS = 8;
-/** Costs for the pace, in characters of text that take as long. */
-const WORK_OF_NAME = 16;
-const WORK_OF_WORD = 8;
-/** From this length on a substring shares the memory of the text that it was cut from, and would keep all of it. */
-const LEAST_SHARED = 13;
+export const PLACE_BITS = 9;
 
 const OPENING_WORDS = 8;
 const LEAD_WORDS = 24;
@@ -43,49 +49,225 @@ const MOST_TAGS = 32;
 const SHARED_NAME_WORD = 0.6;
 const LEAST_TOOLS_TO_SHARE = 4;
 
-/** A server, as the search needs it. */
-export interface SearchableServer {
-  /** Tells it apart from others of the same name. */
-  readonly key?: string;
-  readonly name: string;
-  readonly description: string;
+/** Costs for the pace, in characters of text that take as long. */
+const WORK_OF_NAME = 16;
+const WORK_OF_WORD = 8;
+/** From this length on a substring shares the memory of the text that it was cut from, and would keep all of it. */
+const LEAST_SHARED = 13;
+
+/** A word of some tools or servers. */
+export interface KnownWord extends VocabularyWord {
+  /** The number of each tool that has it, shifted, with its places. In no order. */
+  readonly postings: number[];
+  /** The servers with it in their name or description; undefined for most words. */
+  servers: ServerPlace[] | undefined;
 }
 
-export interface ServerTools {
+interface ServerPlace {
+  readonly server: IndexedServer;
+  /** In its name, not only in its description. */
+  readonly isName: boolean;
+}
+
+/** A server whose tools have the numbers from `base` on. */
+export interface IndexedServer {
   readonly key: string;
   readonly name: string;
-  /** Words of the server's name. */
-  readonly words: ReadonlySet<string>;
-  /** Words of its description. */
-  readonly aboutWords: ReadonlySet<string>;
+  /** The number of words in its name. */
+  readonly nameLength: number;
+  readonly base: number;
   readonly tools: readonly string[];
-  /** The number of words in each tool's name, without those that all names of the server share. */
-  readonly nameLengths: Uint8Array;
-  /** The kind of action of each tool, by its name. */
-  readonly actions: Uint8Array;
-  /** The numbers of tools that call themselves deprecated. */
-  readonly deprecated: ReadonlySet<number>;
-  /** The place in `postings` where each word begins. */
-  readonly starts: ReadonlyMap<string, number>;
-  /** For each word the number of its postings, then the postings. */
-  readonly postings: Uint32Array;
+  /** The words that its tools, its name or its description have. */
+  readonly words: readonly KnownWord[];
 }
 
-export async function indexTools(
-  server: SearchableServer,
-  tools: Iterable<SearchableTool>,
-  pace: TurnPace,
-): Promise<ServerTools> {
-  const draft = new Draft();
-  for (const tool of tools) await pace.spend(draft.add(tool));
-  return draft.finish(server, pace);
+/** Traits of a tool, by its number. */
+export interface ToolTraits {
+  /** Its server is found. While a server is replaced, the index has tools of it twice. */
+  readonly isLive: Uint8Array;
+  /** The number of words in its name, without those that all names of the server share. */
+  readonly nameLength: Uint8Array;
+  /** The number of words in its description. */
+  readonly textLength: Uint16Array;
+  /** The kind of action, by its name. */
+  readonly action: Uint8Array;
+  readonly isDeprecated: Uint8Array;
 }
 
+export class ToolIndex {
+  readonly vocabulary = new Vocabulary<KnownWord>((text) => ({ text, postings: [], servers: undefined }));
+  readonly #pace: TurnPace;
+  readonly #numbers = new FreeNumbers();
+  #traits = traitsFor(0);
+  /** The server of each tool, by the tool's number. */
+  readonly #servers: (IndexedServer | undefined)[] = [];
+  /** The numbers of the tools that are found, by their name. */
+  readonly #named = new Map<string, number[]>();
+  #size = 0;
+  #textLength = 0;
+
+  constructor(pace: TurnPace) {
+    this.#pace = pace;
+  }
+
+  /** The number of tools that are found. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** One more than the highest number of a tool. */
+  get end(): number {
+    return this.#numbers.end;
+  }
+
+  get traits(): ToolTraits {
+    return this.#traits;
+  }
+
+  /** The usual number of words in a description. */
+  get usualTextLength(): number {
+    return Math.max(1, this.#textLength / Math.max(1, this.#size));
+  }
+
+  /** Takes the tools in. They are found once `show` was called. */
+  async add(server: SearchableServer, tools: Iterable<SearchableTool>): Promise<IndexedServer> {
+    const draft = new Draft();
+    for (const tool of tools) await this.#pace.spend(draft.add(tool));
+    const { name, key = name, description } = server;
+    const serverWords = new Set(wordsOf(name.slice(0, MOST_NAME_CHARACTERS)));
+    draft.settleNames(serverWords);
+    await this.#pace.spend(draft.names.length * WORK_OF_NAME);
+    const base = this.#numbers.take(draft.names.length);
+    this.#makeRoom();
+    this.#describe(draft, base);
+    const words = new Set<KnownWord>();
+    const indexed = { key, name, nameLength: serverWords.size, base, tools: draft.names };
+    for (const [text, list] of draft.lists) {
+      const word = this.vocabulary.wordFor(text);
+      for (const posting of list) word.postings.push(posting + (base << PLACE_BITS));
+      words.add(word);
+      await this.#pace.spend(WORK_OF_WORD);
+    }
+    return this.#withServerWords(indexed, words, serverWords, wordsOf(description.slice(0, MOST_CHARACTERS)));
+  }
+
+  /** The server of a tool that is found. */
+  serverOf(tool: number): IndexedServer | undefined {
+    return this.#servers[tool];
+  }
+
+  /** The tools that are found and have this name. */
+  named(name: string): readonly number[] {
+    return this.#named.get(name) ?? [];
+  }
+
+  show(server: IndexedServer): void {
+    const { base, tools } = server;
+    for (const [i, name] of tools.entries()) {
+      this.#servers[base + i] = server;
+      const alike = this.#named.get(name);
+      if (alike === undefined) this.#named.set(name, [base + i]);
+      else alike.push(base + i);
+    }
+    this.#traits.isLive.fill(1, base, base + tools.length);
+    this.#size += tools.length;
+    for (let tool = base; tool < base + tools.length; tool++) this.#textLength += this.#traits.textLength[tool] ?? 0;
+  }
+
+  hide({ base, tools }: IndexedServer): void {
+    for (const [i, name] of tools.entries()) {
+      const others = this.#named.get(name)?.filter((tool) => tool !== base + i) ?? [];
+      if (others.length > 0) this.#named.set(name, others);
+      else this.#named.delete(name);
+    }
+    this.#traits.isLive.fill(0, base, base + tools.length);
+    this.#size -= tools.length;
+    for (let tool = base; tool < base + tools.length; tool++) this.#textLength -= this.#traits.textLength[tool] ?? 0;
+  }
+
+  /** Forgets a server that is not shown. */
+  remove(server: IndexedServer): void {
+    const { base, tools, words } = server;
+    for (let tool = base; tool < Math.min(base + tools.length, this.#servers.length); tool++)
+      this.#servers[tool] = undefined;
+    for (const word of words) {
+      removeBetween(word.postings, base << PLACE_BITS, (base + tools.length) << PLACE_BITS);
+      const servers = word.servers?.filter((place) => place.server !== server);
+      word.servers = servers?.length === 0 ? undefined : servers;
+      if (word.postings.length === 0 && word.servers === undefined) this.vocabulary.remove(word);
+    }
+    this.#numbers.giveBack(base, tools.length);
+    if (this.#servers.length > this.end) this.#servers.length = this.end;
+  }
+
+  #withServerWords(
+    indexed: Omit<IndexedServer, 'words'>,
+    words: Set<KnownWord>,
+    nameWords: ReadonlySet<string>,
+    aboutWords: readonly string[],
+  ): IndexedServer {
+    const list: KnownWord[] = [...words];
+    const server = { ...indexed, words: list };
+    for (const text of new Set([...nameWords, ...aboutWords])) {
+      const word = this.vocabulary.wordFor(owned(text));
+      const place = { server, isName: nameWords.has(text) };
+      if (word.servers === undefined) word.servers = [place];
+      else word.servers.push(place);
+      if (!words.has(word)) list.push(word);
+    }
+    return server;
+  }
+
+  #describe({ nameLengths, actions, textLengths, deprecated }: Draft, base: number): void {
+    const traits = this.#traits;
+    traits.isLive.fill(0, base, base + nameLengths.length);
+    traits.nameLength.set(nameLengths, base);
+    traits.textLength.set(textLengths, base);
+    traits.action.set(actions, base);
+    traits.isDeprecated.set(deprecated, base);
+  }
+
+  #makeRoom(): void {
+    if (this.end <= this.#traits.isLive.length) return;
+    const wider = traitsFor(Math.max(64, this.end + (this.end >> 1)));
+    wider.isLive.set(this.#traits.isLive);
+    wider.nameLength.set(this.#traits.nameLength);
+    wider.textLength.set(this.#traits.textLength);
+    wider.action.set(this.#traits.action);
+    wider.isDeprecated.set(this.#traits.isDeprecated);
+    this.#traits = wider;
+  }
+}
+
+function traitsFor(count: number): ToolTraits {
+  return {
+    isLive: new Uint8Array(count),
+    nameLength: new Uint8Array(count),
+    textLength: new Uint16Array(count),
+    action: new Uint8Array(count),
+    isDeprecated: new Uint8Array(count),
+  };
+}
+
+/** Removes the numbers from `least` on and below `most`, which stand in one run. */
+function removeBetween(numbers: number[], least: number, most: number): void {
+  const isWithin = (value: number): boolean => value >= least && value < most;
+  const from = numbers.findIndex(isWithin);
+  if (from < 0) return;
+  let to = from + 1;
+  while (to < numbers.length && isWithin(numbers[to] ?? most)) to++;
+  numbers.splice(from, to - from);
+}
+
+/** The tools of one server, as they are read. Their numbers begin at 0. */
 class Draft {
   readonly names: string[] = [];
+  readonly lists = new Map<string, number[]>();
+  readonly nameLengths: number[] = [];
+  readonly actions: number[] = [];
+  readonly textLengths: number[] = [];
+  readonly deprecated: number[] = [];
   readonly #nameWords: (readonly string[])[] = [];
-  readonly #deprecated = new Set<number>();
-  readonly #lists = new Map<string, number[]>();
 
   /** Returns the work that it took, in characters. */
   add(tool: SearchableTool): number {
@@ -100,8 +282,19 @@ class Draft {
     for (const tag of tool.tags.slice(0, MOST_TAGS)) put(tag, MOST_NAME_CHARACTERS, IN_TAGS);
     const description = (tool.description ?? '').slice(0, MOST_CHARACTERS);
     this.#putDescription(description, number);
-    if (isDeprecated(description)) this.#deprecated.add(number);
+    this.deprecated.push(isDeprecated(description) ? 1 : 0);
     return description.length + 32 * (parameters.length + 4);
+  }
+
+  /** Takes words out of the names that most names of the server begin with. */
+  settleNames(serverWords: ReadonlySet<string>): void {
+    const shared = this.#sharedNameWords(serverWords);
+    for (const word of shared) this.#takeOutOfNames(word);
+    for (const words of this.#nameWords) {
+      const own = words.filter((word) => !shared.has(word));
+      this.nameLengths.push(Math.min(own.length, 255));
+      this.actions.push(actionOf(own));
+    }
   }
 
   #putName(name: string, number: number): void {
@@ -112,6 +305,7 @@ class Draft {
 
   #putDescription(description: string, number: number): void {
     const words = wordsOf(description).slice(0, MOST_WORDS);
+    this.textLengths.push(words.length);
     for (const [i, word] of words.entries()) {
       const place = i < OPENING_WORDS ? IN_OPENING : i < LEAD_WORDS ? IN_LEAD : IN_REST;
       this.#put(word, number, place);
@@ -119,30 +313,12 @@ class Draft {
   }
 
   #put(word: string, number: number, place: number): void {
-    const list = this.#lists.get(word);
-    if (list === undefined) return void this.#lists.set(owned(word), [(number << PLACE_BITS) | place]);
+    const list = this.lists.get(word);
+    if (list === undefined) return void this.lists.set(owned(word), [(number << PLACE_BITS) | place]);
     const last = list.length - 1;
     const before = list[last] ?? 0;
     if (before >>> PLACE_BITS === number) list[last] = before | place;
     else list.push((number << PLACE_BITS) | place);
-  }
-
-  async finish({ name, key = name, description }: SearchableServer, pace: TurnPace): Promise<ServerTools> {
-    const words = new Set(wordsOf(name.slice(0, MOST_NAME_CHARACTERS)));
-    const shared = this.#sharedNameWords(words);
-    for (const word of shared) this.#takeOutOfNames(word);
-    await pace.spend(this.names.length * WORK_OF_NAME);
-    return {
-      key,
-      name,
-      words,
-      aboutWords: new Set(wordsOf(description.slice(0, MOST_CHARACTERS))),
-      tools: this.names,
-      nameLengths: Uint8Array.from(this.#nameWords, (own) => own.filter((word) => !shared.has(word)).length),
-      actions: Uint8Array.from(this.#nameWords, (own) => actionOf(own.filter((word) => !shared.has(word)))),
-      deprecated: this.#deprecated,
-      ...(await this.#flatten(pace)),
-    };
   }
 
   /** Words that most names begin with: `slack` of `slack_post_message`, `browser` of `browser_click`. */
@@ -151,32 +327,21 @@ class Draft {
     for (const word of this.#nameWords.flat()) counts.set(word, (counts.get(word) ?? 0) + 1);
     const most = this.names.length * SHARED_NAME_WORD;
     const isShared = ([word, count]: [string, number]): boolean =>
-      this.names.length < LEAST_TOOLS_TO_SHARE ? serverWords.has(word) && this.#isAlwaysFirst(word) : count > most;
+      this.names.length < LEAST_TOOLS_TO_SHARE
+        ? serverWords.has(word) && this.#isAlwaysFirst(word, serverWords)
+        : count > most;
     return new Set([...counts].filter(isShared).map(([word]) => word));
   }
 
-  #isAlwaysFirst(word: string): boolean {
-    return this.#nameWords.every((words) => words[0] === word && words.length > 1);
+  /** Checks that all names begin with the word, and say more than the name of the server. */
+  #isAlwaysFirst(word: string, serverWords: ReadonlySet<string>): boolean {
+    return this.#nameWords.every((words) => words[0] === word && words.some((other) => !serverWords.has(other)));
   }
 
   #takeOutOfNames(word: string): void {
-    const list = this.#lists.get(word) ?? [];
-    for (const [i, posting] of list.entries()) list[i] = (posting & ~(IN_NAME | PLURAL)) | IN_LEAD;
-  }
-
-  async #flatten(pace: TurnPace): Promise<Pick<ServerTools, 'starts' | 'postings'>> {
-    const lists = [...this.#lists];
-    const postings = new Uint32Array(lists.reduce((sum, [, list]) => sum + list.length + 1, 0));
-    const starts = new Map<string, number>();
-    let end = 0;
-    for (const [word, list] of lists) {
-      starts.set(word, end);
-      postings[end] = list.length;
-      postings.set(list, end + 1);
-      end += list.length + 1;
-      await pace.spend(WORK_OF_WORD);
-    }
-    return { starts, postings };
+    const list = this.lists.get(word) ?? [];
+    for (const [i, posting] of list.entries())
+      if ((posting & IN_NAME) !== 0) list[i] = (posting & ~(IN_NAME | PLURAL)) | IN_LEAD | IN_SHARED_NAME;
   }
 }
 
@@ -197,107 +362,46 @@ function isDeprecated(description: string): boolean {
   return /deprecated/i.test(description) && SIGNS.some((sign) => sign.test(description));
 }
 
-// --- the words of all servers ---
+/** Hands out numbers for tools, those of one server in one run, and takes them back. */
+class FreeNumbers {
+  #end = 0;
+  /** Runs below the end that nobody has, in order. */
+  #runs: { readonly base: number; readonly count: number }[] = [];
 
-export interface KnownWord {
-  readonly text: string;
-  /** The servers that have it, each with the place in its postings where the word begins. */
-  readonly places: Map<ServerTools, number>;
-}
-
-/** Shorter words begin too many others, or are too similar to each other. */
-const LEAST_BEGINNING = 3;
-const LEAST_MISTYPED = 3;
-const MOST_COMPLETIONS = 8;
-const MOST_CORRECTIONS = 4;
-
-/** All words of all servers. Removing a server removes its places, and words that no other server has. */
-export class Vocabulary {
-  readonly #words = new Map<string, KnownWord>();
-  /** Words by their first two letters and by their last two. A word with one typing error has one of the two right. */
-  readonly #heads = new Map<string, Set<KnownWord>>();
-  readonly #tails = new Map<string, Set<KnownWord>>();
-
-  get(text: string): KnownWord | undefined {
-    return this.#words.get(text);
+  get end(): number {
+    return this.#end;
   }
 
-  async add(server: ServerTools, pace: TurnPace): Promise<void> {
-    for (const [text, start] of server.starts) {
-      const word = this.#words.get(text) ?? this.#addWord(text);
-      word.places.set(server, start);
-      await pace.spend(WORK_OF_WORD);
+  take(count: number): number {
+    const place = this.#runs.findIndex((run) => run.count >= count);
+    const run = this.#runs[place];
+    if (run === undefined) {
+      this.#end += count;
+      return this.#end - count;
+    }
+    const rest = { base: run.base + count, count: run.count - count };
+    this.#runs.splice(place, 1, ...(rest.count > 0 ? [rest] : []));
+    return run.base;
+  }
+
+  giveBack(base: number, count: number): void {
+    if (count === 0) return;
+    const after = this.#runs.findIndex((run) => run.base > base);
+    const place = after < 0 ? this.#runs.length : after;
+    const [before, next] = [this.#runs[place - 1], this.#runs[place]];
+    const joinsBefore = before !== undefined && before.base + before.count === base;
+    const joinsNext = next !== undefined && base + count === next.base;
+    const from = joinsBefore ? before.base : base;
+    const to = joinsNext ? next.base + next.count : base + count;
+    this.#runs.splice(place - (joinsBefore ? 1 : 0), (joinsBefore ? 1 : 0) + (joinsNext ? 1 : 0), {
+      base: from,
+      count: to - from,
+    });
+    if (to === this.#end) {
+      this.#runs.pop();
+      this.#end = from;
     }
   }
-
-  remove(server: ServerTools): void {
-    for (const text of server.starts.keys()) {
-      const word = this.#words.get(text);
-      if (word?.places.delete(server) === true && word.places.size === 0) this.#removeWord(word);
-    }
-  }
-
-  /** Words that begin with this one, the shortest first. */
-  completionsOf(text: string): KnownWord[] {
-    if (text.length < LEAST_BEGINNING) return [];
-    const longer = [...(this.#heads.get(headOf(text)) ?? [])].filter(
-      (word) => word.text.length > text.length && word.text.startsWith(text),
-    );
-    return longer.sort(byLengthAndText).slice(0, MOST_COMPLETIONS);
-  }
-
-  /** Words that differ by one typing error: a wrong, missing or additional letter, or two that changed places. */
-  correctionsOf(text: string): KnownWord[] {
-    if (text.length < LEAST_MISTYPED) return [];
-    const alike = [this.#heads.get(headOf(text)), this.#tails.get(tailOf(text))].flatMap((words) => [...(words ?? [])]);
-    // With three letters only a missing one is corrected: most words that differ in one letter are other words.
-    const least = text.length === LEAST_MISTYPED ? text.length + 1 : text.length - 1;
-    const near = [...new Set(alike)].filter((word) => word.text.length >= least && isOneTypoAway(text, word.text));
-    return near.sort(byLengthAndText).slice(0, MOST_CORRECTIONS);
-  }
-
-  #addWord(text: string): KnownWord {
-    const word = { text, places: new Map<ServerTools, number>() };
-    this.#words.set(text, word);
-    addTo(this.#heads, headOf(text), word);
-    addTo(this.#tails, tailOf(text), word);
-    return word;
-  }
-
-  #removeWord(word: KnownWord): void {
-    this.#words.delete(word.text);
-    removeFrom(this.#heads, headOf(word.text), word);
-    removeFrom(this.#tails, tailOf(word.text), word);
-  }
-}
-
-const headOf = (text: string): string => text.slice(0, 2);
-const tailOf = (text: string): string => text.slice(-2);
-
-function byLengthAndText(a: KnownWord, b: KnownWord): number {
-  return a.text.length - b.text.length || (a.text < b.text ? -1 : 1);
-}
-
-function addTo(groups: Map<string, Set<KnownWord>>, key: string, word: KnownWord): void {
-  const group = groups.get(key);
-  if (group === undefined) groups.set(key, new Set([word]));
-  else group.add(word);
-}
-
-function removeFrom(groups: Map<string, Set<KnownWord>>, key: string, word: KnownWord): void {
-  const group = groups.get(key);
-  group?.delete(word);
-  if (group?.size === 0) groups.delete(key);
-}
-
-function isOneTypoAway(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1 || a === b) return false;
-  let from = 0;
-  while (from < a.length && from < b.length && a[from] === b[from]) from++;
-  const [restA, restB] = [a.slice(from), b.slice(from)];
-  if (a.length !== b.length) return a.length > b.length ? restA.slice(1) === restB : restB.slice(1) === restA;
-  if (restA.slice(1) === restB.slice(1)) return true;
-  return restA[0] === restB[1] && restA[1] === restB[0] && restA.slice(2) === restB.slice(2);
 }
 
 // --- pace ---

@@ -1,16 +1,10 @@
 // The search over the tools of all servers: adds and removes servers, and answers a question with the tools that fit best.
 // It keeps words and names, never a description. The daemon loads it with the first search.
 
+import { BestTools, mixed, type PickedTool } from './best-tools.ts';
 import { QuestionReader, type WordGroups } from './question.ts';
-import {
-  indexTools,
-  type SearchableServer,
-  type SearchableTool,
-  type ServerTools,
-  TurnPace,
-  Vocabulary,
-} from './tool-index.ts';
-import { ToolRanking } from './tool-ranking.ts';
+import { type IndexedServer, type SearchableServer, type SearchableTool, ToolIndex, TurnPace } from './tool-index.ts';
+import { type RankedTools, ToolRanking } from './tool-ranking.ts';
 
 export interface ToolSearchOptions {
   /** Synonyms beside the built-in ones. */
@@ -27,14 +21,28 @@ export interface SearchOptions {
   readonly accepts?: ((server: string, tool: string) => boolean) | undefined;
 }
 
+export interface ToolMatch {
+  readonly server: string;
+  readonly tool: string;
+  /** From 0 to 1. A tool whose name was the question has 1. */
+  readonly relevance: number;
+}
+
 const USUAL_LIMIT = 10;
 const MOST_RESULTS = 100;
+/** Behind the first few answers, the bound is higher. */
+const FEW = 5;
+const CUT = 1.7;
+const CUT_OF_MORE = 1.22;
+/** Tools of each wish that are candidates for the answer. */
+const CANDIDATES = 20;
 /** The best relevance for words. Only an exact name reaches 1. */
 const MOST_BY_WORDS = 0.99;
-
 /** Relevance is rounded to this many steps, so that differences nobody sees do not decide the order. */
 const STEPS = 10_000;
 const LONGEST_NAME = 1000;
+/** They stand between the names of a server and a tool: `github:create_issue`, `github__create_issue`. */
+const SEPARATORS = /(?::|__|\/|\.|\s)\s*/g;
 
 /** Characters of text between two turns: about a millisecond of work, garbage collection included. */
 const TURN_CHARACTERS = 8192;
@@ -43,16 +51,16 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 
 export class ToolSearch {
   #reader: QuestionReader;
-  readonly #pace: TurnPace;
-  readonly #vocabulary = new Vocabulary();
-  readonly #servers = new Map<string, ServerTools>();
+  readonly #index: ToolIndex;
+  readonly #ranking: ToolRanking;
+  readonly #servers = new Map<string, IndexedServer>();
   /** The latest `set` of each server. */
   readonly #latest = new Map<string, symbol>();
-  #ranking: ToolRanking | undefined;
 
   constructor({ synonyms, yieldTurn }: ToolSearchOptions = {}) {
     this.#reader = new QuestionReader(synonyms);
-    this.#pace = new TurnPace(TURN_CHARACTERS, yieldTurn ?? nextTurn);
+    this.#index = new ToolIndex(new TurnPace(TURN_CHARACTERS, yieldTurn ?? nextTurn));
+    this.#ranking = new ToolRanking(this.#index);
   }
 
   /** Replaces the configured synonyms. The index stays as it is. */
@@ -65,99 +73,129 @@ export class ToolSearch {
     const { key = server.name } = server;
     const turn = Symbol(key);
     this.#latest.set(key, turn);
-    const indexed = await indexTools(server, tools, this.#pace);
-    await this.#vocabulary.add(indexed, this.#pace);
-    if (this.#latest.get(key) !== turn) return this.#vocabulary.remove(indexed);
+    const indexed = await this.#index.add(server, tools);
+    if (this.#latest.get(key) !== turn) return this.#index.remove(indexed);
     this.remove(key);
     this.#servers.set(key, indexed);
+    this.#index.show(indexed);
   }
 
   remove(server: string): void {
     this.#latest.delete(server);
-    this.#ranking = undefined;
     const before = this.#servers.get(server);
     if (before === undefined) return;
     this.#servers.delete(server);
-    this.#vocabulary.remove(before);
+    this.#index.hide(before);
+    this.#index.remove(before);
   }
 
   /** Returns the best tools first; equally good ones are in the order of server and tool name. */
-  search(query: string, { server, limit, accepts = () => true }: SearchOptions = {}): ToolMatch[] {
-    const asked =
-      limit === undefined ? undefined : Math.min(MOST_RESULTS, Math.max(1, Math.floor(limit) || USUAL_LIMIT));
-    const best = new BestTools(USUAL_LIMIT, asked, accepts);
-    const wanted = query.slice(0, LONGEST_NAME).trim();
-    this.#ranking ??= new ToolRanking(this.#vocabulary, this.#servers.values());
-    this.#ranking.rank(this.#reader.read(query), server);
-    for (const indexed of this.#servers.values())
-      if (server === undefined || indexed.key === server) this.#offer(indexed, this.#ranking, wanted, best);
-    return best.found;
+  search(query: string, { server, limit, accepts }: SearchOptions = {}): ToolMatch[] {
+    const only = server === undefined ? undefined : this.#servers.get(server);
+    if (server !== undefined && only === undefined) return [];
+    const most = limit === undefined ? USUAL_LIMIT : Math.min(MOST_RESULTS, Math.floor(limit) || USUAL_LIMIT);
+    const mayBeFound = this.#decidedOnce(accepts);
+    const named = this.#named(query, only).filter(({ number }) => mayBeFound(number));
+    const known = new Set(named.map(({ number }) => number));
+    const found = this.#found(query, only, Math.max(1, most), (tool) => !known.has(tool) && mayBeFound(tool));
+    const all = [...named.sort(this.#inOrder), ...found.picked].slice(0, Math.max(1, most));
+    // Of several wishes, the later answers are no weaker answers to the first one.
+    const isCut = limit === undefined && (named.length > 0 || found.wishes < 2);
+    return (isCut ? withoutWeak(all) : all).map((picked) => this.#match(picked));
   }
 
-  #offer(server: ServerTools, ranking: ToolRanking, wanted: string, best: BestTools): void {
-    const names = namesIn(wanted, server.name);
-    for (const [i, tool] of server.tools.entries()) {
-      const relevance = names.includes(tool) ? 1 : MOST_BY_WORDS * Math.sqrt(ranking.fitOf(server, i));
-      best.offer(server.key, tool, Math.round(relevance * STEPS) / STEPS);
+  /** The best tools by words. A later one is never said to be more relevant, although a wish may be all it answers. */
+  #found(
+    query: string,
+    only: IndexedServer | undefined,
+    most: number,
+    accepts: (tool: number) => boolean,
+  ): { readonly picked: readonly PickedTool[]; readonly wishes: number } {
+    const { whole, wishes } = this.#ranking.rank(this.#reader.read(query), only);
+    const best = this.#bestOf(whole, Math.max(most, CANDIDATES), accepts);
+    if (wishes.length === 0) return { picked: best.slice(0, most), wishes: 1 };
+    const candidates = new Map(best.map((picked) => [picked.number, picked]));
+    for (const wish of wishes)
+      for (const picked of this.#bestOf(wish, CANDIDATES, accepts))
+        if (picked.relevance > (candidates.get(picked.number)?.relevance ?? 0)) candidates.set(picked.number, picked);
+    const inOrder = [...candidates.values()].sort(this.#inOrder).map(({ number }) => number);
+    let least = 1;
+    const picked = mixed(inOrder, whole, wishes, most).map((number) => {
+      least = Math.min(least, candidates.get(number)?.relevance ?? 0);
+      return { number, relevance: least };
+    });
+    return { picked, wishes: wishes.length };
+  }
+
+  #bestOf(ranked: RankedTools, most: number, accepts: (tool: number) => boolean): readonly PickedTool[] {
+    const best = new BestTools(most, this.#inOrder);
+    let least = 0;
+    for (let i = 0; i < ranked.count; i++) {
+      const number = ranked.tools[i] ?? 0;
+      const fit = ranked.fitOf(number, least);
+      if (fit <= least) continue;
+      const relevance = relevanceOf(fit);
+      if (relevance > 0) best.offer({ number, relevance }, accepts);
+      least = fitBelow(best.least);
     }
-  }
-}
-
-/** Parts of a query that may be the name of a tool of this server: `create_issue`, `github:create_issue`, `github__create_issue`. */
-function namesIn(wanted: string, server: string): string[] {
-  const names = [wanted];
-  if (wanted.startsWith(server)) names.push(wanted.slice(server.length).replace(/^(?::|__|\/|\.|\s)\s*/, ''));
-  return names;
-}
-
-export interface ToolMatch {
-  readonly server: string;
-  readonly tool: string;
-  /** From 0 to 1. A tool whose name was the question has 1. */
-  readonly relevance: number;
-}
-
-/** A tool below this part of the best relevance is left out. Behind the first few the bound is higher, unless a limit was asked for. */
-const LEAST_OF_BEST = 0.7;
-const LEAST_OF_MORE = 0.9;
-const FEW = 5;
-
-/** The best few of all tools that are offered, in an order that does not depend on the order of the offers. */
-class BestTools {
-  readonly #limit: number;
-  readonly #few: number;
-  readonly #accepts: (server: string, tool: string) => boolean;
-  readonly #found: ToolMatch[] = [];
-
-  /** `asked` is the limit in the request, if it has one. */
-  constructor(usual: number, asked: number | undefined, accepts: (server: string, tool: string) => boolean) {
-    this.#limit = asked ?? usual;
-    this.#few = asked ?? FEW;
-    this.#accepts = accepts;
+    return best.picked;
   }
 
-  /** Calls `accepts` only for a tool that would be among the best. */
-  offer(server: string, tool: string, relevance: number): void {
-    const last = this.#found.length === this.#limit ? this.#found.at(-1) : undefined;
-    if (relevance <= 0 || relevance < (last?.relevance ?? 0)) return;
-    const offered = { server, tool, relevance };
-    if (last !== undefined && inOrder(offered, last) > 0) return;
-    if (!this.#accepts(server, tool)) return;
-    const place = this.#found.findIndex((found) => inOrder(offered, found) < 0);
-    this.#found.splice(place < 0 ? this.#found.length : place, 0, offered);
-    if (this.#found.length > this.#limit) this.#found.pop();
+  /** The tools that the question is the name of. */
+  #named(query: string, only: IndexedServer | undefined): PickedTool[] {
+    const wanted = query.slice(0, LONGEST_NAME).trim();
+    const isAmong = (number: number): boolean => only === undefined || this.#index.serverOf(number) === only;
+    const found = new Set(this.#index.named(wanted).filter(isAmong));
+    for (const { index, 0: separator } of wanted.matchAll(SEPARATORS)) {
+      const server = wanted.slice(0, index);
+      for (const number of this.#index.named(wanted.slice(index + separator.length)))
+        if (this.#index.serverOf(number)?.name === server && isAmong(number)) found.add(number);
+    }
+    return [...found].map((number) => ({ number, relevance: 1 }));
   }
 
-  get found(): ToolMatch[] {
-    const best = this.#found[0]?.relevance ?? 0;
-    return this.#found.filter(
-      ({ relevance }, i) => relevance >= best * (i < this.#few ? LEAST_OF_BEST : LEAST_OF_MORE),
-    );
+  #decidedOnce(accepts: SearchOptions['accepts']): (tool: number) => boolean {
+    if (accepts === undefined) return () => true;
+    const decided = new Map<number, boolean>();
+    return (number) => {
+      const before = decided.get(number);
+      if (before !== undefined) return before;
+      const { server, tool } = this.#match({ number, relevance: 0 });
+      const mayBeFound = accepts(server, tool);
+      decided.set(number, mayBeFound);
+      return mayBeFound;
+    };
   }
+
+  #match({ number, relevance }: PickedTool): ToolMatch {
+    const server = this.#index.serverOf(number);
+    return { server: server?.key ?? '', tool: server?.tools[number - server.base] ?? '', relevance };
+  }
+
+  readonly #inOrder = (a: PickedTool, b: PickedTool): number => {
+    if (a.relevance !== b.relevance) return b.relevance - a.relevance;
+    const [one, other] = [this.#match(a), this.#match(b)];
+    return compare(one.server, other.server) || compare(one.tool, other.tool);
+  };
 }
 
-function inOrder(a: ToolMatch, b: ToolMatch): number {
-  return b.relevance - a.relevance || compare(a.server, b.server) || compare(a.tool, b.tool);
+/** Fits are products of shares, and look small. */
+function relevanceOf(fit: number): number {
+  return Math.round(MOST_BY_WORDS * Math.sqrt(Math.sqrt(fit)) * STEPS) / STEPS;
+}
+
+/** A fit that certainly gives less than this relevance. */
+function fitBelow(relevance: number): number {
+  return (Math.max(0, relevance - 1 / STEPS) / MOST_BY_WORDS) ** 4;
+}
+
+/**
+ * Leaves out what is far behind the first answer, and more of it the surer that one is. An agent pays for each answer, and
+ * for one that is missing too.
+ */
+function withoutWeak(picked: readonly PickedTool[]): readonly PickedTool[] {
+  const best = picked[0]?.relevance ?? 0;
+  return picked.filter(({ relevance }, i) => relevance >= best ** (i < FEW ? CUT : CUT_OF_MORE));
 }
 
 /** Compares code units: the rules of a language differ between machines. */

@@ -113,6 +113,118 @@ describe('a question finds', () => {
   });
 });
 
+describe('a question with several wishes finds', () => {
+  const TASKS: Servers = {
+    ...ISSUES,
+    hotels: [
+      { name: 'find_rooms', description: 'Find rooms in hotels of a city' },
+      { name: 'book_room', description: 'Book a room in a hotel' },
+      { name: 'cancel_room', description: 'Cancel a room that was booked in a hotel' },
+      { name: 'list_hotels', description: 'List the hotels of a city with their rooms' },
+      { name: 'rate_hotel', description: 'Rate a hotel in a city' },
+    ],
+    files: [{ name: 'write_file', description: 'Write a text to a file' }],
+  };
+
+  test.each([
+    'Book a hotel room in the city. Then tell me the weather of the next days.',
+    'book a hotel room in the city and tell me the weather of the next days',
+    'book a hotel room in the city, then the weather of the next days please',
+    'book a hotel room in the city; weather of the next days',
+    'book a hotel room in the city\nweather of the next days',
+  ])('a tool for each, before a second one for the first: %j', async (question) => {
+    expect(
+      found(await searchOver(TASKS), question)
+        .slice(0, 2)
+        .sort(),
+    ).toEqual(['hotels:book_room', 'weather:forecast']);
+  });
+
+  test('all of them among the first, also those after many words', async () => {
+    const question =
+      'I am planning a trip with my whole family for the first days of October, and all of us want to stay together close to the ' +
+      'old centre if that is at all possible. Please book a room in a hotel of the city for us. After that, tell me the weather. ' +
+      'Write a text about the trip to a file called plan. In the end, create an issue on GitHub with the title of the trip.';
+    const first = found(await searchOver(TASKS), question).slice(0, 5);
+    for (const tool of ['hotels:book_room', 'weather:forecast', 'files:write_file', 'github:create_issue'])
+      expect(first).toContain(tool);
+  });
+
+  test('what two wishes share, once', async () => {
+    const answers = found(await searchOver(TASKS), 'list the issues on GitHub and list the hotels of the city');
+    expect(new Set(answers).size).toBe(answers.length);
+    expect(answers.slice(0, 2).sort()).toEqual(['github:list_issues', 'hotels:list_hotels']);
+  });
+
+  test('no more with a wish for nothing', async () => {
+    const search = await searchOver(TASKS);
+    const question = 'book a hotel room in the city';
+    expect(found(search, `${question}. Thank you very much! And also: please.`)).toEqual(found(search, question));
+  });
+});
+
+describe('a question with words that no tool has', () => {
+  test('has less relevant answers than one without them', async () => {
+    const search = await searchOver(ISSUES);
+    const [known] = search.search('list issues');
+    const [unknown] = search.search('list zebras');
+    expect(unknown?.relevance).toBeLessThan((known?.relevance ?? 0) * 0.9);
+  });
+
+  test('is decided by nouns, not by verbs', async () => {
+    const search = await searchOver({
+      papers: ['papers', 'notes', 'songs', 'maps'].map((of) => ({
+        name: `search_${of}`,
+        description: `Search for ${of}`,
+      })),
+      homes: [{ name: 'listings', description: 'Homestays and other places to stay' }],
+    });
+    expect(found(search, 'search for homestays in Zanzibar')[0]).toBe('homes:listings');
+  });
+});
+
+describe('a path or an address in a question', () => {
+  const FILES: Servers = {
+    disk: [{ name: 'read_file', description: 'Read a file from the disk' }],
+    papers: [{ name: 'list_papers', description: 'List the papers of a root topic' }],
+    sheets: [{ name: 'read_excel', description: 'Read a sheet of an xlsx file' }],
+    web: [{ name: 'fetch', description: 'Fetch the content of a URL' }],
+  };
+
+  test.each([
+    ['open /root/papers/list_papers.txt', 'disk:read_file'],
+    ['open ~/papers/list.txt', 'disk:read_file'],
+    ['open C:\\root\\papers\\list.txt', 'disk:read_file'],
+    ['open list_papers.txt', 'disk:read_file'],
+    ['read /root/papers/list.xlsx', 'sheets:read_excel'],
+    ['what does https://papers.example/list?of=root say', 'web:fetch'],
+  ])('says what kind of thing is given, and its words say nothing: %s', async (question, tool) => {
+    expect(found(await searchOver(FILES), question)[0]).toBe(tool);
+  });
+});
+
+describe('the answers end', () => {
+  const many = Array.from({ length: 12 }, (_, i) => ({ name: `read_page_${i}`, description: 'Read a page' }));
+  const MIXED: Servers = {
+    web: [...many, { name: 'print_page', description: 'Print a page on paper, with its pictures' }],
+    disk: [{ name: 'delete_disk', description: 'Wipe a disk' }],
+  };
+
+  test('where the first one is sure and the rest far behind it', async () => {
+    expect(found(await searchOver(MIXED), 'print a page on paper')).toEqual(['web:print_page']);
+  });
+
+  test('nowhere if somebody says how many are wanted', async () => {
+    expect((await searchOver(MIXED)).search('print a page on paper', { limit: 10 })).toHaveLength(10);
+  });
+
+  test('after ten, for a question with several wishes', async () => {
+    const answers = found(await searchOver(MIXED), 'print a page on paper, then wipe a disk');
+    expect(answers.slice(0, 2).sort()).toEqual(['disk:delete_disk', 'web:print_page']);
+    expect(answers).toHaveLength(10);
+  });
+});
+
 describe('a tool is certain', () => {
   test.each(['create_issue', 'github:create_issue', 'github__create_issue', ' github create_issue '])(
     'by %s',
@@ -183,6 +295,26 @@ describe('an answer comes to', () => {
     });
     expect(found(search, 'zebra')).toEqual(['odd:long']);
     expect(found(search, 'red')).toEqual(['odd:\u001b[31mred\u001b[0m']);
+  });
+});
+
+describe('servers that come and go', () => {
+  const tools = (name: string, count: number) => Array.from({ length: count }, (_, i) => ({ name: `${name}_${i}` }));
+
+  test('leave nothing behind, however many tools each had', async () => {
+    const search = new ToolSearch();
+    const sizes = [3, 40, 7, 1, 0, 25];
+    for (const round of [0, 1, 2])
+      for (const [i, size] of sizes.entries()) await put(search, `s${i}`, tools(`look_${i}_${round}`, size + round));
+    for (const [i, size] of sizes.entries()) {
+      expect(search.search('look', { server: `s${i}`, limit: 100 })).toHaveLength(size + 2);
+      expect(search.search(`look_${i}_1_0`, { limit: 1 })[0]?.relevance).toBeLessThan(1);
+    }
+    for (const i of [1, 3, 5]) search.remove(`s${i}`);
+    expect(search.search('look', { limit: 100 }).map(({ server }) => server)).not.toContain('s1');
+    await put(search, 'new', tools('other', 30));
+    expect(search.search('other', { limit: 100 })).toHaveLength(30);
+    expect(search.search('look', { limit: 100 })).toHaveLength(5 + 9 + 2);
   });
 });
 
