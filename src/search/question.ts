@@ -23,13 +23,13 @@ export interface AskedWord {
 }
 
 /** A part of a question that one tool may answer. */
-export interface Wish {
+export interface AskedWish {
   readonly asked: readonly AskedWord[];
   readonly action: number;
 }
 
 export interface Question {
-  readonly wishes: readonly Wish[];
+  readonly wishes: readonly AskedWish[];
 }
 
 /** Groups of words and phrases; all of one group are synonyms of each other. */
@@ -39,7 +39,7 @@ const LONGEST_QUESTION = 4000;
 /** Words of all wishes together. */
 const MOST_WORDS = 64;
 const FAINT = 0.35;
-/** An action is in its own account (`Wish.action`), so that the nouns decide. */
+/** An action is in its own account (`AskedWish.action`), so that the nouns decide. */
 const VERB = 0.8;
 /** Fewer words are a part of the wish before or after them: `how big is it`. */
 const LEAST_WORDS = 2;
@@ -63,7 +63,7 @@ export class QuestionReader {
   read(text: string): Question {
     const question = withoutArguments(text.slice(0, LONGEST_QUESTION));
     const seen = new Set<string>();
-    const wishes: Wish[] = [];
+    const wishes: AskedWish[] = [];
     let left = MOST_WORDS;
     for (const part of wishesIn(question)) {
       const wish = this.#wish(part, left, seen);
@@ -77,7 +77,7 @@ export class QuestionReader {
   }
 
   /** Reads one wish with at most so many words. `seen` has the words of earlier ones. */
-  #wish(text: string, most: number, seen: Set<string>): Wish {
+  #wish(text: string, most: number, seen: Set<string>): AskedWish {
     const spelled = spelledWordsOf(text);
     const words = spelled.map(stemOf);
     const asked = new Map<string, AskedWord>();
@@ -109,7 +109,7 @@ export class QuestionReader {
   }
 
   /** The wish of a question that has only empty words. */
-  #bareWish(text: string): Wish[] {
+  #bareWish(text: string): AskedWish[] {
     const words = [...new Set(spelledWordsOf(text))].slice(0, MOST_WORDS);
     if (words.length === 0) return [];
     const asked = words.map((word) => ({ ...this.#asked([stemOf(word)], [word]), isPlural: false, isRepeated: false }));
@@ -150,7 +150,7 @@ function verbsOf({ own, others, isPlural }: AskedWord): readonly string[] {
   return own.length > 1 ? others : own;
 }
 
-function together(one: Wish, other: Wish): Wish {
+function together(one: AskedWish, other: AskedWish): AskedWish {
   const keys = new Set(one.asked.map(({ text }) => text));
   const asked = [...one.asked, ...other.asked.filter(({ text }) => !keys.has(text))];
   return { asked, action: one.action === NO_ACTION ? other.action : one.action };

@@ -3,7 +3,7 @@
 //
 //   fit = covered × (1 − NAME_SHARE + NAME_SHARE × named) × bm25, less for a tool that does another kind of thing
 
-import type { AskedWord, Question, Wish } from './question.ts';
+import type { AskedWish, AskedWord, Question } from './question.ts';
 import { ACTIONS, isOtherAction } from './tool-actions.ts';
 import {
   IN_LEAD,
@@ -213,7 +213,7 @@ export class ToolRanking {
     this.#marked = new Uint32Array(capacity);
   }
 
-  #rankWish({ asked, action }: Wish, scores: Scores | undefined, listener: WordListener | undefined): void {
+  #rankWish({ asked, action }: AskedWish, scores: Scores | undefined, listener: WordListener | undefined): void {
     scores?.actions.push(action);
     this.#whole.actions.push(action);
     for (const word of asked) {
