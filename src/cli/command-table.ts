@@ -229,6 +229,17 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     examples: ['input set api-key', 'input list', 'input remove api-key'],
     run: async (values, host) => (await import('./commands/input.ts')).input(values, host),
   }),
+  toolset: row({
+    group: 'Servers and clients',
+    summary: 'Make named sets of tools that clients can ask for',
+    words: [
+      { name: 'name', describe: 'The toolset; without it all are listed' },
+      { name: 'tools', describe: 'Its tools, such as github:* or files:read_file', isMany: true },
+    ],
+    options: options.TOOLSET,
+    examples: ['toolset', "toolset review 'github:*issue*' memory", 'toolset review', 'toolset review --remove'],
+    run: async (values, host) => (await import('./commands/toolset.ts')).toolset(values, host),
+  }),
   enable: row({
     group: 'Servers and clients',
     summary: 'Switch servers on again',

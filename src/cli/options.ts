@@ -192,7 +192,7 @@ export const INPUT = { ...PROJECT } as const satisfies Options;
 export const URL_OF = {
   ...LISTING,
   server: { type: 'string', describe: 'The URL of this server alone' },
-  view: { type: 'string', describe: 'The URL of this view: discover, all, or server:NAME' },
+  view: { type: 'string', describe: 'The URL of this view: discover, all, server:NAME, or toolset:NAME' },
 } as const satisfies Options;
 export const TOKEN = {
   view: { type: 'string', describe: 'The one view that it may see: discover, all, or server:NAME; else any' },
@@ -202,6 +202,12 @@ export const TOKEN = {
     describe: 'The servers that it may use, such as git*; may be given several times; else all',
   },
   expires: { type: 'string', describe: 'When it ends: a time such as 12h, 30d or 8w; else when it is revoked' },
+  json: LISTING.json,
+} as const satisfies Options;
+export const TOOLSET = {
+  config: OWN_CONFIG,
+  view: { type: 'string', describe: 'How its clients see the tools; else all', choices: ['all', 'discover'] },
+  remove: { type: 'boolean', describe: 'Remove the toolset' },
   json: LISTING.json,
 } as const satisfies Options;
 export const SWITCH = { ...WHERE, cwd: PROJECT.cwd } as const satisfies Options;
@@ -222,6 +228,11 @@ export const INSTALL = {
   'mcp-bridge-socket': { type: 'string', describe: 'The socket that the client is to use; else MCP_BRIDGE_SOCKET' },
   config: OWN_CONFIG,
   http: { type: 'boolean', describe: 'Give the client a URL, and a token of its own, instead of a program to start' },
+  view: {
+    type: 'string',
+    describe:
+      'The view that the client asks for: discover, all, server:NAME or toolset:NAME; config leaves it to the config',
+  },
   replace: { type: 'boolean', describe: "Move the client's own servers behind the bridge" },
   yes: { type: 'boolean', describe: 'Do not ask, even if rules of the client would no longer apply' },
   ...UNINSTALL,

@@ -47,7 +47,12 @@ export const SERVE = {
 export const CONNECT = {
   ...WHERE,
   server: { type: 'string', describe: 'The server to show, the same as --view server:NAME' },
-  view: { type: 'string', describe: 'What to show of the servers: discover, all, or server:NAME' },
+  view: {
+    type: 'string',
+    describe:
+      'What to show of the servers: discover, all, or server:NAME; else MCP_BRIDGE_VIEW, or what the config says',
+  },
+  toolset: { type: 'string', describe: 'The toolset to show, the same as --view toolset:NAME' },
   client: { type: 'string', describe: 'The program that starts it, such as cursor: for clients[].match of the config' },
   'mcp-client-id': {
     type: 'string',

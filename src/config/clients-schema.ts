@@ -17,32 +17,38 @@ export interface ClientEntry {
   readonly toolRules: readonly ToolRule[];
 }
 
-const MATCH_KEYS = ['name', 'client', 'token'] as const;
+const MATCH_KEYS = ['name', 'client', 'token', 'directory'] as const;
 type MatchKey = (typeof MATCH_KEYS)[number];
 const KEYS = ['match', 'view', 'servers', 'names', 'toolRules'];
-const VIEW = /^(?:discover|all|code|server:.+)$/s;
+const VIEW = /^(?:discover|all|code|server:.+|toolset:.+)$/s;
 const NOTHING: ClientEntry = {
-  match: { name: undefined, client: undefined, token: undefined },
+  match: { name: undefined, client: undefined, token: undefined, directory: undefined },
   view: undefined,
   servers: [],
   names: {},
   toolRules: [NO_TOOL],
 };
 
-export function clientsOf(reader: Reader, value: unknown, budget: PatternBudget | undefined): readonly ClientEntry[] {
+export function clientsOf(
+  reader: Reader,
+  value: unknown,
+  { resolvePath, budget }: Omit<At, 'place'>,
+): readonly ClientEntry[] {
   if (value === undefined) return [];
   if (Array.isArray(value))
-    return value.map((entry: unknown, i) => entryOf(reader, entry, { place: `clients[${i}]`, budget }));
+    return value.map((entry: unknown, i) => entryOf(reader, entry, { place: `clients[${i}]`, resolvePath, budget }));
   reader.fault('clients', 'must be a list of entries');
   return [NOTHING];
 }
 
 interface At {
   readonly place: string;
+  /** Makes a path absolute. */
+  readonly resolvePath: (path: string) => string;
   readonly budget: PatternBudget | undefined;
 }
 
-function entryOf(reader: Reader, value: unknown, { place, budget }: At): ClientEntry {
+function entryOf(reader: Reader, value: unknown, { place, resolvePath, budget }: At): ClientEntry {
   const before = reader.errors;
   const section = reader.section(value, place);
   if (reader.errors > before) return NOTHING;
@@ -50,7 +56,7 @@ function entryOf(reader: Reader, value: unknown, { place, budget }: At): ClientE
   const fields = reader.meant(section, place, KEYS);
   const names = reader.textMap(fields.names, `${place}.names`);
   return {
-    match: matchOf(reader, fields.match, { place: `${place}.match`, budget }),
+    match: matchOf(reader, fields.match, { place: `${place}.match`, resolvePath, budget }),
     view: viewOf(reader, fields.view, `${place}.view`),
     servers: globsOf(reader, fields.servers, { place: `${place}.servers`, budget, otherwise: [] }),
     names: Object.fromEntries(Object.entries(names).filter(([, id]) => typeof id === 'string')),
@@ -58,20 +64,28 @@ function entryOf(reader: Reader, value: unknown, { place, budget }: At): ClientE
   };
 }
 
-function matchOf(reader: Reader, value: unknown, { place, budget }: At): ClientEntry['match'] {
+function matchOf(reader: Reader, value: unknown, { place, resolvePath, budget }: At): ClientEntry['match'] {
   if (value === undefined) reader.fault(place, 'is missing', 'such as {"name": "cursor*"}');
   const section = reader.section(value, place);
   reader.keys(section, place, MATCH_KEYS);
   const fields = reader.meant(section, place, MATCH_KEYS);
   const globs = (key: MatchKey): readonly string[] | undefined =>
     globsOf(reader, fields[key], { place: `${place}.${key}`, budget, otherwise: undefined });
-  const match = { name: globs('name'), client: globs('client'), token: globs('token') };
+  const match = {
+    ...{ name: globs('name'), client: globs('client'), token: globs('token') },
+    directory: globs('directory')?.map((path) => withoutSlash(resolvePath(path))),
+  };
   if (value !== undefined && MATCH_KEYS.every((key) => match[key] === undefined))
-    reader.fault(place, 'needs a name, a client, or a token', 'such as {"name": "cursor*"}');
+    reader.fault(place, 'needs a name, a client, a token, or a directory', 'such as {"name": "cursor*"}');
   return match;
 }
 
-interface Globs extends At {
+/** A directory by its own name, without what may stand behind it. */
+function withoutSlash(path: string): string {
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+interface Globs extends Omit<At, 'resolvePath'> {
   /** The patterns to use if they cannot be read. */
   readonly otherwise: readonly string[] | undefined;
 }
@@ -88,6 +102,6 @@ function globsOf(reader: Reader, value: unknown, { place, budget, otherwise }: G
 function viewOf(reader: Reader, value: unknown, place: string): string | undefined {
   const view = reader.text(value, place);
   if (view === undefined || VIEW.test(view)) return view;
-  reader.fault(place, 'is discover, all, or server:NAME');
+  reader.fault(place, 'is discover, all, server:NAME, or toolset:NAME');
   return undefined;
 }

@@ -18,6 +18,7 @@ import {
 } from '../model/settings.ts';
 import { NO_TELEMETRY, type TelemetrySettings } from '../model/telemetry-settings.ts';
 import type { ToolChangePolicy, ToolRule } from '../model/tool-rules.ts';
+import type { Toolset } from '../model/toolset.ts';
 import { DEFAULT_RECONNECT } from '../util/backoff.ts';
 import { type AuditSettings, NO_AUDIT } from './audit-settings.ts';
 import type { OwnClientSettings } from './client-settings.ts';
@@ -33,6 +34,7 @@ export interface Config extends OwnClientSettings {
   readonly servers: readonly ServerDefinition[];
   /** By the names of servers, wherever these are defined. */
   readonly serverSettings: Readonly<Record<string, ServerSettings>>;
+  readonly toolsets: readonly Toolset[];
   /** Results of tools that are cut. */
   readonly results: ResultsSettings;
   readonly limits: Limits;
@@ -87,6 +89,7 @@ export const EMPTY_CONFIG: Config = {
   clients: [],
   servers: [],
   serverSettings: {},
+  toolsets: [],
   results: DEFAULT_RESULTS,
   limits: DEFAULT_LIMITS,
   liveness: DEFAULT_LIVENESS,

@@ -32,6 +32,7 @@ import { synonymsOf } from './search-words.ts';
 import { serverOf, serverSettingsOf } from './server-schema.ts';
 import { telemetrySettingsOf } from './telemetry-settings.ts';
 import { NO_TOOL, type PatternBudget, toolRulesOf } from './tool-rules.ts';
+import { toolsetsOf } from './toolsets-schema.ts';
 
 export interface Validated {
   readonly config: Config;
@@ -53,6 +54,7 @@ const SECTIONS = [
   'discovery',
   'policy',
   'codeMode',
+  'toolsets',
   'results',
   'limits',
   'liveness',
@@ -81,9 +83,10 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
   const config: Config = {
     ...clientSettingsOf(reader, root, resolvePath),
     view: viewOf(reader, client.view),
-    clients: clientsOf(reader, meant.clients, patterns),
+    clients: clientsOf(reader, meant.clients, { resolvePath, budget: patterns }),
     servers: Object.entries(servers).flatMap(([name, entry]) => serverOf(reader, name, entry, resolvePath) ?? []),
     serverSettings: serverSettingsOf(reader, root.serverSettings),
+    toolsets: toolsetsOf(reader, meant.toolsets, patterns),
     results: readSection(reader, root.results, 'results', RESULTS),
     limits: readSection(reader, root.limits, 'limits', LIMITS),
     liveness: readSection(reader, root.liveness, 'liveness', LIVENESS),

@@ -202,9 +202,10 @@ export class Handshake {
     const preparing = this.#context.servers.prepare(initialize.cwd);
     if (preparing !== undefined) await preparing;
     if (!session.isOpen) return;
-    session.applySettings(this.#context.clientSettings);
+    const wanted = session.fixedView ?? initialize.view;
+    session.applySettings(this.#context.clientSettings, wanted);
     const also = this.#context.messaging.toolsFor(initialize.accepted);
-    const view = this.#ports.views.open(session, session.fixedView ?? initialize.view, also);
+    const view = this.#ports.views.open(session, wanted, also);
     const initializeAnswer = await view.initializeAnswer(session);
     if (!session.isOpen) return;
     session.identify(initialize, this.#ports.nameClient(session, initialize.clientId));

@@ -174,8 +174,9 @@ export class SessionParts {
 
   #open(session: Session, who: ClientInitialize): void {
     const { clientSettings, messaging } = this.#context;
-    session.applySettings(clientSettings);
-    this.#ports.views.open(session, session.fixedView ?? who.view, messaging.toolsFor(who.accepted));
+    const wanted = session.fixedView ?? who.view;
+    session.applySettings(clientSettings, wanted);
+    this.#ports.views.open(session, wanted, messaging.toolsFor(who.accepted));
     session.identify(who, this.#ports.nameClient(session, who.clientId));
     messaging.joined(session, who.accepted, who.clientId);
     session.becomeReady();

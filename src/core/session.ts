@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { type ClientSettings, type ClientSettingsSource, narrowed, PLAIN_SETTINGS } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import { grantOf, type Principal } from '../model/principal.ts';
+import { toolsetIn } from '../model/toolset.ts';
 import type { Era } from '../protocol/era.ts';
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { eraOf } from '../protocol/eras.ts';
@@ -108,6 +109,8 @@ export class Session {
   #defaults: RequesterDefaults = {};
   /** The client in its own words. */
   #says: ClientInitialize | undefined;
+  /** The view that it has asked for. */
+  #wantedView: string | undefined;
   #era: Era;
   #mayBatch = false;
   #settings: ClientSettings = PLAIN_SETTINGS;
@@ -268,12 +271,15 @@ export class Session {
     return this.#settings;
   }
 
-  /** Applies the config's settings for the client, and what its token grants. */
-  applySettings(source: ClientSettingsSource | undefined): void {
-    const { name = '', program } = this.#says ?? {};
+  /** Applies the config's settings for the client, what its token grants, and the set of tools that its view names. */
+  applySettings(source: ClientSettingsSource | undefined, view = this.#wantedView): void {
+    const { name = '', program, cwd } = this.#says ?? {};
     const grant = grantOf(this.#principal);
-    const settings = source?.of({ name, program, token: grant?.name }) ?? PLAIN_SETTINGS;
-    this.#settings = narrowed(settings, grant?.servers);
+    const settings = source?.of({ name, program, token: grant?.name, cwd }) ?? PLAIN_SETTINGS;
+    this.#wantedView = view;
+    const toolset = toolsetIn(view ?? settings.view);
+    const own = toolset === undefined ? settings : source?.inToolset?.(settings, toolset);
+    this.#settings = narrowed(own ?? settings, grant?.servers);
   }
 
   /** The view that the client sees; undefined before it has said which. */

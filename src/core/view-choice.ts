@@ -1,5 +1,6 @@
 // The view that a client gets, by what it asks for and what it may see. Makes no view; that is for views.ts.
 
+import { type Toolset, toolsetIn } from '../model/toolset.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
@@ -33,6 +34,8 @@ export function chooseView(view: string | undefined, client: Seeing, servers: Se
   const wanted = view ?? settings.view ?? servers.defaultView ?? 'discover';
   if (wanted === 'all' || wanted === 'discover' || wanted === 'code')
     return { kind: wanted, servers: serversFor(client, servers) };
+  if (toolsetIn(wanted) !== undefined)
+    return { kind: toolsetFor(client, wanted).view, servers: serversFor(client, servers) };
   if (!wanted.startsWith(SERVER_PREFIX))
     throw new BridgeError('VIEW_UNKNOWN', `There is no view ${JSON.stringify(wanted.slice(0, 64))}`, {
       hint: `A view is "discover", "all", "code" or "server:NAME". ${known(servers, client)}`,
@@ -43,6 +46,15 @@ export function chooseView(view: string | undefined, client: Seeing, servers: Se
   if (server !== undefined) return { kind: 'server', server };
   throw new BridgeError('SERVER_NOT_FOUND', `There is no server ${JSON.stringify(name.slice(0, 64))}`, {
     hint: known(servers, client),
+  });
+}
+
+function toolsetFor({ settings: { toolset } }: Seeing, wanted: string): Toolset {
+  if (toolset?.exists === true) return toolset;
+  const known = toolset?.known ?? [];
+  throw new BridgeError('VIEW_UNKNOWN', `There is no ${JSON.stringify(wanted.slice(0, 64))}`, {
+    hint:
+      known.length === 0 ? 'Make one: mcp-bridge toolset NAME TOOL…' : `There are: ${known.slice(0, 20).join(', ')}`,
   });
 }
 

@@ -8,6 +8,7 @@ import {
   type ClientSettingsSource,
   programNamed,
 } from '../model/client-settings.ts';
+import { serversOf, type Toolset } from '../model/toolset.ts';
 import { anyOf, problemIn } from '../util/glob.ts';
 
 type Matches = (text: string) => boolean;
@@ -17,28 +18,35 @@ interface Entry {
   readonly matchesProgram: Matches;
   /** Undefined for an entry that says nothing of tokens. */
   readonly matchesToken: Matches | undefined;
+  readonly matchesDirectory: (cwd: string | undefined) => boolean;
   readonly byProgram: Map<string, ClientSettings>;
   readonly settingsFor: (program: string | undefined) => ClientSettings;
 }
 
 export class ConfiguredClients implements ClientSettingsSource {
-  #settings = '[]';
+  #settings = '[[],[]]';
   #entries: readonly Entry[] = [];
   #plain = new Map<string, ClientSettings>();
+  #toolsets: readonly Toolset[] = [];
+  /** The settings with a set of tools. */
+  #inToolsets = new WeakMap<ClientSettings, Map<string, ClientSettings>>();
 
   /** Takes the config over. True if it says something else than before. */
-  prepare(clients: readonly ClientEntry[]): boolean {
-    const settings = JSON.stringify(clients);
+  prepare(clients: readonly ClientEntry[], toolsets: readonly Toolset[] = []): boolean {
+    const settings = JSON.stringify([clients, toolsets]);
     if (settings === this.#settings) return false;
     this.#settings = settings;
+    this.#toolsets = toolsets;
+    this.#inToolsets = new WeakMap();
     this.#entries = clients.map((entry, i) => entryOf(entry, `clients[${i}]`));
     this.#plain = new Map();
     return true;
   }
 
-  of({ name, program: stated, token }: ClientIdentity): ClientSettings {
+  of({ name, program: stated, token, cwd }: ClientIdentity): ClientSettings {
     const program = stated ?? programNamed(name);
-    const fits = (one: Entry): boolean => one.matchesName(name) && one.matchesProgram(program ?? '');
+    const fits = (one: Entry): boolean =>
+      one.matchesName(name) && one.matchesProgram(program ?? '') && one.matchesDirectory(cwd);
     // What is said of its token goes first: a client may call itself as it likes.
     const byToken = this.#entries.find((one) => token !== undefined && one.matchesToken?.(token) === true && fits(one));
     const entry = byToken ?? this.#entries.find((one) => one.matchesToken === undefined && fits(one));
@@ -49,6 +57,29 @@ export class ConfiguredClients implements ClientSettingsSource {
     byProgram.set(program ?? '', settings);
     return settings;
   }
+
+  inToolset(settings: ClientSettings, toolset: string): ClientSettings {
+    const bySet = this.#inToolsets.get(settings) ?? new Map<string, ClientSettings>();
+    const known = bySet.get(toolset);
+    if (known !== undefined) return known;
+    const own = settingsIn(settings, toolset, this.#toolsets);
+    // Clients may ask for any number of sets that do not exist.
+    if (own.toolset?.exists === true) this.#inToolsets.set(settings, bySet.set(toolset, own));
+    return own;
+  }
+}
+
+/** The settings of a client that has asked for a set of tools, on top of those that it has. */
+function settingsIn(settings: ClientSettings, name: string, toolsets: readonly Toolset[]): ClientSettings {
+  const toolset = toolsets.find((one) => one.name === name);
+  const known = toolsets.map((one) => one.name);
+  const wanted: Toolset = toolset ?? { name, tools: [], view: 'all' };
+  const mayHave = matching(serversOf(wanted), true);
+  return {
+    ...settings,
+    toolset: { ...wanted, exists: toolset !== undefined, known },
+    sees: (id) => settings.sees(id) && (mayHave(id) || mayHave(settings.nameOf(id))),
+  };
 }
 
 const NO_ENTRY = { view: undefined, names: {}, toolRules: [] };
@@ -59,9 +90,28 @@ function entryOf(entry: ClientEntry, place: string): Entry {
   return {
     matchesName: matching(match.name, true),
     matchesProgram: matching(match.client, true),
+    matchesDirectory: directoryMatcher(match.directory),
     matchesToken: match.token === undefined ? undefined : matching(match.token, true),
     byProgram: new Map(),
     settingsFor: (program) => settingsOf(entry, { program, place, sees }),
+  };
+}
+
+/** The most directories on the way to one that are compared. */
+const MOST_LEVELS = 64;
+
+/** True for a directory that fits, and for all that are in it. */
+function directoryMatcher(patterns: readonly string[] | undefined): Entry['matchesDirectory'] {
+  if (patterns === undefined) return () => true;
+  const matches = matching(patterns, true);
+  return (cwd) => {
+    if (cwd === undefined) return problemIn(patterns) !== undefined;
+    let end = 0;
+    for (let level = 0; end >= 0 && level < MOST_LEVELS; level++) {
+      end = cwd.indexOf('/', end + 1);
+      if (matches(end < 0 ? cwd : cwd.slice(0, end))) return true;
+    }
+    return matches('/') || matches(cwd);
   };
 }
 
@@ -88,6 +138,7 @@ function settingsOf(
     view,
     toolRules,
     place: `${place}.toolRules`,
+    toolset: undefined,
     // One whose id is what the client calls another server, and that has no other name, cannot be named.
     sees: (id) => sees(id) && (outward.has(id) || !ids.has(id)),
     idOf: (name) => ids.get(name) ?? name,

@@ -79,10 +79,10 @@ export class FollowedServers {
     const { finder, gates, clients, gatesChanged, events } = this.#options;
     const found = await finder.find(dir);
     if (found.pending > 0) events.approvalsWanted.tell(dir, found.pending);
-    const { discovery, onToolChange, clients: entries } = finder.config.config;
-    const areOfClients = entries.some(({ toolRules }) => toolRules.length > 0);
+    const { discovery, onToolChange, clients: entries, toolsets } = finder.config.config;
+    const areOfClients = toolsets.length > 0 || entries.some(({ toolRules }) => toolRules.length > 0);
     const settings = { toolRules: discovery.toolRules, onToolChange, areOfClients };
-    const areOthers = clients.prepare(entries);
+    const areOthers = clients.prepare(entries, toolsets);
     if ((await gates.prepare(settings, found.servers.values())) || areOthers) gatesChanged();
     this.#tellFaults([...this.definitions.faults, ...found.faults]);
     return found;

@@ -5,6 +5,7 @@ import type { ClientSettings } from '../model/client-settings.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import { OPEN_GATE, type ToolGate } from '../model/tool-gate.ts';
 import { NO_FILTER, type ToolChangePolicy, type ToolFilter, type ToolRule } from '../model/tool-rules.ts';
+import type { WantedToolset } from '../model/toolset.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { invariant } from '../util/invariant.ts';
 import type { GateRules } from './ruled-gate.ts';
@@ -52,8 +53,8 @@ export class ToolGates {
   }
 
   /** True if a client with these settings may use other tools than everybody. */
-  isForClient({ filters }: Gated, { program, toolRules }: ClientSettings): boolean {
-    return toolRules.length > 0 || (filters !== undefined && program !== undefined);
+  isForClient({ filters }: Gated, { program, toolRules, toolset }: ClientSettings): boolean {
+    return toolset !== undefined || toolRules.length > 0 || (filters !== undefined && program !== undefined);
   }
 
   #rulesOf(definition: Gated, settings: ClientSettings | undefined): ToolGate {
@@ -62,14 +63,30 @@ export class ToolGates {
     const filter = filterFor(definition, settings?.program);
     const where = 'by discovery.toolRules of the config';
     const everybody = this.#gateBy({ names: [name, ...alsoNamed], where, rules: toolRules, filter });
-    if (settings === undefined || settings.toolRules.length === 0) return everybody;
-    const rules = {
-      names: [name, ...alsoNamed, settings.nameOf(name)] as [string, ...string[]],
-      where: `for this client, by ${settings.place} of the config`,
-      rules: settings.toolRules,
+    if (settings === undefined) return everybody;
+    const names: [string, ...string[]] = [name, ...alsoNamed, settings.nameOf(name)];
+    const whereOwn = `for this client, by ${settings.place} of the config`;
+    const own = this.#gateBy({ names, where: whereOwn, rules: settings.toolRules, filter: NO_FILTER });
+    const inSet = settings.toolset && this.#gateOfSet(names, settings.toolset);
+    return [own, inSet].reduce<ToolGate>(
+      (gate, next) => (next === undefined || next === OPEN_GATE ? gate : new BothGates(gate, next)),
+      everybody,
+    );
+  }
+
+  /** A set that does not exist permits nothing; a gate for it needs no code for rules. */
+  #gateOfSet(names: [string, ...string[]], { name, tools, exists }: WantedToolset): ToolGate {
+    if (!exists) return new NoToolGate(names[0], name);
+    const rules = [
+      { patterns: ['*'], isEnabled: false, tags: [] },
+      { patterns: tools, isEnabled: true, tags: [] },
+    ];
+    return this.#gateBy({
+      names,
+      where: `for this client: it is not in the toolset ${name}`,
+      rules,
       filter: NO_FILTER,
-    };
-    return new BothGates(everybody, this.#gateBy(rules));
+    });
   }
 
   #gateBy(rules: GateRules): ToolGate {
@@ -93,6 +110,34 @@ function isFiltered({ tools, filters = [] }: Pick<Gated, 'tools' | 'filters'>): 
 
 function isFilter({ allow, deny }: ToolFilter): boolean {
   return allow !== undefined || deny.length > 0;
+}
+
+/** The gate of a set of tools that is not there any more. */
+class NoToolGate implements ToolGate {
+  readonly isOpen = false;
+  readonly #server: string;
+  readonly #toolset: string;
+
+  constructor(server: string, toolset: string) {
+    this.#server = server;
+    this.#toolset = toolset;
+  }
+
+  refusalOf(tool: string): BridgeError {
+    const what = `The tool ${JSON.stringify(tool.slice(0, 128))} of ${this.#server}`;
+    return new BridgeError('TOOL_DISABLED', `${what} is disabled`, {
+      server: this.#server,
+      hint: `The toolset ${this.#toolset} does not exist any more.`,
+    });
+  }
+
+  isChanged(): boolean {
+    return false;
+  }
+
+  tagsOf(): readonly string[] {
+    return [];
+  }
 }
 
 /** Two gates in a row: one for everybody, one for a single client. */

@@ -19,14 +19,17 @@ export interface LaunchOptions {
   readonly socket?: string | undefined;
   /** The program, where the config has something to say of it. */
   readonly client?: string | undefined;
+  /** The view that the client asks for; undefined to leave it to the config. */
+  readonly view?: string | undefined;
 }
 
-export function bridgeLaunch(host: EditingHost, { config, socket, client }: LaunchOptions): BridgeLaunch {
+export function bridgeLaunch(host: EditingHost, { config, socket, client, view }: LaunchOptions): BridgeLaunch {
   const { node, program, cwd } = host;
   const named = config === undefined ? [] : ['--config', resolve(cwd, config)];
   const at = socket === undefined ? [] : ['--mcp-bridge-socket', socket];
   const as = client === undefined ? [] : ['--client', client];
-  return { command: node, args: [realpathOf(program), 'connect', ...named, ...at, ...as] };
+  const seen = view === undefined ? [] : ['--view', view];
+  return { command: node, args: [realpathOf(program), 'connect', ...named, ...at, ...seen, ...as] };
 }
 
 /** `stale` is one that an earlier installation has left: it starts this program where it is not any more. */

@@ -35,6 +35,21 @@ export interface ClientCommand {
   readonly remove?: (name: string) => readonly string[];
 }
 
+/** The view that a client is best served with, and the reason in words. */
+export interface FittingView {
+  readonly view: 'all' | 'discover';
+  readonly why: string;
+}
+
+const SEARCHES: FittingView = { view: 'all', why: 'it finds tools among many by itself' };
+const TAKES_FEW: FittingView = { view: 'discover', why: 'it takes only so many tools at once' };
+const USUAL: FittingView = { view: 'discover', why: 'its model reads a few definitions instead of all' };
+
+/** The view that fits a client. */
+export function fittingViewOf({ fits = USUAL }: ClientTarget): FittingView {
+  return fits;
+}
+
 export interface ClientTarget {
   readonly client: string;
   readonly title: string;
@@ -42,6 +57,8 @@ export interface ClientTarget {
   readonly files: readonly string[];
   /** Paths that exist where the client is installed. */
   readonly signs: readonly string[];
+  /** Undefined for the view that fits most. */
+  readonly fits?: FittingView;
   readonly syntax: Syntax;
   readonly container: readonly string[];
   readonly entry: EntryShape;
@@ -99,6 +116,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
   {
     ...JSON_MAP,
     client: 'claude-code',
+    fits: SEARCHES,
     title: 'Claude Code',
     files: ['CLAUDE_FILE'],
     signs: ['CLAUDE'],
@@ -127,6 +145,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
   {
     ...JSON_MAP,
     client: 'cursor',
+    fits: TAKES_FEW,
     title: 'Cursor',
     files: ['~/.cursor/mcp.json'],
     signs: ['~/.cursor'],
@@ -135,6 +154,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
   {
     ...JSON_MAP,
     client: 'windsurf',
+    fits: TAKES_FEW,
     title: 'Windsurf',
     files: ['~/.codeium/windsurf/mcp_config.json'],
     signs: ['~/.codeium/windsurf'],
@@ -142,6 +162,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
   },
   {
     client: 'codex',
+    fits: SEARCHES,
     title: 'Codex',
     files: ['CODEX/config.toml'],
     signs: ['CODEX'],

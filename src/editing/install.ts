@@ -5,7 +5,7 @@ import { bridgeLaunch } from './bridge-entry.ts';
 import { type ClientConfig, openClientConfig } from './client-config.ts';
 import type { LostRule } from './client-entry.ts';
 import { commandFor, installByCommand } from './client-install.ts';
-import { type ClientTarget, ENTRY_NAME } from './client-targets.ts';
+import { type ClientTarget, ENTRY_NAME, fittingViewOf } from './client-targets.ts';
 import { type ConfigFile, digestOf, linkLines } from './config-file.ts';
 import { diffOf, type EditReport, type FileEdit, isEdit } from './edit-report.ts';
 import { alone, type EditingHost, replace } from './editing-host.ts';
@@ -24,7 +24,12 @@ export interface InstallOptions extends PlanOptions {
   readonly lose?: (lost: readonly LostRule[]) => Promise<void>;
 }
 
-export function install(target: ClientTarget, options: InstallOptions, host: EditingHost): Promise<EditReport> {
+export function install(
+  target: ClientTarget,
+  { view: wanted, ...others }: InstallOptions,
+  host: EditingHost,
+): Promise<EditReport> {
+  const options = { ...others, view: viewFor(target, wanted) };
   const task = async (): Promise<EditReport> => {
     const config = await openClientConfig(target, host);
     const at = await urlIn(config, options, host);
@@ -42,8 +47,31 @@ export function install(target: ClientTarget, options: InstallOptions, host: Edi
   return options.dryRun ? task() : alone(host, task);
 }
 
-async function urlIn({ target, ours }: ClientConfig, { http, dryRun }: InstallOptions, host: EditingHost) {
-  return http === undefined || ours.length > 0 ? undefined : urlFor(target, http, { dryRun, host });
+/** The word that leaves the view to the config. */
+const BY_CONFIG = 'config';
+
+/** The view that the entry names. What the client would get anyway is left to the config, which may want another one. */
+function viewFor(target: ClientTarget, wanted: string | undefined): string | undefined {
+  if (wanted !== undefined) return wanted === BY_CONFIG ? undefined : wanted;
+  const { view } = fittingViewOf(target);
+  return view === 'discover' ? undefined : view;
+}
+
+function viewLines({ target }: ClientConfig, { view }: InstallOptions, mood: Mood): string[] {
+  const { view: fitting, why } = fittingViewOf(target);
+  const does = mood === 'did' ? 'sees' : 'would see';
+  if (view === undefined)
+    return fitting === 'discover'
+      ? [`It ${does} the view discover, unless the config says otherwise, because ${why}`]
+      : [`It ${does} the view that the config says, else discover`];
+  if (view !== fitting) return [`It ${does} the view ${view}`];
+  return [
+    `It ${does} the view ${view}, because ${why}. For another one: mcp-bridge install ${target.client} --view VIEW`,
+  ];
+}
+
+async function urlIn({ target, ours }: ClientConfig, { http, dryRun, view }: InstallOptions, host: EditingHost) {
+  return http === undefined || ours.length > 0 ? undefined : urlFor(target, http, { dryRun, view, host });
 }
 
 function plannedLines(plan: InstallPlan, options: InstallOptions, host: EditingHost): string[] {
@@ -193,16 +221,22 @@ function linesOf(plan: InstallPlan, options: InstallOptions, mood: Mood): string
   ];
 }
 
-function bridgeLines({ config, at }: InstallPlan, { socket, http }: InstallOptions, mood: Mood): string[] {
+function bridgeLines({ config, at }: InstallPlan, options: InstallOptions, mood: Mood): string[] {
+  const { socket, http } = options;
   const { target, file, ours, document, isHere } = config;
   if (ours.length === 0 && !isHere) {
     const where = `"${ENTRY_NAME}" ${mood === 'did' ? 'is' : 'would be'} in ${file.path}`;
-    return [`${target.title} was not found here: ${where}, for when it comes`, ...urlLines(at, mood)];
+    return [
+      `${target.title} was not found here: ${where}, for when it comes`,
+      ...urlLines(at, mood),
+      ...viewLines(config, options, mood),
+    ];
   }
   if (ours.length === 0)
     return [
       `${target.title} ${mood === 'did' ? 'uses' : 'would use'} the bridge: "${ENTRY_NAME}" in ${file.path}`,
       ...urlLines(at, mood),
+      ...viewLines(config, options, mood),
     ];
   const first = `The bridge is in ${file.path} already: "${ours.join('", "')}"`;
   if (http !== undefined)

@@ -15,18 +15,18 @@ export interface OpenOwnConfig {
 }
 
 /** The file named by the user, else the user's own, which need not be there yet. */
-export async function openOwnConfig(named: string | undefined, host: EditingHost): Promise<OpenOwnConfig> {
+export async function openOwnConfig(
+  named: string | undefined,
+  host: EditingHost,
+  container: readonly string[] = ['mcpServers'],
+): Promise<OpenOwnConfig> {
   const file = named === undefined ? usersConfig(host) : readConfigFile(resolve(host.cwd, named));
   if (!['.json', '.jsonc'].includes(extname(file.path))) {
     throw new BridgeError('CONFIG_INVALID', `${file.path} is a program, which is not changed for you`, {
-      hint: 'Add the server to "mcpServers" in it by hand, or name a .json file with --config.',
+      hint: `Change "${container.join('.')}" in it by hand, or name a .json file with --config.`,
     });
   }
-  return { file, document: await ConfigDocument.parse(file.text, ownPlace(file.path)) };
-}
-
-function ownPlace(path: string) {
-  return { path, syntax: 'json', container: ['mcpServers'] } as const;
+  return { file, document: await ConfigDocument.parse(file.text, { path: file.path, syntax: 'json', container }) };
 }
 
 /** In the order in which the daemon looks for it. */

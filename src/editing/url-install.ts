@@ -27,16 +27,17 @@ const NEW_TOKEN = '(a new token)';
 export async function urlFor(
   { client, title, byUrl }: ClientTarget,
   place: HttpPlace,
-  { dryRun, host }: { readonly dryRun: boolean; readonly host: EditingHost },
+  { dryRun, view, host }: { readonly dryRun: boolean; readonly view?: string | undefined; readonly host: EditingHost },
 ): Promise<UrlForClient> {
   if (byUrl === undefined)
     throw new BridgeError('REQUEST_REFUSED', `${title} takes no URLs in its config: it starts programs`, {
       hint: `Without --http it starts the bridge: mcp-bridge install ${client}`,
     });
-  if (byUrl.takesSockets) return { url: place.bySocket, token: undefined, tokenName: undefined };
+  if (byUrl.takesSockets) return { url: urlOf(place.bySocket, view), token: undefined, tokenName: undefined };
   if ('problem' in place.byPort)
     throw new BridgeError('REQUEST_REFUSED', place.byPort.problem, { hint: place.byPort.hint });
-  const { url, needsToken } = place.byPort;
+  const { needsToken } = place.byPort;
+  const url = urlOf(place.byPort.url, view);
   if (!needsToken) return { url, token: undefined, tokenName: undefined };
   if (dryRun) return { url, token: NEW_TOKEN, tokenName: client };
   const tokens = tokensOf(host);
@@ -44,6 +45,13 @@ export async function urlFor(
   let tokenName = client;
   for (let n = 2; taken.has(tokenName); n++) tokenName = `${client}-${n}`;
   return { url, token: await tokens.create({ name: tokenName }, host.now().getTime()), tokenName };
+}
+
+/** The URL of a view; `url` is that of the view that the config says. */
+function urlOf(url: string, view: string | undefined): string {
+  if (view === undefined) return url;
+  const [, kind, name = ''] = /^(server|toolset):(.+)$/s.exec(view) ?? [];
+  return kind === undefined ? `${url}/${view}` : `${url}/${kind}/${encodeURIComponent(name)}`;
 }
 
 export async function revokeToken(name: string | null | undefined, host: EditingHost): Promise<boolean> {

@@ -3,6 +3,7 @@
 
 import { anyOf } from '../util/glob.ts';
 import type { ToolRule } from './tool-rules.ts';
+import type { WantedToolset } from './toolset.ts';
 
 export interface ClientSettings {
   /** The client program, such as `codex`, if the client names it or its `clientInfo.name` is known. */
@@ -11,6 +12,8 @@ export interface ClientSettings {
   readonly toolRules: readonly ToolRule[];
   /** The place of the rules in the config, for messages. */
   readonly place: string;
+  /** The set of tools that the client has asked for; undefined for all tools. */
+  readonly toolset: WantedToolset | undefined;
   /** True if the client may see this server. */
   sees(id: string): boolean;
   /** The id of the server with this name for the client. */
@@ -27,10 +30,14 @@ export interface ClientIdentity {
   readonly program: string | undefined;
   /** The name of its token: the one thing here that a client cannot make up. */
   readonly token: string | undefined;
+  /** The directory that it works in; undefined if it does not say. */
+  readonly cwd?: string | undefined;
 }
 
 export interface ClientSettingsSource {
   of(client: ClientIdentity): ClientSettings;
+  /** The same settings for a client that has asked for a set of tools. The same set gives the same object. */
+  inToolset?(settings: ClientSettings, toolset: string): ClientSettings;
 }
 
 export const PLAIN_SETTINGS: ClientSettings = {
@@ -38,6 +45,7 @@ export const PLAIN_SETTINGS: ClientSettings = {
   view: undefined,
   toolRules: [],
   place: '',
+  toolset: undefined,
   sees: () => true,
   idOf: (name) => name,
   nameOf: (id) => id,

@@ -105,6 +105,9 @@ describe.each(Object.entries(CLIENT_FILES))('%s', (client, file) => {
   });
 });
 
+/** The flag for a client that finds tools by itself. */
+const viewOf = (client: string): string[] => (['claude-code', 'codex'].includes(client) ? ['--view', 'all'] : []);
+
 describe('the entry that is written', () => {
   test('starts the bridge, with the servers that went behind it', async () => {
     const server = { command: process.execPath, args: [FIXTURE] };
@@ -163,7 +166,9 @@ describe('a client with a command of its own', () => {
         expect({ code, stderr, leaked: stdout.includes('sekrit') }).toEqual({ code: 0, stderr: '', leaked: false });
         expect(calls().at(-1)).toEqual([
           name,
-          ...(adding({ command: process.execPath, args: [PROGRAM, 'connect', ...socketArgs()] })[name] ?? []),
+          ...(adding({ command: process.execPath, args: [PROGRAM, 'connect', ...socketArgs(), ...viewOf(client)] })[
+            name
+          ] ?? []),
         ]);
         expect((await run('install', client)).stdout).toContain('already');
         await run('uninstall', client);

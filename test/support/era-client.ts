@@ -23,19 +23,36 @@ export const BOTH_CONTENTS: Readonly<Record<string, object>> = {
 export class EraClient {
   readonly raw: RawClient;
   readonly era: EraName;
-  readonly view: string;
+  /** Undefined to ask for none. */
+  readonly view: string | undefined;
+  readonly #cwd: string | undefined;
+  /** The answer to `initialize`. */
+  answer: Message | undefined;
   #id = 0;
 
-  constructor(raw: RawClient, era: EraName, view: string) {
+  constructor(raw: RawClient, era: EraName, view: string | undefined, cwd?: string) {
     this.raw = raw;
     this.era = era;
     this.view = view;
+    this.#cwd = cwd;
   }
 
-  static async connect(bridge: Bridge, era: EraName, view: string): Promise<EraClient> {
-    const raw = await bridge.connect();
-    if (era === '2025') await raw.initialize({ 'mcp-bridge/view': view });
-    return new EraClient(raw, era, view);
+  static async connect(
+    bridge: Pick<Bridge, 'connect'>,
+    era: EraName,
+    view: string | undefined,
+    cwd?: string,
+  ): Promise<EraClient> {
+    const client = new EraClient(await bridge.connect(), era, view, cwd);
+    if (era === '2025') client.answer = await client.raw.initialize(client.#asks);
+    return client;
+  }
+
+  get #asks(): object {
+    return {
+      ...(this.view !== undefined && { 'mcp-bridge/view': this.view }),
+      ...(this.#cwd !== undefined && { 'mcp-bridge/cwd': this.#cwd }),
+    };
   }
 
   request(method: string, params: object = {}): Promise<Message> {
@@ -43,7 +60,7 @@ export class EraClient {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientInfo': { name: 'era-client', version: '1' },
       'io.modelcontextprotocol/clientCapabilities': {},
-      'mcp-bridge/view': this.view,
+      ...this.#asks,
     };
     return this.raw.request(++this.#id, method, this.era === '2025' ? params : { ...params, _meta });
   }

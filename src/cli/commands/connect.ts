@@ -7,6 +7,7 @@ import { openFirst } from '../../client/first-connection.ts';
 import { type Located, locateBridge } from '../../client/locate.ts';
 import { openOrStart as openAgain } from '../../client/open-or-start.ts';
 import { answerUnavailable, type OpenInput, relay, type SocketReader } from '../../client/stdio-relay.ts';
+import { toolsetView } from '../../model/toolset.ts';
 import { checkClientId } from '../../protocol/client-id.ts';
 import { BridgeError, messageOf, systemCode } from '../../util/bridge-error.ts';
 import { systemClock } from '../../util/clock.ts';
@@ -25,8 +26,8 @@ const FOR_PROGRAMS =
 
 export async function connect(args: readonly string[], host: CliHost): Promise<number> {
   const values = readArguments('connect', args, CONNECT);
-  if (values.server !== undefined && values.view !== undefined)
-    throw new BridgeError('USAGE', '--server and --view exclude each other', {
+  if ([values.server, values.view, values.toolset].filter((one) => one !== undefined).length > 1)
+    throw new BridgeError('USAGE', '--server, --view and --toolset exclude each other', {
       hint: 'See: mcp-bridge connect --help',
     });
   const { stdout, stderr } = host;
@@ -115,7 +116,7 @@ async function replaceIfOlder(path: string, host: CliHost): Promise<void> {
 
 function introduction(values: Values<typeof CONNECT>, located: Located, host: CliHost): Record<string, unknown> {
   const { clientId } = located;
-  const view = values.server === undefined ? values.view : `server:${values.server}`;
+  const view = viewIn(values) ?? host.environment.MCP_BRIDGE_VIEW;
   const project = host.environment.CLAUDE_PROJECT_DIR;
   return {
     'mcp-bridge/cwd': project?.startsWith('/') === true ? project : host.cwd,
@@ -124,4 +125,10 @@ function introduction(values: Values<typeof CONNECT>, located: Located, host: Cl
     ...(view ? { 'mcp-bridge/view': view } : {}),
     ...(values.client ? { 'mcp-bridge/client': values.client } : {}),
   };
+}
+
+/** The view that a flag names; undefined if none does, so that the config decides. */
+function viewIn({ server, view, toolset }: Values<typeof CONNECT>): string | undefined {
+  if (server !== undefined) return `server:${server}`;
+  return toolset === undefined ? view : toolsetView(toolset);
 }

@@ -18,6 +18,7 @@ export interface InstallValues {
   readonly 'mcp-bridge-socket'?: string | undefined;
   readonly config?: string | undefined;
   readonly http?: boolean | undefined;
+  readonly view?: string | undefined;
   readonly replace?: boolean | undefined;
   readonly 'dry-run'?: boolean | undefined;
   readonly 'no-client-cli'?: boolean | undefined;
@@ -26,20 +27,34 @@ export interface InstallValues {
 }
 
 export async function installBridge(values: InstallValues, host: CliHost): Promise<number> {
-  const { client = [], config, replace = false, 'dry-run': dryRun = false, 'no-client-cli': direct = false } = values;
+  const {
+    client = [],
+    config,
+    view,
+    replace = false,
+    'dry-run': dryRun = false,
+    'no-client-cli': direct = false,
+  } = values;
   if (client.length === 0) return list(values, host);
   const lose = (lost: readonly LostRule[]): Promise<void> => tellLost(lost, values, host);
   const where = { 'mcp-bridge-socket': values['mcp-bridge-socket'] };
   const here = values.http === true ? await httpHere(where, host) : undefined;
   if (here !== undefined && (replace || config !== undefined)) throw notByUrl(replace ? '--replace' : '--config');
   const http = here && httpPlaceOf(here);
-  const options = { http, config, socket: namedSocket(values, host), replace, dryRun, clientCommand: !direct, lose };
+  if (view !== undefined && !VIEWS.test(view))
+    throw new BridgeError('USAGE', '--view is discover, all, server:NAME, toolset:NAME, or config', {
+      hint: 'See: mcp-bridge install --help',
+    });
+  const socket = namedSocket(values, host);
+  const options = { http, config, socket, view, replace, dryRun, clientCommand: !direct, lose };
   const editing = { ...editingHostOf(host), endpoints: await endpointsHere(where, host) };
   const targets = [...new Set(client.map(targetNamed))];
   for (const target of targets) tell(await install(target, options, editing), host);
   if (replace && !dryRun) await haveDaemonLook({}, host);
   return DONE;
 }
+
+const VIEWS = /^(?:discover|all|code|config|server:.+|toolset:.+)$/s;
 
 /** A client at a URL starts nothing that could say what it is, or which config it wants. */
 function notByUrl(option: string): BridgeError {

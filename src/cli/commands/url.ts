@@ -46,7 +46,7 @@ function pathFor({ server, view }: UrlValues): string {
   if (server !== undefined) return `${MCP_PATH}/server/${encodeURIComponent(server)}`;
   if (view === undefined) return MCP_PATH;
   if (view === 'all' || view === 'discover') return `${MCP_PATH}/${view}`;
-  const [, name] = /^server:(.+)$/s.exec(view) ?? [];
-  if (name === undefined) throw wrongUsage('url', '--view is discover, all, or server:NAME');
-  return `${MCP_PATH}/server/${encodeURIComponent(name)}`;
+  const [, kind, name] = /^(server|toolset):(.+)$/s.exec(view) ?? [];
+  if (name === undefined) throw wrongUsage('url', '--view is discover, all, server:NAME, or toolset:NAME');
+  return `${MCP_PATH}/${kind}/${encodeURIComponent(name)}`;
 }

@@ -53,7 +53,8 @@ export type Endpoint =
   | { readonly is: 'health' }
   | { readonly is: 'metrics' };
 
-const SERVER_PATH = /^\/mcp\/server\/([^/]{1,1024})$/;
+/** A server, or a set of tools. */
+const NAMED_PATH = /^\/mcp\/(server|toolset)\/([^/]{1,1024})$/;
 
 /** The endpoint at a path; undefined if there is none. */
 export function endpointAt(url: string): Endpoint | undefined {
@@ -72,9 +73,9 @@ export function endpointAt(url: string): Endpoint | undefined {
     case '/metrics':
       return { is: 'metrics' };
     default: {
-      const [, name] = SERVER_PATH.exec(path) ?? [];
+      const [, kind, name] = NAMED_PATH.exec(path) ?? [];
       const decoded = name === undefined ? undefined : decodedName(name);
-      return decoded === undefined ? undefined : { is: 'mcp', view: `server:${decoded}` };
+      return decoded === undefined ? undefined : { is: 'mcp', view: `${kind}:${decoded}` };
     }
   }
 }

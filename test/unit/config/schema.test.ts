@@ -74,6 +74,7 @@ describe('a config file', () => {
       reconnect: { isEnabled: true, maxAttempts: 3, initialDelayMs: 7, maxDelayMs: 5000 },
       clientId: 'me',
       view: 'server:a',
+      toolsets: [],
       results: DEFAULT_RESULTS,
       clients: [],
       servers: [

@@ -58,7 +58,7 @@ test('a glob that cannot be kept lets nothing be seen', async () => {
 test('the config has rules for a token, and they go before what the client calls itself', async () => {
   const clientSettings = new ConfiguredClients();
   const everything = { view: undefined, names: {}, toolRules: [] };
-  const match = { name: undefined, client: undefined, token: undefined };
+  const match = { name: undefined, client: undefined, token: undefined, directory: undefined };
   clientSettings.prepare([
     { ...everything, match: { ...match, name: ['trusted'] }, servers: undefined },
     { ...everything, match: { ...match, token: ['ci-*'] }, servers: ['a'] },

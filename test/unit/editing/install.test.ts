@@ -17,6 +17,31 @@ const SERVERS = {
 const text = (servers: object): string => `${JSON.stringify({ mcpServers: servers }, undefined, 2)}\n`;
 const entryOf = (home: Home) => ({ command: '/usr/bin/node', args: [home.host.program, 'connect'] });
 
+describe('the view that is written', () => {
+  const argsOf = (home: Home, file: string): string[] =>
+    (JSON.parse(home.read(file)) as { mcpServers: { 'mcp-bridge': { args: string[] } } }).mcpServers['mcp-bridge'].args;
+
+  test('is all for a client that finds tools by itself, and none for one that gets discover anyway', async () => {
+    const home = new Home();
+    const { lines } = await home.install('claude-code');
+    expect(argsOf(home, '.claude.json').slice(1)).toEqual(['connect', '--view', 'all']);
+    expect(lines.join('\n')).toContain('It sees the view all, because it finds tools among many by itself');
+    home.write(CURSOR, text(SERVERS));
+    const cursor = await home.install('cursor');
+    expect(argsOf(home, CURSOR).slice(1)).toEqual(['connect']);
+    expect(cursor.lines.join('\n')).toContain('because it takes only so many tools at once');
+  });
+
+  test('is the one that the user wants, or none', async () => {
+    const home = new Home();
+    home.write(CURSOR, text(SERVERS));
+    await home.install('cursor', { view: 'toolset:few' });
+    expect(argsOf(home, CURSOR).slice(1)).toEqual(['connect', '--view', 'toolset:few']);
+    await home.install('claude-code', { view: 'config' });
+    expect(argsOf(home, '.claude.json').slice(1)).toEqual(['connect']);
+  });
+});
+
 describe('install', () => {
   test('twice is said, and changes nothing', async () => {
     const home = new Home();
@@ -32,7 +57,10 @@ describe('install', () => {
     const home = new Home();
     const { lines } = await home.install('kiro');
     const file = home.path('.kiro/settings/mcp.json');
-    expect(lines).toEqual([`Kiro was not found here: "mcp-bridge" is in ${file}, for when it comes`]);
+    expect(lines).toEqual([
+      `Kiro was not found here: "mcp-bridge" is in ${file}, for when it comes`,
+      expect.stringContaining('It sees the view discover, unless the config says otherwise, because'),
+    ]);
     home.write(CURSOR, text(SERVERS));
     expect((await home.install('cursor')).lines).toContain('Restart Cursor to use it.');
   });
