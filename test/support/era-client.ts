@@ -32,6 +32,7 @@ export class EraClient {
 
   constructor(raw: RawClient, era: EraName, view: string | undefined, cwd?: string) {
     this.raw = raw;
+    raw.clientInfo = { name: 'era-client', version: '1' };
     this.era = era;
     this.view = view;
     this.#cwd = cwd;

@@ -19,7 +19,7 @@ const entryOf = (home: Home) => ({ command: '/usr/bin/node', args: [home.host.pr
 
 describe('the view that is written', () => {
   const argsOf = (home: Home, file: string): string[] =>
-    (JSON.parse(home.read(file)) as { mcpServers: { 'mcp-bridge': { args: string[] } } }).mcpServers['mcp-bridge'].args;
+    (home.json(file) as { mcpServers: { 'mcp-bridge': { args: string[] } } }).mcpServers['mcp-bridge'].args;
 
   test('is all for a client that finds tools by itself, and none for one that gets discover anyway', async () => {
     const home = new Home();
@@ -35,9 +35,9 @@ describe('the view that is written', () => {
   test('is the one that the user wants, or none', async () => {
     const home = new Home();
     home.write(CURSOR, text(SERVERS));
-    await home.install('cursor', { view: 'toolset:few' });
+    await home.install('cursor', { ...DIRECTLY, view: 'toolset:few' });
     expect(argsOf(home, CURSOR).slice(1)).toEqual(['connect', '--view', 'toolset:few']);
-    await home.install('claude-code', { view: 'config' });
+    await home.install('claude-code', { ...DIRECTLY, view: 'config' });
     expect(argsOf(home, '.claude.json').slice(1)).toEqual(['connect']);
   });
 });
