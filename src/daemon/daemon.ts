@@ -299,6 +299,7 @@ export class Daemon implements ControlledDaemon {
       access: () => ({ tokens: http.needsToken ? tokens() : undefined, uid: LOCAL.uid }),
       accept: (link, principal, fixedView) => this.#connections.accept(link, principal, fixedView),
       rules: () => finder.config.config.http,
+      hasRoom: () => this.#descriptors.hasRoom(),
       metrics: () => this.#metricsText(),
       refused: () => this.#events.incident.tell('httpRefused', undefined),
       failed: (error) => this.#faults.note('a request over HTTP could not be handled', error),

@@ -45,6 +45,14 @@ function exchangeBytes(bytes: string): Promise<string> {
   });
 }
 
+/** A request as it goes over the wire. */
+function bytesOf({ headers, body }: ReturnType<typeof asking2026>): string {
+  const text = JSON.stringify(body);
+  const all = { host: 'localhost', accept: '*/*', 'content-type': 'application/json', ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${String(value)}\r\n`);
+  return `POST /mcp HTTP/1.1\r\n${lines.join('')}content-length: ${text.length}\r\n\r\n${text}`;
+}
+
 describe('on the daemon’s socket', () => {
   test('HTTP and lines are told apart by their first bytes, whichever way these are cut (I19)', async () => {
     const lines = await daemon.client();
@@ -272,6 +280,19 @@ describe('a request without a handshake', () => {
     }
   });
 
+  test('is cancelled when its client hangs up, also behind others on its connection (I12)', async () => {
+    const socket = connect(daemon.path);
+    const bytes = (id: number): string => bytesOf(asking2026('tools/call', { name: 'hold', arguments: {} }, id));
+    const before = await cancelledAt();
+    socket.write([1, 2, 3].map(bytes).join(''));
+    const held = ({ instances }: Parameters<Parameters<typeof daemon.until>[0]>[0]): number =>
+      instances.reduce((sum, { inFlight }) => sum + inFlight, 0);
+    await daemon.until((status) => held(status) >= 3);
+    socket.destroy();
+    await daemon.until((status) => held(status) === 0);
+    expect(await cancelledAt()).toBeGreaterThan(before);
+  });
+
   test('shares its id with requests of others (I9)', async () => {
     const held = http.ask(asking2026('tools/call', { name: 'slow', arguments: { ms: 300 } }, 1));
     const others = await Promise.all(
@@ -289,12 +310,9 @@ describe('a request without a handshake', () => {
   }
 
   /** Sends a request, and hangs up once the server has it. */
-  async function hangUpOn({ headers, body }: ReturnType<typeof asking2026>): Promise<void> {
+  async function hangUpOn(asking: ReturnType<typeof asking2026>): Promise<void> {
     const socket = connect(daemon.path);
-    const text = JSON.stringify(body);
-    const all = { host: 'localhost', accept: '*/*', 'content-type': 'application/json', ...headers };
-    const lines = Object.entries(all).map(([name, value]) => `${name}: ${String(value)}\r\n`);
-    socket.write(`POST /mcp HTTP/1.1\r\n${lines.join('')}content-length: ${text.length}\r\n\r\n${text}`);
+    socket.write(bytesOf(asking));
     await daemon.until(({ instances }) => instances.some(({ server, calls }) => server === 'fixture' && calls > 0));
     socket.destroy();
   }

@@ -313,6 +313,71 @@ describe('a client that keeps the bridge waiting or lies is cut off, and everybo
     expect(await statusOf(LIST)).toBe(200);
   });
 
+  test('connections on which nobody was let in give way to others', async () => {
+    const daemon = await TestDaemon.start({
+      mcpServers: { fixture: fixtureServer() },
+      http: { listen: '127.0.0.1:0', tokens: false },
+      limits: { maxClients: 8 },
+    });
+    onTestFinished(() => daemon.stop());
+    await daemon.untilLogged('listening for HTTP');
+    const port = Number(LISTENING.exec(daemon.log)?.[1]);
+    const client = new HttpClient({ host: '127.0.0.1', port });
+    onTestFinished(() => client.close());
+    await (await client.ask(LIST)).text();
+    const silent = Array.from({ length: 4 }, () => connect(port, '127.0.0.1'));
+    onTestFinished(() => {
+      for (const socket of silent) socket.destroy();
+    });
+    // Four connections are room for one that was let in, and for three others: the oldest of those has to go.
+    await Promise.race(silent.map(until));
+    const reply = await client.ask(LIST);
+    expect([reply.status, silent.filter(({ destroyed }) => destroyed).length]).toEqual([200, 1]);
+    await reply.text();
+  });
+
+  test('more requests at once on one connection than it may have cost it the connection', async () => {
+    const { port, client, daemon } = await served({ tokens: false });
+    const socket = connect(port, '127.0.0.1');
+    const end = until(socket);
+    const body = JSON.stringify(asking2026('tools/call', { name: 'hold', arguments: {} }).body);
+    const lines = `${HEAD}MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: hold\r\n`;
+    socket.write(`${lines}Content-Length: ${body.length}\r\n\r\n${body}`.repeat(65));
+    expect(await end).toBe('');
+    await daemon.until(({ instances }) => instances.every(({ inFlight }) => inFlight === 0));
+    expect((await client().ask(LIST)).status).toBe(200);
+    expect((await daemon.status()).counters.httpRefused).toBe(1);
+  });
+
+  test('a header that comes twice is refused where it decides something', async () => {
+    const { port, client, token } = await served();
+    const good = await token('create', 'laptop');
+    const twice = async (line: string): Promise<string> => {
+      const socket = connect(port, '127.0.0.1');
+      const end = until(socket);
+      const lines = `Host: localhost\r\nAuthorization: Bearer ${good}\r\nConnection: close\r\n`;
+      socket.write(`GET /metrics HTTP/1.1\r\n${lines}${line}\r\n\r\n`);
+      return (await end).slice(0, 12);
+    };
+    expect(await twice('X-A: b')).toBe('HTTP/1.1 200');
+    expect(await twice('Host: evil.example')).toBe('HTTP/1.1 403');
+    expect(await twice('Authorization: Bearer other')).toBe('HTTP/1.1 401');
+    expect((await client(good).ask(LIST)).status).toBe(200);
+  });
+
+  test('leave to send a body is given when the request is known to be good', async () => {
+    const { port } = await served({ tokens: false });
+    const answerTo = async (head: string): Promise<string> => {
+      const socket = connect(port, '127.0.0.1');
+      onTestFinished(() => void socket.destroy());
+      socket.setEncoding('latin1').write(head);
+      return new Promise((resolve) => socket.once('data', (text: string) => resolve(text.slice(0, 12))));
+    };
+    const waiting = `${HEAD}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n`;
+    expect(await answerTo(waiting)).toBe('HTTP/1.1 100');
+    expect(await answerTo(waiting.replace('localhost', 'evil.example'))).toBe('HTTP/1.1 403');
+  });
+
   test('requests that are refused are counted', async () => {
     const { client, daemon } = await served();
     for (let i = 0; i < 3; i++) await (await client().ask(LIST)).text();

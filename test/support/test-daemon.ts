@@ -61,6 +61,7 @@ export interface TestStatus {
     sessions: number;
     restarts: number;
     calls: number;
+    inFlight: number;
     leftOut: boolean;
     lastError: string | null;
   }[];

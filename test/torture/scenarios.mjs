@@ -5,6 +5,7 @@ import { faults } from './faults.mjs';
 import { files } from './files.mjs';
 import { flow } from './flow.mjs';
 import { http } from './http.mjs';
+import { httpClients } from './http-clients.mjs';
 import { neighbours } from './neighbours.mjs';
 import { processes } from './processes.mjs';
 import { protocol } from './protocol.mjs';
@@ -19,7 +20,7 @@ export const themes = {
   flow: { ...flow, ...costly },
   neighbours,
   processes,
-  http,
+  http: { ...http, ...httpClients },
   protocol,
   resuming,
   faults,

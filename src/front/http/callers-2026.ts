@@ -25,6 +25,13 @@ interface CallersContext {
   readonly maxMessageBytes: number;
   /** The most bytes that may wait for one client that does not take them. */
   readonly mostQueued: number;
+  /** True if there is a place for one more link. */
+  readonly hasPlace: () => boolean;
+  /** A link was opened, or has closed. */
+  readonly opened: () => void;
+  readonly closed: () => void;
+  /** An answer was written that its client has not taken. */
+  readonly unread: (response: ServerResponse) => void;
   /** The terms of the token that they ask with. */
   readonly grant: Grant | undefined;
 }
@@ -64,15 +71,16 @@ export class Callers2026 {
     end: number,
     { idText, response }: { readonly idText: string; readonly response: ServerResponse },
   ): boolean {
-    const { clock, turn } = this.#context;
+    const { clock, turn, unread } = this.#context;
     const nowMs = clock.now();
     const one = this.#linkFor(idText);
+    if (one === undefined) return false;
     one.usedMs = nowMs;
     const { link } = one;
     if (link.isClosed) return false;
     const exchange = new HttpExchange(
       {
-        ...{ response, turn, idTexts: [idText], isOf2026: true, isBatch: false },
+        ...{ response, turn, unread, idTexts: [idText], isOf2026: true, isBatch: false },
         openStream: () => new SentEvents({ turn, changed: () => this.#changed(link, exchange) }),
         ended: (ended) => {
           link.forget(ended);
@@ -98,21 +106,25 @@ export class Callers2026 {
     else link.changed();
   }
 
-  #linkFor(idText: string): CallerLink {
+  /** Undefined if there is no room for another link. */
+  #linkFor(idText: string): CallerLink | undefined {
     const free = this.#links.findLast(
       ({ link }) => !link.isClosed && !link.isPaused && !link.isOpen(idText) && link.exchanges.size < MOST_ON_LINK,
     );
     if (free !== undefined) return free;
-    const { clock, turn, accept } = this.#context;
+    const { clock, turn, accept, hasPlace, opened, closed } = this.#context;
+    if (!hasPlace()) return undefined;
     const link: HttpLink = new HttpLink({
       turn,
       clock,
       closed: () => {
         this.#links = this.#links.filter((other) => other.link !== link);
+        closed();
       },
     });
     const made = { link, usedMs: clock.now() };
     this.#links.push(made);
+    opened();
     accept(link);
     return made;
   }

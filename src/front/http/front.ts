@@ -4,7 +4,6 @@
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { HttpSettings, TcpAddress } from '../../model/http-settings.ts';
 import type { Limits } from '../../model/limits.ts';
@@ -29,8 +28,10 @@ import type { FlushTurn } from '../../wire/outbox.ts';
 import type { Authorization } from './authorization.ts';
 import { type BodyRoom, collectBody } from './body.ts';
 import { Callers2026 } from './callers-2026.ts';
+import { Connections } from './connections.ts';
 import { accept, type HttpRefusal, refuse } from './http-error.ts';
 import { mirrorRefusal } from './mirrored-check.ts';
+import { Places } from './places.ts';
 import {
   accepts,
   type Endpoint,
@@ -44,6 +45,7 @@ import {
 import { bind, SERVER_OPTIONS, serverFor } from './server.ts';
 import { HttpSession2025 } from './session-2025.ts';
 import { isFromHere, principalOver, type TcpAccess } from './tcp-access.ts';
+import { UnreadAnswers } from './unread-answers.ts';
 
 const [VERSION_2026 = ''] = ERA_2026.versions;
 const TICK_MS = 1000;
@@ -75,6 +77,8 @@ export interface HttpFrontOptions {
   readonly rules: () => HostRules;
   /** The counters, as Prometheus reads them. */
   readonly metrics: () => Promise<string>;
+  /** True while there are descriptors for one more client. */
+  readonly hasRoom: () => boolean;
   /** A request was refused for what it is. */
   readonly refused: () => void;
   /** A fault of the bridge: it costs one connection. */
@@ -82,7 +86,7 @@ export interface HttpFrontOptions {
 }
 
 const MOST_HEADERS = 100;
-/** Bodies that are coming in have room for so many of the longest messages, all clients together. */
+/** Bodies that are coming in, and answers that nobody takes, have room for so many of the longest messages, all clients together. */
 const MOST_BODIES = 16;
 
 /** The peers of a server's connections. */
@@ -92,6 +96,8 @@ interface Peer {
   readonly authorization?: Authorization | undefined;
   /** True if the request comes from this machine. */
   readonly isHere: (request: IncomingMessage) => boolean;
+  readonly isTls: boolean;
+  readonly mostConnections: number;
 }
 
 interface Asked {
@@ -117,18 +123,27 @@ export class HttpFront {
   readonly #local: Server;
   #listening: Server | undefined;
   #access: TcpAccess | undefined;
-  readonly #sockets = new Set<Duplex>();
+  readonly #connections = new Set<Connections>();
   readonly #sessions = new Map<string, HttpSession2025>();
   /** By principal and view. */
   readonly #callers = new Map<string, Callers2026>();
   #timer: Timer | undefined;
   readonly #room: BodyRoom;
+  readonly #places: Places;
+  readonly #unread: UnreadAnswers;
   #counted: { readonly atMs: number; readonly text: Promise<string> } | undefined;
 
   constructor(options: HttpFrontOptions) {
     this.#options = options;
-    this.#room = { bytes: 0, most: MOST_BODIES * options.limits.maxMessageBytes };
-    this.#local = this.#serve(createServer(SERVER_OPTIONS), { principalOf: () => options.local, isHere: () => true });
+    const { clock, limits, refused } = options;
+    const mostBytes = MOST_BODIES * limits.maxMessageBytes;
+    this.#room = { bytes: 0, most: mostBytes };
+    this.#unread = new UnreadAnswers({ clock, refused, most: mostBytes, stallMs: limits.stallTimeoutMs });
+    this.#places = new Places(limits.maxClients - (limits.maxClients >> 2));
+    this.#local = this.#serve(createServer(SERVER_OPTIONS), {
+      ...{ principalOf: () => options.local, isHere: () => true },
+      ...{ isTls: false, mostConnections: limits.maxClients },
+    });
     // Node looks after the times of its connections from when a server listens; this one gets them from the bridge's socket.
     this.#local.emit('listening');
   }
@@ -144,7 +159,8 @@ export class HttpFront {
     this.#access = access;
     const server = this.#serve(serverFor(tls), {
       principalOf: (request) => principalOver(request, access),
-      ...{ isHere: isFromHere, authorization: access.authorization },
+      ...{ isHere: isFromHere, authorization: access.authorization, isTls: tls !== undefined },
+      mostConnections: Math.max(1, this.#options.limits.maxClients >> 1),
     });
     const port = await bind(server, address);
     this.#listening = server;
@@ -163,19 +179,21 @@ export class HttpFront {
     this.#timer = undefined;
     this.#local.emit('close');
     this.stopListening();
-    for (const socket of this.#sockets) socket.destroy();
+    for (const connections of this.#connections) connections.close();
   }
 
   #serve(server: Server, peer: Peer): Server {
-    server.on('request', (request, response) =>
-      this.#contain(response, () => this.#onRequest(request, response, peer)),
-    );
+    const { clock, hasRoom, refused } = this.#options;
+    const { mostConnections: most, isTls } = peer;
+    const connections = new Connections(server, { clock, isTls, most, hasRoom, refused });
+    this.#connections.add(connections);
+    const take = (request: IncomingMessage, response: ServerResponse): void =>
+      this.#contain(response, () => {
+        if (connections.begin(request, response)) this.#onRequest(request, response, { ...peer, connections });
+      });
+    // A client that waits for leave to send its body gets it when the request is known to be good.
+    server.on('request', take).on('checkContinue', take);
     server.maxHeadersCount = MOST_HEADERS;
-    server.on('connection', (socket: Socket) => {
-      if (this.#sockets.size >= this.#options.limits.maxClients) return void socket.destroy();
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
     return server;
   }
 
@@ -188,22 +206,27 @@ export class HttpFront {
     }
   }
 
-  #onRequest(request: IncomingMessage, response: ServerResponse, peer: Peer): void {
+  #onRequest(
+    request: IncomingMessage,
+    response: ServerResponse,
+    peer: Peer & { readonly connections: Connections },
+  ): void {
     const rules = this.#options.rules();
     const refused = hostRefusal(request.headers, rules);
     if (refused !== undefined) return this.#refuse(request, response, refused);
     this.#allowOrigin(request, response, rules);
     if (request.method === 'OPTIONS') return this.#onOptions(request, response, rules);
-    const { principalOf, isHere, authorization } = peer;
+    const { principalOf, isHere, authorization, connections } = peer;
     if (authorization?.isMetadataPath(request.url ?? '') === true)
       return this.#onMetadata(request, response, authorization);
     const endpoint = endpointAt(request.url ?? '');
     if (endpoint === undefined) return this.#refuse(request, response, refusal(404, 'There is nothing at this path'));
     const mayKnowHealth = endpoint.is === 'health' && isHere(request);
     const principal = mayKnowHealth ? this.#options.local : principalOf(request);
-    if (!(principal instanceof Promise)) return this.#onKnown(request, response, { endpoint, principal });
+    const asked = { endpoint, connections };
+    if (!(principal instanceof Promise)) return this.#onKnown(request, response, { ...asked, principal });
     principal.then(
-      (known) => this.#contain(response, () => this.#onKnown(request, response, { endpoint, principal: known })),
+      (known) => this.#contain(response, () => this.#onKnown(request, response, { ...asked, principal: known })),
       (error: unknown) =>
         this.#contain(response, () => {
           throw error;
@@ -214,10 +237,19 @@ export class HttpFront {
   #onKnown(
     request: IncomingMessage,
     response: ServerResponse,
-    { endpoint, principal }: { readonly endpoint: Endpoint; readonly principal: Principal | HttpRefusal },
+    {
+      endpoint,
+      principal,
+      connections,
+    }: {
+      readonly endpoint: Endpoint;
+      readonly principal: Principal | HttpRefusal;
+      readonly connections: Connections;
+    },
   ): void {
     if (response.destroyed) return; // its client has gone while the token was looked at
     if ('status' in principal) return this.#refuse(request, response, principal);
+    if (endpoint.is !== 'health') connections.known(request);
     if (endpoint.is === 'health') return this.#onHealth(request, response);
     if (endpoint.is === 'metrics') return this.#onMetrics(request, response, principal);
     const view = viewFor(principal, endpoint.view);
@@ -335,6 +367,7 @@ export class HttpFront {
     const refused = mediaRefusal(request);
     if (refused !== undefined) return this.#refuse(request, response, refused);
     const { maxMessageBytes } = this.#options.limits;
+    if (request.headers.expect !== undefined) response.writeContinue();
     collectBody(request, { most: maxMessageBytes, room: this.#room }, (body, fault) => {
       if (body !== undefined) return this.#contain(response, () => this.#onBody(asked, body));
       if (fault === 'broken-off') return void response.destroy();
@@ -422,6 +455,7 @@ export class HttpFront {
     const callers = new Callers2026({
       ...{ clock, turn, mostQueued: limits.maxQueuedBytesPerClient, grant: grantOf(principal) },
       maxMessageBytes: limits.maxMessageBytes,
+      ...this.#placesOf(principalKey(principal)),
       accept: (link) => void this.#options.accept(link, principal, view),
     });
     this.#callers.set(key, callers);
@@ -452,13 +486,20 @@ export class HttpFront {
   #begin({ request, response, principal, view }: Asked, b: Buffer, end: number, idText: string): void {
     if (idText === 'null')
       return this.#refuse(request, response, refusal(400, 'Invalid request: an id is a string or a safe integer'));
+    const owner = principalKey(principal);
+    const { hasPlace, opened, closed, unread } = this.#placesOf(owner);
+    if (!hasPlace()) return this.#refuse(request, response, full(), idText);
     const id = randomBytes(SESSION_ID_BYTES).toString('hex');
     const { limits, clock, turn } = this.#options;
     const session = new HttpSession2025({
-      ...{ id, view, limits, clock, turn, owner: principalKey(principal), grant: grantOf(principal) },
-      ended: () => this.#sessions.delete(id),
+      ...{ id, view, limits, clock, turn, owner, unread, grant: grantOf(principal) },
+      ended: () => {
+        this.#sessions.delete(id);
+        closed();
+      },
     });
     this.#sessions.set(id, session);
+    opened();
     this.#watch();
     session.session = this.#options.accept(session.link, principal, view);
     if (session.link.isClosed) return this.#refuse(request, response, full(), idText);
@@ -509,6 +550,28 @@ export class HttpFront {
 
   // --- looking after all of them ---
 
+  /** The places of a principal, and its answers that are not taken. */
+  #placesOf(owner: string) {
+    return {
+      hasPlace: () => this.#places.hasRoom(owner) || this.#endOneUnused(owner),
+      opened: () => this.#places.take(owner),
+      closed: () => this.#places.giveBack(owner),
+      unread: (response: ServerResponse) => {
+        this.#unread.note(response, owner);
+        this.#watch();
+      },
+    };
+  }
+
+  /** Ends the session of a principal that was not used for the longest time: its client may have forgotten it. */
+  #endOneUnused(owner: string): boolean {
+    const nowMs = this.#options.clock.now();
+    const unused = [...this.#sessions.values()].filter((one) => one.owner === owner && one.isIdleFor(UNUSED_MS, nowMs));
+    if (unused.length === 0) return false;
+    unused.reduce((one, other) => (other.usedMs < one.usedMs ? other : one)).link.destroy();
+    return true;
+  }
+
   #watch(): void {
     this.#timer ??= this.#options.clock.every(TICK_MS, () => this.#tick());
   }
@@ -532,12 +595,15 @@ export class HttpFront {
       else for (const link of callers.links) link.destroy();
       if (callers.isEmpty) this.#callers.delete(key);
     }
-    if (this.#sessions.size > 0 || this.#callers.size > 0) return;
+    this.#unread.tick(nowMs);
+    if (this.#sessions.size > 0 || this.#callers.size > 0 || !this.#unread.isEmpty) return;
     this.#timer?.cancel();
     this.#timer = undefined;
   }
 }
 
+/** A session that was not used for so long gives way when its principal has no place for another one. */
+const UNUSED_MS = 10_000;
 /** A session that nobody uses ends. Its client begins another one. */
 const SESSION_IDLE_MS = 30 * 60_000;
 

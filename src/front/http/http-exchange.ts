@@ -22,6 +22,8 @@ export interface HttpExchangeOptions {
   readonly openStream: () => SentEvents;
   /** Further headers of the answer, if it is no error. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Nothing more is added to the answer, which its client may not have taken. */
+  readonly unread: (response: ServerResponse) => void;
   /** Called once, when everything was written. */
   readonly ended: (exchange: HttpExchange) => void;
 }
@@ -122,6 +124,7 @@ export class HttpExchange {
     if (this.#isOver || this.#answer !== undefined) return;
     // A request that was cancelled gets no answer, and its client waits for the end of something.
     if (!this.#isLost) this.openStream().end(nowMs);
+    if (!this.isLeft) this.#options.unread(this.response);
     this.#end();
   }
 
@@ -206,6 +209,7 @@ class JsonAnswer implements ByteSink {
       else {
         for (const piece of pieces) response.write(piece);
         response.end();
+        this.#options.unread(response);
       }
     }
     this.#ended();

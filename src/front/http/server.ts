@@ -14,6 +14,8 @@ export const SERVER_OPTIONS: ServerOptions = {
   keepAliveTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
   requireHostHeader: true,
+  // A header that comes twice says two things. Joined, it says neither, and is refused.
+  joinDuplicateHeaders: true,
 };
 
 /** A server that does not listen yet. The code for TLS is loaded with the first certificate. */
@@ -22,7 +24,7 @@ export function serverFor(tls: HttpSettings['tls']): Server {
   const { createServer: createTlsServer } = process.getBuiltinModule('node:https');
   try {
     const files = { cert: readFileSync(tls.cert), key: readFileSync(tls.key) };
-    return createTlsServer({ ...SERVER_OPTIONS, ...files, minVersion: 'TLSv1.2' });
+    return createTlsServer({ ...SERVER_OPTIONS, ...files, minVersion: 'TLSv1.2', handshakeTimeout: 10_000 });
   } catch (error) {
     throw cannotListen(`http.tls cannot be used: ${messageOf(error)}`, error);
   }

@@ -23,6 +23,8 @@ interface HttpSessionContext {
   readonly limits: Limits;
   readonly clock: Clock;
   readonly turn: FlushTurn;
+  /** An answer was written that its client has not taken. */
+  readonly unread: (response: ServerResponse) => void;
 }
 
 export interface HttpSessionOptions extends HttpSessionContext {
@@ -118,6 +120,7 @@ export class HttpSession2025 {
         ...terms,
         isOf2026: false,
         turn: this.#options.turn,
+        unread: this.#options.unread,
         openStream: () => this.#openStream(++this.#lastStream),
         ended: (one) => this.#ended(one),
       },
@@ -204,6 +207,10 @@ export class HttpSession2025 {
       bytes -= stream.keptBytes;
       this.#streams.delete(number);
     }
+  }
+
+  get usedMs(): number {
+    return this.#usedMs;
   }
 
   /** True if nobody has used it for so long. */
