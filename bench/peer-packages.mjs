@@ -17,9 +17,11 @@ function isInstalled([name, version]) {
   return existsSync(manifestOf(name)) && readJson(manifestOf(name)).version === version;
 }
 
+export const arePeersInstalled = () => Object.entries(VERSIONS).every(isInstalled);
+
 export function installPeers() {
   const wanted = Object.entries(VERSIONS);
-  if (wanted.every(isInstalled)) return;
+  if (arePeersInstalled()) return;
   mkdirSync(PREFIX, { recursive: true });
   writeFileSync(join(PREFIX, 'package.json'), '{ "private": true }\n');
   const packages = wanted.map(([name, version]) => `${name}@${version}`);

@@ -69,7 +69,7 @@ async function startPeer(workspace, name, { kind, path, tool = 'echo', options =
   return { order: { target, profile: PROFILE, tool, root: child.pid }, child };
 }
 
-function freePort() {
+export function freePort() {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);
     server.listen(0, HOST, () => {

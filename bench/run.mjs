@@ -6,6 +6,7 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureEightByEight } from './eight-by-eight.mjs';
 import { measureEras } from './eras.mjs';
+import { measureHttp } from './http.mjs';
 import { measureJoinedList } from './joined-list.mjs';
 import { measureLatency } from './latency.mjs';
 import { measureMemory } from './memory.mjs';
@@ -21,6 +22,7 @@ const THEMES = {
   latency: measureLatency,
   throughput: measureThroughput,
   eras: measureEras,
+  http: measureHttp,
   memory: measureMemory,
   eight: measureEightByEight,
   lists: measureJoinedList,
