@@ -8,7 +8,7 @@ import { lineReader } from './line-reader.mjs';
 const [port, command, ...args] = process.argv.slice(2);
 const NEWLINE = Buffer.from('\n');
 const ID = /^\{"jsonrpc":"2\.0","id":(\d+)/;
-const idOf = (bytes) => ID.exec(bytes.latin1Slice(0, 64))?.[1];
+const idOf = (bytes) => ID.exec(bytes.toString('latin1', 0, 64))?.[1];
 
 const sessions = new Map();
 
