@@ -73,7 +73,7 @@ describe('config check', () => {
       [
         'There is no config file in ~/p',
         '~/.config/mcp-bridge/config.mjs is used',
-        '~/.config/mcp-bridge/config.mjs: error: client.view is discover, all, or server:NAME',
+        '~/.config/mcp-bridge/config.mjs: error: client.view is discover, all, code, or server:NAME',
         '1 error, 0 warnings.',
       ],
     ]);
