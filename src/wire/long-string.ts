@@ -8,6 +8,7 @@ const LARGEST_WINDOW = 65536;
 /** The bytes that the module reads behind a window: the four digits of a \u at its very end. */
 const LOOK_AHEAD = 4;
 const UNFINISHED = -2;
+const NEWLINE = 0x0a;
 
 type Scan = (end: number, isFirst: boolean) => number;
 
@@ -27,8 +28,10 @@ export function skipLongString(b: Uint8Array, p: number): number {
   let isFirst = true;
   for (let window = SMALLEST_WINDOW; ; ) {
     // The newline behind the frame is a control character, so the walk ends there at the latest, before it meets
-    // what an earlier string has left in the window.
-    memory.set(b.subarray(p, p + window + LOOK_AHEAD), 0);
+    // what an earlier string has left in the window. Bytes that end without one get one in the window.
+    const part = b.subarray(p, p + window + LOOK_AHEAD);
+    memory.set(part, 0);
+    if (part.length < window + LOOK_AHEAD) memory[part.length] = NEWLINE;
     const found = scan(window, isFirst);
     if (found !== UNFINISHED) return found < 0 ? found : p + found;
     p += window;
