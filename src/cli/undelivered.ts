@@ -9,6 +9,7 @@ const WHAT = 'To see what each client accepts: mcp-bridge clients';
 
 /** All by which the bridge itself refuses a message; an error with another code, or none, is the other client's. */
 const OWN_CODES = new Set<string>([
+  'CALL_STOPPED',
   'CALL_TIMED_OUT',
   'CLIENT_BUSY',
   'CLIENT_GONE',

@@ -81,6 +81,47 @@ export interface CallReport extends NamedCall {
   readonly answerBytes: number;
 }
 
+/** A call under way. What happened before somebody watched calls is not known, and null. */
+export interface OpenCallReport extends NamedCall {
+  readonly clientName: string;
+  readonly request: string;
+  readonly role: CallRole;
+  readonly at: number | null;
+  readonly ageMs: number | null;
+  readonly state: 'waiting' | 'sent';
+  readonly waitedMs: number | null;
+  readonly serverMs: number | null;
+  readonly waits: readonly WaitReason[];
+  readonly progress: number;
+  readonly requestBytes: number | null;
+}
+
+export interface CallsReport {
+  /** The oldest first; those of unknown age before all others. */
+  readonly open: readonly OpenCallReport[];
+  /** The number of calls under way, of which `open` may show only a part. */
+  readonly openTotal: number;
+  /** Calls that have ended, the newest first. They are kept only while somebody watches calls. */
+  readonly recent: readonly CallReport[];
+  /** The moment since which calls are kept, in milliseconds since 1970; null while nobody watches. */
+  readonly recordedSince: number | null;
+  /** Calls that were not followed since then: too many a second. */
+  readonly leftOut: number;
+}
+
+export interface CancelReport {
+  readonly cancelled: boolean;
+  /** The reason why not, or null. */
+  readonly reason: string | null;
+}
+
+/** Messages between clients since somebody watches, the newest first. */
+export interface MessagesReport {
+  readonly recent: readonly MessageEvent[];
+  /** False while nobody watches, so that nothing is kept. */
+  readonly isKept: boolean;
+}
+
 export type CallEvent =
   | (At<'call.begun'> & NamedCall & Pick<CallReport, 'clientName' | 'request' | 'role' | 'requestBytes'>)
   | (At<'call.waiting'> & NamedCall & { readonly for: WaitReason })

@@ -3,11 +3,14 @@
 
 import { JSONRPCServer } from 'json-rpc-2.0';
 import type { ControlPeer } from '../core/router.ts';
+import type { Session } from '../core/session.ts';
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';
 import { systemClock } from '../util/clock.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
 import { EventFilter } from './event-filter.ts';
+import { instancesOf, questionsIn, type RunCopy } from './instances.ts';
+import { type CallsHere, callsOf, cancelCall } from './open-calls.ts';
 import { refresh } from './refresh.ts';
 import type {
   ClientReport,
@@ -15,10 +18,12 @@ import type {
   ControlMethod,
   ReloadReport,
   RunningReport,
+  SearchReport,
   StatusReport,
 } from './report.ts';
-import { logsOf, type ServersHere } from './servers-here.ts';
+import { logsOf, type ServersHere, unknownServer } from './servers-here.ts';
 import { accept, changesIn } from './tool-changes.ts';
+import { toolsOf } from './tools-here.ts';
 import { type WatchedDaemon, Watches } from './watches.ts';
 
 /** The daemon as it is asked and told: by the command, and by whatever else watches it or gives it orders. */
@@ -34,7 +39,24 @@ export interface ControlledDaemon {
   reload(): Promise<ReloadReport>;
   requestStop(reason: LeavingReason): void;
   readonly watched: WatchedDaemon;
+  /** All sessions of clients. */
+  sessions(): readonly Session[];
+  copies(): Iterable<RunCopy>;
+  /** Searches as a client in `cwd` does, and explains it. */
+  search(query: string, options: ExplainOptions): Promise<SearchReport>;
 }
+
+/** A search that is explained. */
+export interface ExplainOptions {
+  readonly cwd: string | undefined;
+  /** Only this server; '' for all. */
+  readonly server: string;
+  readonly limit: number;
+}
+
+const LONGEST_QUERY = 1000;
+const USUAL_HITS = 20;
+const MOST_HITS = 100;
 
 /** Params come from outside: each method reads what it needs of them. */
 type Params = Readonly<Record<string, unknown>>;
@@ -61,6 +83,11 @@ export function controlMethods(
 function answerersOf(daemon: ControlledDaemon): Answerers {
   const here = ({ cwd }: Params): Promise<ServersHere> => daemon.serversFor(directoryIn(cwd));
   const watches = new Watches(daemon.watched);
+  const calls = (): CallsHere => ({
+    sessions: daemon.sessions(),
+    followed: watches.calls,
+    clock: daemon.watched.clock,
+  });
   const options = { clock: systemClock, timeoutMs: ownTimeoutMs(daemon.limits) };
   return {
     'bridge/status': ({ cwd }) => daemon.status(directoryIn(cwd)),
@@ -74,6 +101,28 @@ function answerersOf(daemon: ControlledDaemon): Answerers {
     'bridge/watch': (params, peer) => watches.open(peer, params),
     'bridge/unwatch': ({ watch }, peer) => ({ ended: watches.close(peer, textOf(watch)) }),
     'bridge/events': (params) => ({ events: daemon.watched.past.last(lastOf(params.last), new EventFilter(params)) }),
+    'bridge/calls': ({ limit }) => callsOf(calls(), limit),
+    'bridge/cancel': ({ call }) => cancelCall(calls(), textOf(call)),
+    'bridge/messages': () => ({ recent: watches.messages, isKept: watches.size > 0 }),
+    'bridge/instances': async (params) => {
+      const servers = await here(params);
+      const name = textOf(params.server);
+      const isUnknown = name !== '' && !servers.names.includes(name);
+      const { past } = daemon.watched;
+      const named = isUnknown ? [] : name === '' ? servers.names : [name];
+      return {
+        servers: instancesOf(named, daemon.copies(), (instance) => past.numberOf(instance)),
+        unknown: isUnknown ? unknownServer(name, servers) : null,
+      };
+    },
+    'bridge/questions': () => ({ questions: questionsIn(daemon.copies()) }),
+    'bridge/tools': async (params) => toolsOf(await here(params), params.server),
+    'bridge/search': ({ query, server, limit, cwd }) =>
+      daemon.search(textOf(query).slice(0, LONGEST_QUERY), {
+        cwd: directoryIn(cwd),
+        server: textOf(server),
+        limit: typeof limit === 'number' && limit >= 1 ? Math.min(MOST_HITS, Math.floor(limit)) : USUAL_HITS,
+      }),
     'bridge/stop': ({ reason }) => {
       setImmediate(() => daemon.requestStop(reason === 'restart' ? 'restart' : 'stop')); // after the answer is written
       return { pid: daemon.pid, openCalls: daemon.clients().reduce((sum, { inFlight }) => sum + inFlight, 0) };

@@ -4,7 +4,15 @@
 import type { ServerLatency } from '../model/server-latency.ts';
 import type { DialInState } from '../protocol/inbound-server.ts';
 import type { RunningServer } from '../registry/running-servers.ts';
-import type { EventConditions, PastReport, WatchParams, WatchReport } from './event-report.ts';
+import type {
+  CallsReport,
+  CancelReport,
+  EventConditions,
+  MessagesReport,
+  PastReport,
+  WatchParams,
+  WatchReport,
+} from './event-report.ts';
 
 /** The methods of the role `control`, each with its params and its answer. Any param may be left out. */
 interface ControlMethods {
@@ -23,6 +31,15 @@ interface ControlMethods {
   'bridge/unwatch': { params: { readonly watch?: string }; answer: UnwatchReport };
   /** `last` is the number of events; else all that are kept. */
   'bridge/events': { params: EventConditions & { readonly last?: number }; answer: PastReport };
+  'bridge/calls': { params: { readonly limit?: number }; answer: CallsReport };
+  /** Ends a call by the name that events and `bridge/calls` give it. */
+  'bridge/cancel': { params: { readonly call?: string }; answer: CancelReport };
+  'bridge/messages': { params: object; answer: MessagesReport };
+  'bridge/instances': { params: OfServer; answer: InstancesReport };
+  'bridge/questions': { params: object; answer: QuestionsReport };
+  /** With `server` the tools have their definitions. */
+  'bridge/tools': { params: OfServer; answer: ToolsReport };
+  'bridge/search': { params: SearchParams; answer: SearchReport };
   'bridge/stop': { params: { readonly reason?: 'stop' | 'restart' }; answer: StopReport };
 }
 
@@ -281,4 +298,112 @@ interface UnwatchReport {
 interface StopReport {
   readonly pid: number;
   readonly openCalls: number;
+}
+
+/** A copy of a server, in full. */
+export interface InstanceDetail {
+  /** The number that events name it by. */
+  readonly instance: number;
+  readonly pid: number | null;
+  /** As in `status`. */
+  readonly state: string;
+  /** The clients that it is for, in words. */
+  readonly for: string;
+  /** The id of the one client that it is for, or null. */
+  readonly dedicatedTo: string | null;
+  /** The ids of its clients: the first 100 of `clientCount`. */
+  readonly clients: readonly string[];
+  readonly clientCount: number;
+  readonly restarts: number;
+  readonly inFlight: number;
+  readonly calls: number;
+  readonly requests: number;
+  /** A call during which the server may ask something is under way; others may have to wait for it. */
+  readonly isEngaged: boolean;
+  readonly protocolVersion: string | null;
+  readonly lastError: string | null;
+  readonly errorCode: string | null;
+}
+
+export interface ServerInstances {
+  readonly server: string;
+  /** How clients share it: `auto`, `shared` or `dedicated`; null if nobody has needed it yet. */
+  readonly sharing: string | null;
+  /** The reason why it has several instances, or null. */
+  readonly reason: string | null;
+  readonly instances: readonly InstanceDetail[];
+}
+
+interface InstancesReport {
+  readonly servers: readonly ServerInstances[];
+  readonly unknown: Failure | null;
+}
+
+/** A question of a server that has no answer yet. */
+export interface QuestionReport {
+  readonly server: string;
+  /** `sampling`, `elicitation`, `roots`, `tasks`; or `input`, for answers that a call waits for. */
+  readonly about: string;
+  /** Null while it is not certain whom it is for. */
+  readonly client: string | null;
+  readonly state: 'held' | 'asked';
+}
+
+interface QuestionsReport {
+  readonly questions: readonly QuestionReport[];
+}
+
+export interface ToolReport {
+  readonly name: string;
+  readonly title: string | null;
+  /** Cut, unless one server was asked for. */
+  readonly description: string;
+  /** The length of the definition, which a model reads. */
+  readonly bytes: number;
+  readonly hash: string;
+  /** The rule that forbids it to all clients, or null. */
+  readonly refusal: (Failure & { readonly code: string }) | null;
+  /** It differs from what the user accepted. */
+  readonly isChanged: boolean;
+  readonly tags: readonly string[];
+  /** The definition as its server gives it, if one server was asked for. */
+  readonly definition?: Readonly<Record<string, unknown>>;
+}
+
+export interface ServerTools {
+  readonly server: string;
+  /** False for a server that has never listed its tools. */
+  readonly isKnown: boolean;
+  readonly tools: readonly ToolReport[];
+}
+
+export interface ToolsReport {
+  readonly servers: readonly ServerTools[];
+  readonly unknown: Failure | null;
+}
+
+interface SearchParams extends OfServer {
+  readonly query?: string;
+  readonly limit?: number;
+}
+
+/** A search as clients get it, with the reasons for its order. */
+export interface SearchReport {
+  readonly hits: readonly SearchHit[];
+  /** The words of the question; `findsAny` is false for one by which nothing is found: a synonym may help. */
+  readonly words: readonly { readonly word: string; readonly findsAny: boolean }[];
+  /** Servers whose tools are not known, and were not searched. */
+  readonly notSearched: readonly string[];
+  readonly unknown: Failure | null;
+}
+
+interface SearchHit {
+  readonly server: string;
+  readonly tool: string;
+  readonly title: string | null;
+  readonly description: string;
+  /** From 0 to 1. */
+  readonly relevance: number;
+  /** The part of the relevance that is gone without each word, in the order of `words`; negative for a word that lowers it. Empty behind the first ten. */
+  readonly shares: readonly number[];
 }

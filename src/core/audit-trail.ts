@@ -198,6 +198,8 @@ export function outcomeOfAnswer(b: Buffer, envelope: Envelope): 'ok' | 'tool-err
 /** The outcome of a code. Only these codes mean that the server failed; all others mean that it was not asked. */
 export function outcomeOfCode(code: string): CallOutcome {
   switch (code) {
+    case 'CALL_STOPPED':
+      return 'cancelled';
     case 'CALL_TIMED_OUT':
       return 'timeout';
     case 'SERVER_CRASHED':

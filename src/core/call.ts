@@ -3,6 +3,7 @@
 
 import type { Limits } from '../model/limits.ts';
 import type { CallRole } from '../protocol/era.ts';
+import type { BridgeError } from '../util/bridge-error.ts';
 import type { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { RequestId } from '../wire/request-id.ts';
@@ -31,6 +32,8 @@ export interface CallOwner {
   wasSent(call: Call): boolean;
   /** The client is going: nothing more of the call is sent, and only `abandon` ends it. */
   withdraw(call: Call): void;
+  /** Somebody ends the call whom its client did not ask: the client gets the error, and the server is told. */
+  stop(call: Call, error: BridgeError): void;
   /** The client has gone. */
   abandon(call: Call): void;
   tickCall(call: Call, nowMs: number): void;

@@ -384,6 +384,12 @@ export class ClientListens implements CallOwner, TaskWatcher {
     this.#drop(call);
   }
 
+  /** A request that lasts ends with its result. */
+  stop(call: Call): void {
+    const listen = this.#all.get(call);
+    if (listen !== undefined) this.#end(listen, () => this.#answerEnd(call));
+  }
+
   abandon(call: Call): void {
     this.#drop(call);
   }

@@ -509,6 +509,12 @@ export class Instance implements CallOwner {
     this.#ended(call);
   }
 
+  stop(call: Call, error: BridgeError): void {
+    this.rounds.drop(call, 'The call was ended');
+    this.calls.giveUp(call, 'The call was ended', error);
+    this.#ended(call);
+  }
+
   /**
    * Passes a cancellation on, shortened if the server does not keep up: a client is not held up because it has given a
    * call up.

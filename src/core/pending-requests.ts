@@ -5,6 +5,7 @@ import type { Limits } from '../model/limits.ts';
 import type { CallRole } from '../protocol/era.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
 import { failureOf, INTERNAL_ERROR, idInUse, rpcError } from '../protocol/rpc-error.ts';
+import type { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -109,6 +110,11 @@ export class PendingRequests implements CallOwner {
   cancel(call: Call): void {
     this.#drop(call);
     call.close();
+  }
+
+  stop(call: Call, error: BridgeError): void {
+    const text = failureOf(error, (known) => errorTextOf(call, known));
+    this.refuse(call, text);
   }
 
   wasSent({ isSecondTry, mayBeDone }: Call): boolean {

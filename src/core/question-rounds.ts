@@ -114,6 +114,11 @@ export class QuestionRounds {
     return this.#open.has(call);
   }
 
+  /** The calls that wait for their clients' answers. */
+  waiting(): Call[] {
+    return [...this.#open.keys()];
+  }
+
   /** Takes an answer that is not complete. Its call was taken from those that were sent. */
   begin(call: Call, { b }: Frame, envelope: Envelope): void {
     const { inRounds } = call;

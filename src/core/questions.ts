@@ -106,6 +106,12 @@ export class Questions {
     return this.#pending.isAsking(asker);
   }
 
+  /** The questions without an answer: held ones, whose client is not certain yet, and those that a client was asked. */
+  waiting(): { readonly about: string; readonly client: Session | undefined }[] {
+    const held = this.#held.map(({ role }) => ({ about: role, client: undefined }));
+    return [...held, ...this.#pending.asked()];
+  }
+
   #refuseWhatIsInDoubt(): void {
     this.#attribution.markGivenUpAskedBack();
     this.#refuseHeld(IN_DOUBT);
@@ -428,6 +434,10 @@ class PendingQuestions {
     this.#instance = instance;
     this.#roots = roots;
     this.#elicitations = elicitations;
+  }
+
+  asked(): { readonly about: string; readonly client: Session }[] {
+    return [...this.#pending].map(({ role, asker }) => ({ about: role, client: clientOf(asker) }));
   }
 
   /** Asks the client, or gives the server the error that the client would give. */

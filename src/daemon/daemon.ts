@@ -6,9 +6,17 @@ import { Catalog } from '../catalog/catalog.ts';
 import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import { Sweeper } from '../catalog/sweeper.ts';
 import type { Config } from '../config/config.ts';
-import type { ControlledDaemon } from '../control/methods.ts';
+import type { RunCopy } from '../control/instances.ts';
+import type { ControlledDaemon, ExplainOptions } from '../control/methods.ts';
 import { PastEvents } from '../control/past-events.ts';
-import type { ClientReport, MemoryReport, ReloadReport, RunningReport, StatusReport } from '../control/report.ts';
+import type {
+  ClientReport,
+  MemoryReport,
+  ReloadReport,
+  RunningReport,
+  SearchReport,
+  StatusReport,
+} from '../control/report.ts';
 import { ServersHere } from '../control/servers-here.ts';
 import { clientReports, statusReport } from '../control/status.ts';
 import type { WatchedDaemon } from '../control/watches.ts';
@@ -436,6 +444,20 @@ export class Daemon implements ControlledDaemon {
 
   get pid(): number {
     return this.#options.pid;
+  }
+
+  sessions(): readonly Session[] {
+    return this.#connections.clients();
+  }
+
+  copies(): Iterable<RunCopy> {
+    return this.#pool.copies();
+  }
+
+  async search(query: string, { cwd, server, limit }: ExplainOptions): Promise<SearchReport> {
+    const here = await this.serversFor(cwd);
+    const { searchReport } = await import('./search-report.ts');
+    return searchReport(here, { finder: this.#forDiscover.finder, query, server, limit });
   }
 
   /** What a watcher of the daemon listens to. */

@@ -5,6 +5,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { SeenTools } from '../catalog/seen-tools.ts';
 import type { SeenToolsStore } from '../catalog/seen-tools-store.ts';
 import type { SweptDirectory } from '../catalog/sweeper.ts';
+import type { RunCopy } from '../control/instances.ts';
 import type { InstanceReport } from '../control/report.ts';
 import type { SeenToolsOf } from '../control/servers-here.ts';
 import { instanceReports } from '../control/status.ts';
@@ -259,6 +260,15 @@ export class ServerPool implements ServerDirectory {
       this.servers(),
       (instance) => this.#runners.get(instance),
     );
+  }
+
+  /** Each instance with its server, and with what starts and ends it. */
+  *copies(): Iterable<RunCopy> {
+    for (const server of this.servers())
+      for (const instance of server.instances) {
+        const runner = this.#runners.get(instance);
+        if (runner !== undefined) yield { server, instance, runner };
+      }
   }
 
   /** The stderr of the last process of each instance, of all servers of this name in any directory. */

@@ -93,6 +93,12 @@ export class Delivery implements ClientQuestion, CallOwner {
     this.#close();
   }
 
+  stop(call: Call, error: BridgeError): void {
+    this.#tellReceiver('The request was ended');
+    this.#forget();
+    this.#fail(call, error);
+  }
+
   tickCall(call: Call, nowMs: number): void {
     const { limits, events } = this.#ports;
     const tookMs = overdueMs(call, nowMs, limits.callTimeoutMs, limits);

@@ -119,6 +119,12 @@ export class MessagingDesk implements OwnTools, CallOwner {
     this.abandon(call);
   }
 
+  stop(call: Call, error: BridgeError): void {
+    this.#stopWaiting(call);
+    call.output.fail(call.idText, failureOf(error));
+    call.close();
+  }
+
   /** Only calls that were repeated count as sent: calls that wait here change nothing. */
   wasSent({ mayBeDone }: Call): boolean {
     return mayBeDone;

@@ -166,6 +166,11 @@ export class CodeDesk implements CallOwner {
     call.close();
   }
 
+  stop(call: Call, error: BridgeError): void {
+    this.#byCall.get(call)?.stop();
+    this.#fail(call, error);
+  }
+
   /** Its calls may have been made already. */
   wasSent(): boolean {
     return true;

@@ -5,6 +5,7 @@ export type BridgeErrorCode =
   | 'AUDIT_FAILED'
   | 'AUTH_FAILED'
   | 'BELOW_A_BRIDGE'
+  | 'CALL_STOPPED'
   | 'CALL_TIMED_OUT'
   | 'CLIENT_BUSY'
   | 'CLIENT_COMMAND_FAILED'

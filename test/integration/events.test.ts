@@ -161,3 +161,78 @@ test('names of others cannot write on a terminal', async () => {
   client.destroy();
   await daemon.stop();
 });
+
+test('a call is cancelled from outside: its client has one error, its server is told, and others see it end', async () => {
+  const daemon = await TestDaemon.start(CONFIG);
+  const watch = await watched(daemon, { kinds: ['call'] });
+  const client = await daemon.client({ 'mcp-bridge/clientId': 'me' });
+  const answered = client.request(1, 'tools/call', { name: 'hold', arguments: {} });
+  await watch.until((all) => all.some(({ kind }) => kind === 'call.sent'));
+  const { open, openTotal, recordedSince } = await watch.client.call('bridge/calls');
+  expect([openTotal, recordedSince !== null]).toEqual([1, true]);
+  expect(open).toMatchObject([{ client: 'me', server: 'fixture', tool: 'hold', state: 'sent', role: 'call' }]);
+  const call = open[0]?.call ?? '';
+  expect(await watch.client.call('bridge/cancel', { call: 'other-1' })).toMatchObject({ cancelled: false });
+  expect(await watch.client.call('bridge/cancel', { call })).toEqual({ cancelled: true, reason: null });
+  expect(await answered).toMatchObject({ error: { code: -32603, data: { code: 'CALL_STOPPED' } } });
+  const events = await watch.until((all) => all.some(({ kind }) => kind === 'call.ended'));
+  expect(events.at(-1)).toMatchObject({ call, outcome: 'cancelled', code: 'CALL_STOPPED' });
+  const { recent } = await watch.client.call('bridge/calls', { limit: 1 });
+  expect(recent).toMatchObject([{ call, outcome: 'cancelled' }]);
+  expect(await watch.client.call('bridge/cancel', { call })).toMatchObject({ cancelled: false });
+  watch.client.close();
+  client.destroy();
+  await daemon.stop();
+});
+
+test('servers are shown with their instances, tools and questions, and a search with its reasons', async () => {
+  const daemon = await TestDaemon.start({
+    mcpServers: { shared: fixtureServer(), own: { ...fixtureServer(), sharing: 'dedicated' }, unused: fixtureServer() },
+  });
+  const control = await ControlClient.open(daemon.path, '0');
+  const clients = [await daemon.client(), await daemon.client()];
+  for (const [i, client] of clients.entries())
+    for (const server of ['shared', 'own']) await client.callTool(`${server}${i}`, `${server}__echo`, { text: 'x' });
+  const { servers, unknown } = await control.call('bridge/instances');
+  expect(unknown).toBeNull();
+  expect(servers).toMatchObject([
+    { server: 'shared', sharing: 'auto', reason: null, instances: [{ state: 'ready', clientCount: 2, calls: 2 }] },
+    { server: 'own', sharing: 'dedicated', reason: expect.stringContaining('each client needs one of its own') },
+    { server: 'unused' },
+  ]);
+  const own = servers[1]?.instances ?? [];
+  expect(own.map(({ dedicatedTo }) => dedicatedTo).toSorted()).toEqual(
+    own.map(({ clients: [only] }) => only).toSorted(),
+  );
+  expect(new Set(own.map(({ instance }) => instance)).size).toBe(2);
+  const { servers: all } = await control.call('bridge/tools');
+  expect(all.map(({ server, isKnown }) => [server, isKnown])).toEqual([
+    ['shared', true],
+    ['own', true],
+    ['unused', false],
+  ]);
+  expect(all[0]?.tools.find(({ name }) => name === 'echo')).not.toHaveProperty('definition');
+  const [whole] = (await control.call('bridge/tools', { server: 'shared' })).servers;
+  const echo = whole?.tools.find(({ name }) => name === 'echo');
+  expect(echo).toMatchObject({
+    refusal: null,
+    isChanged: false,
+    definition: { name: 'echo', inputSchema: { type: 'object' } },
+  });
+  expect((await control.call('bridge/tools', { server: 'shard' })).unknown).toMatchObject({ near: ['shared'] });
+  const search = await control.call('bridge/search', { query: 'echo zzqqxx', server: 'shared' });
+  expect(search.hits[0]).toMatchObject({ server: 'shared', tool: 'echo' });
+  expect(search.words).toEqual([
+    { word: 'echo', findsAny: true },
+    { word: 'zzqqxx', findsAny: false },
+  ]);
+  const [echoed = 0, missed = 0] = search.hits[0]?.shares ?? [];
+  expect(echoed).toBeCloseTo(search.hits[0]?.relevance ?? 0, 5);
+  expect(missed).toBeLessThan(0);
+  expect((await control.call('bridge/search', { query: '' })).hits).toEqual([]);
+  expect((await control.call('bridge/questions')).questions).toEqual([]);
+  expect(await control.call('bridge/messages')).toEqual({ recent: [], isKept: false });
+  control.close();
+  for (const client of clients) client.destroy();
+  await daemon.stop();
+});

@@ -1,0 +1,47 @@
+// `bridge/search`: a search over the known tools of a directory's servers, with the reasons for its order. It searches what a client
+// without rules of its own could find, and starts no server.
+
+import { bounded } from '../control/bounded-text.ts';
+import type { SearchReport } from '../control/report.ts';
+import { type ServersHere, unknownServer } from '../control/servers-here.ts';
+import { explainedSearch } from '../meta-tools/search-explanation.ts';
+import type { SearchedServer, ToolFinder } from '../meta-tools/tool-finder.ts';
+
+interface SearchWanted {
+  readonly finder: ToolFinder;
+  readonly query: string;
+  /** Only this server; '' for all. */
+  readonly server: string;
+  readonly limit: number;
+}
+
+const LONGEST_DESCRIPTION = 300;
+
+export async function searchReport(
+  here: ServersHere,
+  { finder, query, server, limit }: SearchWanted,
+): Promise<SearchReport> {
+  const none = { hits: [], words: [], notSearched: [] };
+  if (server !== '' && !here.names.includes(server)) return { ...none, unknown: unknownServer(server, here) };
+  const names = server === '' ? here.names : [server];
+  const servers = names.flatMap((name) => searchedIn(here, name));
+  const searched = new Set(servers.map(({ joined }) => joined.name));
+  const notSearched = names.filter((name) => !searched.has(name));
+  if (query.trim() === '') return { ...none, notSearched, unknown: null };
+  const { tools, words } = await explainedSearch(finder, query, { servers, limit });
+  const hits = tools.map(({ found: { joined, tool, relevance }, shares }) => {
+    const { title, description } = tool.words;
+    return {
+      ...{ server: joined.name, tool: tool.name, title: title === '' ? null : bounded(title) },
+      description: bounded(description, LONGEST_DESCRIPTION),
+      ...{ relevance, shares },
+    };
+  });
+  return { hits, words, notSearched, unknown: null };
+}
+
+function searchedIn(here: ServersHere, name: string): SearchedServer[] {
+  const server = here.find(name);
+  const pages = server?.known.lastTools;
+  return server === undefined || pages === undefined ? [] : [{ joined: { name, gate: server.gate, server }, pages }];
+}

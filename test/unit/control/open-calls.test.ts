@@ -1,0 +1,164 @@
+// The calls under way, and the end of one that its client did not ask for: whoever owns it, its client gets one answer.
+
+import { describe, expect, test } from 'vitest';
+import { FollowedCalls } from '../../../src/control/followed-calls.ts';
+import { callsOf, cancelCall } from '../../../src/control/open-calls.ts';
+import { CoreInMemory, type CoreOptions } from '../../support/core-in-memory.ts';
+
+function world(options: CoreOptions = {}) {
+  const core = new CoreInMemory(options);
+  const { events, clock } = core;
+  const followed = new FollowedCalls({ events, clock, date: () => clock.now(), happened: () => undefined });
+  followed.renewBudget(100);
+  const here = () => ({ sessions: core.manager.clients(), followed, clock });
+  const open = () => callsOf(here(), undefined).open;
+  return { core, followed, here, open, cancel: (name = '') => cancelCall(here(), name) };
+}
+
+const ended = { code: -32603, data: { code: 'CALL_STOPPED' } };
+
+describe('a call under way', () => {
+  test('is shown with what is known of it, and its age from when somebody watches', async () => {
+    const { core, followed, open } = world({ limits: { maxInFlightPerClient: 1 } });
+    const client = await core.ready({ _meta: { 'mcp-bridge/clientId': 'me' } });
+    client.call(1);
+    await core.settle();
+    expect(open()).toMatchObject([
+      {
+        client: 'me',
+        request: '1',
+        role: 'call',
+        server: 'memory',
+        state: 'sent',
+        ageMs: null,
+        at: null,
+        waitedMs: null,
+      },
+    ]);
+    followed.start();
+    core.clock.advance(5);
+    client.call(2);
+    await core.settle();
+    core.clock.advance(20);
+    expect(open()).toMatchObject([
+      { request: '1', ageMs: null },
+      { request: '2', tool: 'tool', state: 'waiting', ageMs: 20, waitedMs: 20, serverMs: null, waits: ['client'] },
+    ]);
+  });
+
+  test('keeps its name, and no two have the same', async () => {
+    const { core, followed, open } = world();
+    const client = await core.ready();
+    for (let id = 0; id < 3; id++) client.call(id);
+    await core.settle();
+    followed.start();
+    client.call(3);
+    await core.settle();
+    const names = open().map(({ call }) => call);
+    expect(new Set(names).size).toBe(4);
+    expect(open().map(({ call }) => call)).toEqual(names);
+  });
+
+  test('is one of many: an answer has at most 1,000, and says how many there are', async () => {
+    const { core, here } = world({ limits: { maxInFlightPerClient: 5000, maxInFlightPerServer: 5000 } });
+    const client = await core.ready();
+    for (let id = 0; id < 1200; id++) client.call(id);
+    await core.settle();
+    const all = callsOf(here(), undefined);
+    expect([all.open.length, all.openTotal, all.recordedSince]).toEqual([1000, 1200, null]);
+    expect(callsOf(here(), 5).open).toHaveLength(5);
+  });
+});
+
+describe('the end of a call by somebody else', () => {
+  test('that was sent: the client gets one error, the server is told, and its late answer is dropped', async () => {
+    const { core, followed, open, cancel } = world();
+    followed.start();
+    const client = await core.ready();
+    client.call(1);
+    client.call(2);
+    await core.settle();
+    expect(cancel(open()[0]?.call)).toEqual({ cancelled: true, reason: null });
+    await core.settle();
+    expect(client.answersTo(1)).toMatchObject([{ error: ended }]);
+    expect(core.server().cancelled).toEqual([core.server().requests[0]?.id]);
+    for (const request of core.server().requests) core.server().answer(request);
+    await core.settle();
+    expect([client.answersTo(1).length, client.answersTo(2).length, core.openCalls]).toEqual([1, 1, 0]);
+    expect(followed.recent().find(({ request }) => request === '1')).toMatchObject({
+      outcome: 'cancelled',
+      code: 'CALL_STOPPED',
+    });
+  });
+
+  test('that waits: it is never sent', async () => {
+    const { core, open, cancel } = world({ limits: { maxInFlightPerClient: 1 } });
+    const client = await core.ready();
+    client.call(1);
+    client.call(2);
+    await core.settle();
+    const waiting = open().find(({ state }) => state === 'waiting');
+    expect(cancel(waiting?.call).cancelled).toBe(true);
+    await core.settle();
+    expect(client.answersTo(2)).toMatchObject([{ error: ended }]);
+    core.server().answer(core.server().requests[0]);
+    await core.settle();
+    expect(core.server().requests).toHaveLength(1);
+    expect([client.answersTo(1).length, core.openCalls]).toEqual([1, 0]);
+  });
+
+  test('whose server is being started', async () => {
+    const { core, open, cancel } = world();
+    core.server().opensByItself = false;
+    const client = core.connect();
+    client.initialize('init', { _meta: { 'mcp-bridge/view': 'discover' } });
+    await core.settle();
+    const execute = { name: 'execute_tool', arguments: { server: 'memory', tool: 'tool', arguments: {} } };
+    client.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: execute });
+    await core.settle();
+    const [call] = open();
+    expect(call).toMatchObject({ request: '1', state: 'waiting' });
+    expect(cancel(call?.call).cancelled).toBe(true);
+    await core.settle();
+    expect(client.answersTo(1)).toHaveLength(1);
+    core.server().open();
+    await core.settle();
+    expect([client.answersTo(1).length, core.openCalls]).toEqual([1, 0]);
+  });
+
+  test('that is a message to another client: the receiver is told', async () => {
+    const { core, open, cancel } = world({ agents: { isEnabled: true } });
+    const sender = await core.ready({ _meta: { 'mcp-bridge/clientId': 'a' } });
+    const meta = { 'mcp-bridge/clientId': 'b', 'mcp-bridge/accepts': true };
+    const receiver = await core.ready({ _meta: meta });
+    sender.say({ jsonrpc: '2.0', id: 1, method: 'bridge/send', params: { to: 'b', method: 'x/y', params: {} } });
+    await core.settle();
+    const asked = receiver.received.find(({ method }) => method === 'x/y');
+    expect(asked?.id).toBeDefined();
+    expect(cancel(open()[0]?.call).cancelled).toBe(true);
+    await core.settle();
+    expect(sender.answersTo(1)).toMatchObject([{ error: { data: { code: 'CALL_STOPPED' } } }]);
+    expect(receiver.notifications('notifications/cancelled')).toMatchObject([{ params: { requestId: asked?.id } }]);
+    receiver.say({ jsonrpc: '2.0', id: asked?.id, result: {} });
+    await core.settle();
+    expect(sender.answersTo(1)).toHaveLength(1);
+  });
+
+  test.each([['of a call that has ended'], ['of none']])(
+    'under the name %s does nothing, and says so',
+    async (which) => {
+      const { core, open, cancel } = world();
+      const client = await core.ready();
+      client.call(1);
+      await core.settle();
+      const name = open()[0]?.call;
+      core.server().answer(core.server().requests[0]);
+      client.call(1);
+      await core.settle();
+      const told = cancel(which === 'of none' ? 'w-1' : name);
+      expect(told).toEqual({ cancelled: false, reason: expect.stringContaining('no such call') });
+      await core.settle();
+      expect(open()).toHaveLength(1);
+    },
+  );
+});
