@@ -370,7 +370,7 @@ export interface ToolReport {
   readonly definition?: Readonly<Record<string, unknown>>;
 }
 
-export interface ServerTools {
+export interface KnownToolList {
   readonly server: string;
   /** False for a server that has never listed its tools. */
   readonly isKnown: boolean;
@@ -378,7 +378,7 @@ export interface ServerTools {
 }
 
 export interface ToolsReport {
-  readonly servers: readonly ServerTools[];
+  readonly servers: readonly KnownToolList[];
   readonly unknown: Failure | null;
 }
 

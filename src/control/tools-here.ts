@@ -5,7 +5,7 @@ import { definitionsIn, hashOfText } from '../catalog/tool-definitions.ts';
 import type { Server } from '../core/server.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { bounded } from './bounded-text.ts';
-import type { ServerTools, ToolReport, ToolsReport } from './report.ts';
+import type { KnownToolList, ToolReport, ToolsReport } from './report.ts';
 import { type ServersHere, unknownServer } from './servers-here.ts';
 
 const LONGEST_DESCRIPTION = 300;
@@ -14,7 +14,7 @@ const LONGEST_DESCRIPTION = 300;
 export async function toolsOf(here: ServersHere, server: unknown): Promise<ToolsReport> {
   const name = textOf(server);
   if (name !== '' && !here.names.includes(name)) return { servers: [], unknown: unknownServer(name, here) };
-  const servers: ServerTools[] = [];
+  const servers: KnownToolList[] = [];
   for (const one of name === '' ? here.names : [name]) {
     servers.push(listOf(one, here.find(one), name !== ''));
     if (name === '') await new Promise<void>((resolve) => setImmediate(resolve));
@@ -22,7 +22,7 @@ export async function toolsOf(here: ServersHere, server: unknown): Promise<Tools
   return { servers, unknown: null };
 }
 
-function listOf(name: string, server: Server | undefined, isWhole: boolean): ServerTools {
+function listOf(name: string, server: Server | undefined, isWhole: boolean): KnownToolList {
   const pages = server?.known.lastTools;
   if (server === undefined || pages === undefined) return { server: name, isKnown: false, tools: [] };
   const tools = [...definitionsIn(pages)].map(([tool, text]) => reportOf(server, tool, text, isWhole));
