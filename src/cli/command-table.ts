@@ -8,7 +8,7 @@ import * as options from './options.ts';
 export const PAIRS: Readonly<Record<string, { readonly summary: string; readonly needs: string }>> = {
   config: {
     summary: 'Show which config file applies, and what is wrong with it',
-    needs: 'mcp-bridge config check, or mcp-bridge config path',
+    needs: 'mcp-bridge config check, mcp-bridge config path, or mcp-bridge config synonym',
   },
   policy: { summary: 'Show which rule allows or blocks a server', needs: 'mcp-bridge policy explain NAME' },
 };
@@ -419,6 +419,15 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     options: options.CONFIG,
     examples: ['config path', '"$EDITOR" "$(mcp-bridge config path)"'],
     run: async (values, host) => (await import('./commands/config.ts')).showConfigPath(values, host),
+  }),
+  'config synonym': row({
+    group: 'When something is wrong',
+    summary: 'Have searches take words for each other, such as ticket and issue',
+    words: [{ name: 'words', describe: 'Words that mean the same', isMany: true, isNeeded: true }],
+    options: options.SYNONYM,
+    needs: ['WORD WORD…', 'words that mean the same'],
+    examples: ['config synonym ticket issue'],
+    run: async (values, host) => (await import('./commands/synonym.ts')).synonym(values, host),
   }),
   'policy explain': row({
     group: 'When something is wrong',

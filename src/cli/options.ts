@@ -171,6 +171,8 @@ export const ADD = {
   description: { type: 'string', describe: 'What it is, for people' },
 } as const satisfies Options;
 
+export const SYNONYM = { config: OWN_CONFIG } as const satisfies Options;
+
 export const REMOVE = { config: OWN_CONFIG } as const satisfies Options;
 
 export const IMPORT = {

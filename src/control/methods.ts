@@ -42,6 +42,7 @@ export interface ControlledDaemon {
   /** All sessions of clients. */
   sessions(): readonly Session[];
   copies(): Iterable<RunCopy>;
+  settings(): Promise<ControlAnswer<'bridge/settings'>>;
   /** Searches as a client in `cwd` does, and explains it. */
   search(query: string, options: ExplainOptions): Promise<SearchReport>;
 }
@@ -117,6 +118,7 @@ function answerersOf(daemon: ControlledDaemon): Answerers {
     },
     'bridge/questions': () => ({ questions: questionsIn(daemon.copies()) }),
     'bridge/tools': async (params) => toolsOf(await here(params), params.server),
+    'bridge/settings': () => daemon.settings(),
     'bridge/search': ({ query, server, limit, cwd }) =>
       daemon.search(textOf(query).slice(0, LONGEST_QUERY), {
         cwd: directoryIn(cwd),

@@ -39,6 +39,7 @@ interface ControlMethods {
   'bridge/questions': { params: object; answer: QuestionsReport };
   /** With `server` the tools have their definitions. */
   'bridge/tools': { params: OfServer; answer: ToolsReport };
+  'bridge/settings': { params: object; answer: SettingsReport };
   'bridge/search': { params: SearchParams; answer: SearchReport };
   'bridge/stop': { params: { readonly reason?: 'stop' | 'restart' }; answer: StopReport };
 }
@@ -406,4 +407,21 @@ interface SearchHit {
   readonly relevance: number;
   /** The part of the relevance that is gone without each word, in the order of `words`; negative for a word that lowers it. Empty behind the first ten. */
   readonly shares: readonly number[];
+}
+
+/** A setting as the daemon uses it. */
+export interface SettingReport {
+  /** Its place in a config file, such as `limits.maxClients`. */
+  readonly name: string;
+  readonly value: unknown;
+  readonly default: unknown;
+  /** `default` for one whose value is the default, wherever that stands. */
+  readonly from: 'default' | 'config';
+  /** Markdown. */
+  readonly description: string;
+}
+
+interface SettingsReport {
+  readonly configFile: string | null;
+  readonly settings: readonly SettingReport[];
 }

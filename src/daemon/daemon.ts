@@ -11,6 +11,7 @@ import type { ControlledDaemon, ExplainOptions } from '../control/methods.ts';
 import { PastEvents } from '../control/past-events.ts';
 import type {
   ClientReport,
+  ControlAnswer,
   MemoryReport,
   ReloadReport,
   RunningReport,
@@ -452,6 +453,12 @@ export class Daemon implements ControlledDaemon {
 
   copies(): Iterable<RunCopy> {
     return this.#pool.copies();
+  }
+
+  async settings(): Promise<ControlAnswer<'bridge/settings'>> {
+    const { settingsOf } = await import('./settings-report.ts');
+    const { config, limits, finder } = this.#options;
+    return { configFile: finder.config.file ?? null, settings: settingsOf(config, limits) };
   }
 
   async search(query: string, { cwd, server, limit }: ExplainOptions): Promise<SearchReport> {

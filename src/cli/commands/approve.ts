@@ -7,14 +7,13 @@ import type { DialledInReport } from '../../client/control-client.ts';
 import type { Approval } from '../../discovery/approval.ts';
 import { candidatesFor, isWaiting } from '../../discovery/candidates.ts';
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
-import { replacedBy } from '../../discovery/precedence.ts';
-import { differencesIn } from '../../discovery/remembered-launch.ts';
 import { handleOf } from '../../discovery/selection.ts';
 import { decidedBefore, type Survey } from '../../discovery/survey.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import { definitionLines, differenceLines, rendered, warningsOf } from '../render/definition-view.ts';
+import { approvalView } from '../render/approval-view.ts';
+import { rendered } from '../render/definition-view.ts';
 import { serverReport } from '../render/discovery-report.ts';
 import { waitingNotes } from '../render/status-view.ts';
 import { jsonText, printable, printableLines, table } from '../render/table.ts';
@@ -114,17 +113,13 @@ function list(found: Survey, connected: readonly DialledInReport[], { json }: De
 }
 
 function view(server: DiscoveredServer, found: Survey, host: CliHost): string {
-  const before = decidedBefore(server, found);
-  const changes =
-    before === undefined
-      ? []
-      : [`Since ${before.words}:`, ...differenceLines(differencesIn(server, before.launch)).map((line) => `  ${line}`)];
-  const replaced = replacedBy(server, found.discovery.servers).map(
-    ({ client, name, file }) => `! It takes the place of ${printable(`${client}:${name} in ${file}`)}`,
-  );
-  const warnings = warningsOf(server).map((warning) => `! ${printable(warning)}`);
-  const notes = [...changes, ...replaced, ...warnings].map((line) => `  ${tilde(line, host)}\n`);
-  return `${printable(server.name)}\n${rendered(definitionLines(server, host))}${notes.join('')}`;
+  const { lines, since, differences, replaces, warnings } = approvalView(server, found, host);
+  const notes = [
+    ...(since === undefined ? [] : [`Since ${since}:`, ...differences.map((line) => `  ${line}`)]),
+    ...replaces.map((other) => `! It takes the place of ${other}`),
+    ...warnings.map((warning) => `! ${warning}`),
+  ].map((line) => `  ${tilde(line, host)}\n`);
+  return `${printable(server.name)}\n${rendered(lines)}${notes.join('')}`;
 }
 
 /** To reject is safe, and needs nobody's yes. */

@@ -1,0 +1,22 @@
+// `mcp-bridge config synonym`: puts words that mean the same into the bridge's own config, so that a search for one finds the others.
+
+import { addSynonyms } from '../../editing/own-synonyms.ts';
+import { editingHostOf } from '../editing.ts';
+import { DONE } from '../exit-code.ts';
+import type { CliHost } from '../host.ts';
+import { printable } from '../render/table.ts';
+import { tilde } from '../render/terminal.ts';
+import { haveDaemonLook } from '../running-daemon.ts';
+
+export interface SynonymValues {
+  readonly words: readonly string[];
+  readonly config?: string | undefined;
+}
+
+export async function synonym(values: SynonymValues, host: CliHost): Promise<number> {
+  const { file, words, isChanged } = await addSynonyms(values.words, { config: values.config }, editingHostOf(host));
+  if (isChanged) await haveDaemonLook({ config: values.config }, host);
+  const said = isChanged ? 'was written into' : 'stands already in';
+  host.stdout.write(`${printable(tilde(`${words.join(', ')}: ${said} ${file}`, host))}\n`);
+  return DONE;
+}

@@ -1,0 +1,169 @@
+// What waits for a person, and what they decide on the dashboard: `ui/inbox`, `ui/approve`, `ui/reject`, `ui/synonym`. A decision names what
+// was shown by its digest; whatever differs from that by now is not decided. Whether a page may decide is its server's to say.
+
+import { createHash } from 'node:crypto';
+import { ControlClient, type DialledInReport, type StatusReport } from '../client/control-client.ts';
+import type { Approval } from '../discovery/approval.ts';
+import { isWaiting } from '../discovery/candidates.ts';
+import type { DiscoveredServer } from '../discovery/discovered-server.ts';
+import type { Survey } from '../discovery/survey.ts';
+import { addSynonyms } from '../editing/own-synonyms.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { isRecord, textOf } from '../util/json-value.ts';
+import { checkDecidable, decideDialIns, dialledIn } from './commands/dialled-in.ts';
+import { editingHostOf } from './editing.ts';
+import type { CliHost } from './host.ts';
+import { locate } from './locate.ts';
+import { approvalView, digestOfView } from './render/approval-view.ts';
+import { askIfRunning, haveDaemonLook } from './running-daemon.ts';
+import { type SurveyValues, survey } from './survey.ts';
+
+type Params = Readonly<Record<string, unknown>>;
+export type PageMethods = Readonly<Record<string, (params: Params) => Promise<object>>>;
+
+/** The methods of one page server, for whoever it lets use them. */
+export function pageDecisions(values: SurveyValues, host: CliHost): PageMethods {
+  return {
+    'ui/inbox': () => inbox(values, host),
+    'ui/approve': (params) => decide('approved', params, values, host),
+    'ui/reject': (params) => decide('rejected', params, values, host),
+    'ui/synonym': (params) => makeSynonym(params, values, host),
+  };
+}
+
+// --- what waits ---
+
+async function inbox(values: SurveyValues, host: CliHost): Promise<object> {
+  const found = await survey(values, host);
+  const daemon = await askedDaemon(values, host);
+  return {
+    approvals: found.discovery.servers.filter(isWaiting).map((server) => approvalOf(server, found, host)),
+    dialledIn: daemon.dialledIn
+      .filter(({ state }) => state === 'waiting')
+      .map((one) => ({ ...one, digest: digestOf(one) })),
+    ...daemon.others,
+    failures: found.failures,
+  };
+}
+
+function approvalOf(server: DiscoveredServer, found: Survey, host: CliHost): object {
+  const { id, name, client, scope, file } = server;
+  const view = approvalView(server, found, host);
+  const { lines, differences, replaces, warnings } = view;
+  const since = view.since === undefined ? 'new' : 'changed';
+  const shown = { lines, differences, replaces, warnings, decidedBefore: view.since ?? null };
+  return { id, name, client, scope, file, since, ...shown, digest: digestOfView(server, view) };
+}
+
+/** A server that has connected by itself is known by its name, and by what its program says of itself. */
+function digestOf({ name, program, version }: DialledInReport): string {
+  return createHash('sha256')
+    .update(JSON.stringify([name, program, version]))
+    .digest('hex');
+}
+
+const NO_DAEMON = { dialledIn: [], others: { changes: [], signIns: [], inputs: {}, questions: [] } };
+
+/** What the daemon waits for; nothing if none runs. */
+async function askedDaemon(
+  values: SurveyValues,
+  host: CliHost,
+): Promise<{ readonly dialledIn: readonly DialledInReport[]; readonly others: object }> {
+  const { path } = await locate(values, host);
+  let client: ControlClient | undefined;
+  try {
+    client = await ControlClient.open(path, host.version);
+    const cwd = host.cwd;
+    const status = await client.call('bridge/status', { cwd });
+    const { servers: changes } = await client.call('bridge/changes', { cwd });
+    const { questions } = await client.call('bridge/questions');
+    const others = { changes, signIns: signInsIn(status), inputs: status.missingInputs ?? {}, questions };
+    return { dialledIn: status.dialledIn, others };
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error;
+    return NO_DAEMON;
+  } finally {
+    client?.close();
+  }
+}
+
+const SIGN_IN_CODES = ['SERVER_AUTH_REQUIRED', 'AUTH_FAILED'];
+
+function signInsIn({ instances }: StatusReport): object[] {
+  const wanted = instances.filter(({ errorCode }) => errorCode !== null && SIGN_IN_CODES.includes(errorCode));
+  const byServer = new Map(wanted.map(({ server, lastError }) => [server, lastError ?? '']));
+  return [...byServer].map(([server, message]) => ({ server, message, command: `mcp-bridge auth ${server}` }));
+}
+
+// --- decisions ---
+
+/** Something that was shown, by its digest. */
+interface Shown {
+  readonly key: string;
+  readonly digest: string;
+}
+
+async function decide(decision: Approval, params: Params, values: SurveyValues, host: CliHost): Promise<object> {
+  const definitions = shownIn(params.definitions, 'id');
+  const callers = shownIn(params.servers, 'name');
+  if (definitions.length + callers.length === 0)
+    throw new BridgeError('USAGE', 'Nothing is named that could be decided about');
+  const done = [
+    ...(definitions.length > 0 ? await decideDefinitions(decision, definitions, values, host) : []),
+    ...(callers.length > 0 ? await decideCallers(decision, callers, values, host) : []),
+  ];
+  if (done.length > 0) await haveDaemonLook(values, host);
+  const others = [...definitions, ...callers].map(({ key }) => key).filter((key) => !done.includes(key));
+  return { decided: done, others };
+}
+
+/** Decides about those that would be shown now as they were shown then; returns their keys. */
+async function decideDefinitions(
+  decision: Approval,
+  shown: readonly Shown[],
+  values: SurveyValues,
+  host: CliHost,
+): Promise<string[]> {
+  const found = await survey(values, host);
+  found.approvalFile.read(); // to a file that cannot be understood nothing is added
+  const same = found.discovery.servers.filter((server) => {
+    const digest = shown.find(({ key }) => key === server.id)?.digest;
+    return (
+      digest !== undefined && isWaiting(server) && digest === digestOfView(server, approvalView(server, found, host))
+    );
+  });
+  if (same.length > 0) await found.approvalFile.decide(same, decision, new Date());
+  return same.map(({ id }) => id);
+}
+
+async function decideCallers(
+  decision: Approval,
+  shown: readonly Shown[],
+  values: SurveyValues,
+  host: CliHost,
+): Promise<string[]> {
+  const daemon = await dialledIn(values, host);
+  const same = daemon.dialledIn.filter(
+    (one) => one.state === 'waiting' && shown.some(({ key, digest }) => key === one.name && digest === digestOf(one)),
+  );
+  checkDecidable(same, decision, daemon);
+  await decideDialIns(same, decision, host);
+  return same.map(({ name }) => name);
+}
+
+function shownIn(value: unknown, keyName: 'id' | 'name'): Shown[] {
+  const records = Array.isArray(value) ? value.filter(isRecord) : [];
+  return records
+    .map((one) => ({ key: textOf(one[keyName]), digest: textOf(one.digest) }))
+    .filter(({ key, digest }) => key !== '' && digest !== '');
+}
+
+/** `applies` is false if the daemon reads another config file than the one that was changed. */
+async function makeSynonym({ word, means }: Params, values: SurveyValues, host: CliHost): Promise<object> {
+  const words = [textOf(word), ...(Array.isArray(means) ? means.map(textOf) : [])];
+  const { file, isChanged } = await addSynonyms(words, { config: values.config }, editingHostOf(host));
+  if (isChanged) await haveDaemonLook(values, host);
+  const { path } = await locate(values, host);
+  const status = await askIfRunning(path, host, (client) => client.call('bridge/status'));
+  return { file, changed: isChanged, applies: status === undefined ? null : status.configFile === file };
+}
