@@ -30,10 +30,13 @@ const NAMES: Values = {
 export function settingsOf(config: Config, limits: Limits): SettingReport[] {
   return Object.entries(SETTINGS).flatMap(([section, table]) => {
     if (section.endsWith('.*')) return [];
-    return Object.entries(table).flatMap(([key, { text: description }]) => {
+    return Object.entries(table).flatMap(([key, row]) => {
+      const { text: description } = row;
       const name = `${section}.${key}`;
-      const value = settingIn(name, config, limits) ?? null;
-      const usual = settingIn(name, EMPTY_CONFIG, DEFAULT_LIMITS) ?? null;
+      // A section that a config does not have may be none in the daemon either.
+      const otherwise = 'default' in row ? (row.default ?? null) : null;
+      const value = settingIn(name, config, limits) ?? otherwise;
+      const usual = settingIn(name, EMPTY_CONFIG, DEFAULT_LIMITS) ?? otherwise;
       const from = isDeepStrictEqual(value, usual) ? ('default' as const) : ('config' as const);
       return [{ name, value, default: usual, from, description }];
     });
