@@ -56,7 +56,10 @@ describe('what is wrong with a command line is said in one line, with what was m
     ['config check --json=', '--json takes no value, and not an empty one. See: mcp-bridge config check --help'],
     ['search x --limit abc', '--limit is a whole number from 1 to 999999, and not abc. See: mcp-bridge search --help'],
     ['remove', 'Name a server, such as: mcp-bridge remove memory'],
-    ['config', 'Name what to do: mcp-bridge config check, mcp-bridge config path, or mcp-bridge config synonym. See: mcp-bridge config --help'],
+    [
+      'config',
+      'Name what to do: mcp-bridge config check, mcp-bridge config path, or mcp-bridge config synonym. See: mcp-bridge config --help',
+    ],
     ['policy', 'Name what to do: mcp-bridge policy explain NAME'],
     ['status -- x', '`status` takes no command line behind --. See: mcp-bridge status --help'],
   ])('%s', async (line, said) => {
