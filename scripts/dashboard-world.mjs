@@ -161,7 +161,7 @@ export async function openWorld({ perSecond = 14 } = {}) {
     everything: official('everything', 'stdio'),
     legacy: { command: node, args: ['-e', 'console.error("legacy: cannot read /etc/legacy.key"); process.exit(1)'] },
   };
-  const config = { mcpServers, audit: { enabled: true } };
+  const config = { mcpServers, audit: {} };
   writeFileSync(join(home, '.config/mcp-bridge/config.json'), JSON.stringify(config, null, 2));
   // Somebody else's project brings a server, which waits for approval.
   const theirs = {

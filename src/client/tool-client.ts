@@ -35,6 +35,8 @@ export interface SessionOptions {
   readonly version: string;
   readonly cwd: string;
   readonly view?: string;
+  /** The id that it has among the clients. */
+  readonly clientId?: string;
   /** Answers the forms that servers show to the person; without it, their questions are refused. */
   readonly onElicit?: ((params: unknown) => Promise<object | undefined>) | undefined;
 }
@@ -59,17 +61,17 @@ export class ToolClient {
 
   static async open(
     socket: Socket,
-    { version, cwd, view = 'discover', onElicit }: SessionOptions,
+    { version, cwd, view = 'discover', clientId = 'mcp-bridge-cli', onElicit }: SessionOptions,
   ): Promise<ToolClient> {
     const client = new ToolClient(socket, onElicit);
     try {
       await client.#rpc.initialize({
         capabilities: onElicit === undefined ? {} : { elicitation: {} },
-        clientInfo: { name: 'mcp-bridge-cli', version },
+        clientInfo: { name: clientId, version },
         _meta: {
           'mcp-bridge/view': view,
           'mcp-bridge/cwd': cwd,
-          'mcp-bridge/clientId': 'mcp-bridge-cli',
+          'mcp-bridge/clientId': clientId,
           'mcp-bridge/accepts': false,
         },
       });

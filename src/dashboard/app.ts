@@ -1,17 +1,23 @@
 // The frame of the dashboard: where one can go, how the daemon is, and the screen. Keys are here too.
 
 import { useEffect, useState } from 'preact/hooks';
-import { attention } from './attention.ts';
+import { attention, keepInbox } from './attention.ts';
 import { phase } from './connection.ts';
 import { clockTime, span } from './format.ts';
 import { html, type Markup } from './html.ts';
-import { Command, Dot } from './parts/elements.ts';
+import { Command, dot } from './parts/elements.ts';
 import { address, go, route } from './route.ts';
+import { Audit } from './screens/audit.ts';
 import { Calls } from './screens/calls.ts';
 import { Clients } from './screens/clients.ts';
+import { Discovery } from './screens/discovery.ts';
+import { Inbox } from './screens/inbox.ts';
 import { Overview } from './screens/overview.ts';
 import { Server } from './screens/server.ts';
 import { Servers } from './screens/servers.ts';
+import { Settings } from './screens/settings.ts';
+import { Tools } from './screens/tools.ts';
+import { Topology } from './screens/topology.ts';
 import { canWrite, daemon, restartedAt, status, version } from './state.ts';
 import { theme, toggle } from './theme.ts';
 
@@ -31,20 +37,63 @@ const PLACES: readonly Place[] = [
     icon: 'M3 3h6v7H3zM11 3h6v4h-6zM11 9h6v8h-6zM3 12h6v5H3z',
     view: () => html`<${Overview} />`,
   },
+  {
+    id: 'inbox',
+    title: 'Inbox',
+    key: 'i',
+    icon: 'M3 11l2.5-7h9L17 11v5H3zM3 11h4l1 2h4l1-2h4',
+    view: () => html`<${Inbox} />`,
+  },
+  {
+    id: 'topology',
+    title: 'Topology',
+    key: 't',
+    icon: 'M10 8.5a1.5 1.5 0 1 0 0 3 1.5 1.5 0 1 0 0-3M4 3.5v3M4 13.5v3M16 3.5v3M16 13.5v3M4 5l6 5-6 5M16 5l-6 5 6 5',
+    view: () => html`<${Topology} />`,
+  },
   { id: 'calls', title: 'Calls', key: 'c', icon: 'M3 5h9M3 10h14M6 15h8', view: () => html`<${Calls} />` },
   {
     id: 'servers',
     title: 'Servers',
     key: 's',
-    icon: 'M3 4h14v5H3zM3 11h14v5H3zM6 6.500h.01M6 13.500h.01',
+    icon: 'M3 4h14v5H3zM3 11h14v5H3zM6 6.5h.01M6 13.5h.01',
     view: () => (route.value.rest.length > 0 ? html`<${Server} />` : html`<${Servers} />`),
   },
-  { id: 'clients', title: 'Clients', key: 'l', icon: 'M3 4h14v9H3zM7 17h6M10 13v4', view: () => html`<${Clients} />` },
+  {
+    id: 'tools',
+    title: 'Tools',
+    key: 'f',
+    icon: 'M8.5 3.5a5 5 0 1 0 0 10 5 5 0 1 0 0-10M12.5 12.5 17 17',
+    view: () => html`<${Tools} />`,
+  },
+  {
+    id: 'clients',
+    title: 'Clients',
+    key: 'l',
+    icon: 'M3 4h14v9H3zM7 17h6M10 13v4',
+    view: () => html`<${Clients} />`,
+  },
+  {
+    id: 'discovery',
+    title: 'Discovery',
+    key: 'd',
+    icon: 'M3 5h5l2 2h7v9H3zM3 9h14',
+    view: () => html`<${Discovery} />`,
+  },
+  { id: 'audit', title: 'Audit', key: 'a', icon: 'M5 3h7l3 3v11H5zM8 9h5M8 12h5', view: () => html`<${Audit} />` },
+  {
+    id: 'settings',
+    title: 'Settings',
+    key: 'e',
+    icon: 'M3 6h8M15 6h2M13 4v4M3 14h2M9 14h8M7 12v4',
+    view: () => html`<${Settings} />`,
+  },
 ];
 
 export function App(): Markup {
   const now = phase.value;
   useKeys();
+  useEffect(keepInbox, []);
   if (now.is === 'over') return html`<${Over} reason=${now.reason} />`;
   return html`<div class="app">
     <a class="skip" href="#main" onClick=${(event: Event) => {
@@ -70,7 +119,7 @@ function Side(): Markup {
   const { screen } = route.value;
   const waiting = attention.value.length;
   return html`<nav class="side" aria-label="Screens">
-    <a class="brand" href=${address('overview')}><img src="/icon.svg" alt="" width="22" height="22" /><span>mcp-bridge</span></a>
+    <a class="brand" href=${address('overview')} aria-label="mcp-bridge"><img src="/icon.svg" alt="" width="22" height="22" /><span>mcp-bridge</span></a>
     <ul class="places">${PLACES.map(
       ({
         id,
@@ -88,7 +137,7 @@ function Foot(): Markup {
   const { isUp } = daemon.value;
   const now = status.value;
   return html`<div class="foot">
-    <p class="foot-line"><${Dot} tone=${phase.value.is === 'lost' || !isUp ? 'bad' : 'ok'} /><span>${isUp ? 'Daemon runs' : 'No daemon'}</span></p>
+    <p class="foot-line">${dot(phase.value.is === 'lost' || !isUp ? 'bad' : 'ok')}<span>${isUp ? 'Daemon runs' : 'No daemon'}</span></p>
     <p class="foot-line faint">${now === undefined ? version.value : html`<span>${now.version}</span><span class="sep">·</span><span>up ${span(now.uptimeMs)}</span>`}</p>
     <p class="foot-line"><span class=${canWrite.value ? 'mode mode-write' : 'mode'}>${canWrite.value ? 'May change things' : 'Looks only'}</span>
       <button type="button" class="quiet small" aria-label=${theme.value === 'dark' ? 'Light colours' : 'Dark colours'} title="Light or dark (t)" onClick=${toggle}>${theme.value === 'dark' ? '☀' : '☾'}</button></p>

@@ -1,11 +1,12 @@
 // What waits for a person, as short lines: from the state of the daemon, and from the inbox when it has been asked for.
 
-import { computed, signal } from '@preact/signals';
-import { membersOf, recordsOf, textOf } from './data.ts';
+import { computed, effect, signal } from '@preact/signals';
+import { ask, phase } from './connection.ts';
+import { type JsonFields, membersOf, recordsOf, textOf } from './data.ts';
 import type { Tone } from './parts/elements.ts';
 import { address } from './route.ts';
 import { servers } from './servers.ts';
-import { status } from './state.ts';
+import { onEvent, status } from './state.ts';
 
 export interface Attention {
   readonly key: string;
@@ -16,7 +17,39 @@ export interface Attention {
 }
 
 /** The answer of `ui/inbox`. */
-const inbox = signal<Readonly<Record<string, unknown>> | undefined>(undefined);
+export const inbox = signal<Readonly<Record<string, unknown>> | undefined>(undefined);
+
+const INBOX_MS = 5000;
+/** What happens when something new waits, or does not wait any more. */
+const NEWS = /^(?:tools\.changed|approvals\.wanted|question\.|server\.connected|instance\.failed)/;
+
+/** Asks what waits. */
+export async function readInbox(): Promise<void> {
+  const answer = await ask<JsonFields>('ui/inbox').catch(() => undefined);
+  if (answer !== undefined) inbox.value = answer;
+}
+
+/** Keeps the inbox as it is now while the page is open; gives back what ends that. */
+export function keepInbox(): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const look = async (): Promise<void> => {
+    clearTimeout(timer);
+    if (phase.value.is === 'open' && !document.hidden) await readInbox();
+    timer = setTimeout(() => void look(), INBOX_MS);
+  };
+  const ends = [
+    onEvent(({ kind }) => {
+      if (NEWS.test(textOf(kind))) void look();
+    }),
+    effect(() => {
+      if (phase.value.is === 'open') void look();
+    }),
+  ];
+  return () => {
+    clearTimeout(timer);
+    for (const end of ends) end();
+  };
+}
 
 export const attention = computed<readonly Attention[]>(() => [...fromInbox(), ...fromServers(), ...fromStatus()]);
 
@@ -33,7 +66,7 @@ function fromInbox(): Attention[] {
   return [
     ...recordsOf(approvals).map((one) => line(`a:${textOf(one.id)}`, textOf(one.name), 'approve')),
     ...recordsOf(dialledIn)
-      .filter(({ state }) => state === 'pending')
+      .filter(({ state }) => state === 'waiting')
       .map((one) => line(`d:${textOf(one.name)}`, textOf(one.name), 'approve')),
     ...recordsOf(changes).map((one) => {
       const number = recordsOf(one.tools).length;

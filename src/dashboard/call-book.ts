@@ -12,7 +12,8 @@ export interface SeenCall {
   readonly call: string;
   readonly client: string;
   readonly clientName: string;
-  readonly method: string;
+  /** The kind of request; `call` is a call of a tool. */
+  readonly role: string;
   readonly server: string | null;
   readonly tool: string | null;
   /** Wall clock; null for one that began before anybody watched. */
@@ -141,7 +142,7 @@ function endedFrom(fields: Fields): SeenCall {
     ...EMPTY,
     ...namesIn(fields),
     call: textOf(fields.call),
-    at: numberOf(fields.at),
+    at: numberOf(fields.begunAt) ?? numberOf(fields.at),
     state: 'ended',
     outcome: textOf(fields.outcome) || 'ok',
     code: textOf(fields.code) || null,
@@ -157,7 +158,7 @@ function endedFrom(fields: Fields): SeenCall {
 /** The names that an event has; it may leave out what was said before. */
 function namesIn(fields: Fields): Partial<SeenCall> {
   const names: Record<string, string> = {};
-  for (const name of ['client', 'clientName', 'method', 'server', 'tool'] as const)
+  for (const name of ['client', 'clientName', 'role', 'server', 'tool'] as const)
     if (typeof fields[name] === 'string') names[name] = fields[name];
   return names;
 }
@@ -166,7 +167,7 @@ const EMPTY: SeenCall = {
   call: '',
   client: '',
   clientName: '',
-  method: '',
+  role: '',
   server: null,
   tool: null,
   at: null,

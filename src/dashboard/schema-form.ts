@@ -73,7 +73,7 @@ function kindOf(type: string, { format, maxLength }: Readonly<Record<string, unk
 }
 
 /** A fault in what somebody has typed. */
-class FormFault extends Error {}
+export class FormFault extends Error {}
 
 /** The arguments. Fields that are empty and not needed are left out. Throws a FormFault. */
 export function argumentsFrom(

@@ -6,6 +6,7 @@ import type { ClientReport, InstanceReport, StatusReport } from '../control/repo
 import type { DaemonPresence, LiveMessage } from '../ui/page-protocol.ts';
 import { CallBook } from './call-book.ts';
 import { ask } from './connection.ts';
+import { type JsonFields, membersOf } from './data.ts';
 
 export type Status = Omit<StatusReport, 'instances' | 'latencies' | 'counters' | 'errors'>;
 export type Latency = StatusReport['latencies'][number];
@@ -17,6 +18,8 @@ export const status = signal<Status | undefined>(undefined);
 export const instances = signal<readonly InstanceReport[]>([]);
 export const latencies = signal<readonly Latency[]>([]);
 export const memory = signal<Readonly<Record<string, number>>>({});
+/** Bytes of the definitions of all tools. */
+export const toolBytes = signal(0);
 export const clients = signal<readonly ClientReport[]>([]);
 
 export const calls = new CallBook();
@@ -39,6 +42,15 @@ const MOST_SECONDS = 300;
 export const history = signal<readonly Second[]>([]);
 /** Requests a second by server, of the last look. */
 export const rates = signal<ReadonlyMap<string, number>>(new Map());
+
+type EventListener = (event: JsonFields) => void;
+const listeners = new Set<EventListener>();
+
+/** Calls back with each event; gives back what ends that. */
+export function onEvent(listener: EventListener): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
 
 export function hear(message: LiveMessage): void {
   batch(() => {
@@ -80,6 +92,7 @@ function takeParts(parts: Readonly<Record<string, unknown>>): void {
   if (parts.instances !== undefined) instances.value = parts.instances as InstanceReport[];
   if (parts.latencies !== undefined) latencies.value = parts.latencies as Latency[];
   if (parts.memory !== undefined) memory.value = parts.memory as Record<string, number>;
+  if (typeof parts.toolBytes === 'number') toolBytes.value = parts.toolBytes;
   if (parts.clients !== undefined)
     clients.value = (parts.clients as ClientReport[]).filter(({ view }) => view !== 'control');
   if (parts.status === undefined) return;
@@ -127,6 +140,8 @@ function takeEvents(events: readonly unknown[]): void {
   let isAboutCalls = false;
   for (const event of events) {
     if (calls.take(event)) isAboutCalls = true;
+    const fields = membersOf(event);
+    for (const listener of listeners) listener(fields);
   }
   if (isAboutCalls) callsChanged.value += 1;
 }

@@ -7,22 +7,24 @@ import { html, type Markup } from './html.ts';
 const MOST_IN_LINE = 300;
 const MOST_IN_BLOCK = 100_000;
 
-interface TextProps {
-  readonly text: unknown;
-  readonly most?: number;
+/** A text on one line. */
+export function text(value: unknown, most = MOST_IN_LINE): Markup {
+  const whole = typeof value === 'string' ? value : String(value ?? '');
+  return html`<span class="untrusted" dir="ltr"
+    >${marked(whole.slice(0, most))}${
+      whole.length > most ? html`<span class="cut" title=${`${whole.length} characters`}>…</span>` : null
+    }</span
+  >`;
 }
 
-/** A text on one line. */
-export function Text({ text, most = MOST_IN_LINE }: TextProps): Markup {
-  const whole = typeof text === 'string' ? text : String(text ?? '');
-  const cut = whole.length > most ? `${whole.slice(0, most)}` : whole;
-  return html`<span class="untrusted" dir="ltr">${marked(cut)}${
-    whole.length > most ? html`<span class="cut" title=${`${whole.length} characters`}>…</span>` : null
-  }</span>`;
+interface BlockProps {
+  readonly text: unknown;
+  readonly most?: number;
+  readonly label: string;
 }
 
 /** A text with its lines kept. */
-export function Block({ text, most = MOST_IN_BLOCK, label }: TextProps & { readonly label: string }): Markup {
+export function Block({ text, most = MOST_IN_BLOCK, label }: BlockProps): Markup {
   const whole = typeof text === 'string' ? text : String(text ?? '');
   const lines = (whole.length > most ? whole.slice(-most) : whole).split(/(\n|\t)/);
   return html`<pre class="block" dir="ltr" tabindex="0" role="region" aria-label=${label}>${

@@ -9,6 +9,8 @@ import type { DaemonPresence, LiveMessage } from './page-protocol.ts';
 const STATUS_MS = 1000;
 /** All processes of the machine are looked at for it. */
 const MEMORY_MS = 5000;
+/** The definitions of all tools are added up for it. */
+const TOOLS_MS = 60_000;
 const RETRY_MS = 500;
 const BATCH_MS = 250;
 /** A page shows no more than this anyway; it says how many were left out. */
@@ -39,6 +41,8 @@ export class DaemonWatch {
   #isRunning = false;
   #memory: Readonly<Record<string, number>> = {};
   #memoryMs = Number.NEGATIVE_INFINITY;
+  #toolBytes = 0;
+  #toolsMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: DaemonWatchOptions) {
     this.#options = options;
@@ -118,9 +122,10 @@ export class DaemonWatch {
     try {
       const status = await client.call('bridge/status', { cwd: this.#options.cwd });
       const clients = await client.call('bridge/connections');
+      const toolBytes = await this.#toolBytesIn(client);
       if (this.#client !== client) return;
       this.#came(status.pid);
-      this.#take(status, { clients });
+      this.#take(status, { clients, toolBytes });
       this.#timer = this.#options.clock.after(STATUS_MS, () => void this.#look());
     } catch (error) {
       client.close();
@@ -148,6 +153,16 @@ export class DaemonWatch {
       return true;
     });
     if (changed.length > 0) this.#options.tell({ parts: Object.fromEntries(changed) });
+  }
+
+  async #toolBytesIn(client: ControlClient): Promise<number> {
+    const nowMs = this.#options.clock.now();
+    if (nowMs - this.#toolsMs < TOOLS_MS) return this.#toolBytes;
+    this.#toolsMs = nowMs;
+    const { servers } = await client.call('bridge/tools', { cwd: this.#options.cwd });
+    const tools = servers.flatMap((server) => server.tools).filter(({ refusal }) => refusal === null);
+    this.#toolBytes = tools.reduce((sum, { bytes }) => sum + bytes, 0);
+    return this.#toolBytes;
   }
 
   #memoryOf(pids: ReadonlySet<number>): Readonly<Record<string, number>> {

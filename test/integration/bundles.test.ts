@@ -167,3 +167,13 @@ function sectionOf(title: string): string {
   const page = readFileSync(join(ROOT, 'docs/library.md'), 'utf8');
   return page.split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
 }
+
+test('the page of the dashboard has at most 150 kB of script, and names nothing elsewhere', () => {
+  const [script, style, html] = ['dashboard.js', 'dashboard.css', 'index.html'].map((name) =>
+    codeOf(`dashboard/${name}`),
+  );
+  expect(Buffer.byteLength(script ?? '')).toBeLessThanOrEqual(150_000);
+  expect(html).not.toMatch(/<script(?! type="module" src="\/dashboard\.js">)|<style| style=| on\w+=/);
+  const addresses = [script, style, html].flatMap((text) => text?.match(/\bhttps?:\/\/[^"'`\s)]+/g) ?? []);
+  expect(addresses.filter((address) => !address.startsWith('http://www.w3.org/'))).toEqual([]);
+});

@@ -16,6 +16,8 @@ import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { locateToUse } from '../locate.ts';
 import { openOrStart } from '../open-bridge.ts';
+import { pageDecisions } from '../page-decisions.ts';
+import { type PageMethod, pageLooks } from '../page-looks.ts';
 import type { ToolCommandValues } from '../tool-session.ts';
 
 export interface UiValues extends ToolCommandValues {
@@ -27,6 +29,7 @@ export async function ui(values: UiValues, host: CliHost): Promise<number> {
   const located = await locateToUse(values, host);
   const canWrite = values.write === true;
   const assets = assetsBeside(host.program);
+  const own: Readonly<Record<string, PageMethod>> = { ...pageLooks(values, host), ...pageDecisions(values, host) };
   // A person who opens the dashboard wants a daemon; one that ends later is not started again.
   (await openOrStart(located, values, host)).destroy();
   const watch = new DaemonWatch({
@@ -40,9 +43,10 @@ export async function ui(values: UiValues, host: CliHost): Promise<number> {
     assets,
     clock: systemClock,
     uid: process.getuid?.(),
-    ask: (method, params) => {
+    ask: async (method, params, signal) => {
       checkMethod(method, canWrite);
-      return watch.ask(method, params);
+      const answer = Object.hasOwn(own, method) ? own[method] : undefined;
+      return answer === undefined ? watch.ask(method, params) : answer(params, signal);
     },
     opening: () => ({ hello: { canWrite, version: host.version }, daemon: watch.presence, parts: watch.parts }),
     seen: (pages) => (pages > 0 ? watch.start() : watch.stop()),

@@ -42,13 +42,17 @@ export function History({ label, times, series, format, spanSeconds }: HistoryPr
         legend: { show: false },
         cursor: { drag: { x: false, y: false }, points: { size: 6 }, y: false },
         scales: {
-          x: { range: (_, __, max) => [(max ?? Date.now() / 1000) - spanSeconds, max ?? Date.now() / 1000] },
+          x: {
+            time: false,
+            range: (_, __, max) => [(max ?? Date.now() / 1000) - spanSeconds, max ?? Date.now() / 1000],
+          },
           y: { range: (_, __, max) => [0, Math.max(1, (max ?? 0) * 1.15)] },
         },
         axes: [
           {
             ...axis,
             grid: { show: false },
+            incrs: [10, 30, 60, 120],
             space: 90,
             size: 26,
             values: (_, splits) => splits.map((at) => timeOf(at)),

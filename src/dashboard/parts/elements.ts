@@ -1,9 +1,11 @@
 // The small parts that all screens are made of.
 
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { PageRefusal } from '../connection.ts';
 import { html, type Markup } from '../html.ts';
+import { go } from '../route.ts';
 import { canWrite } from '../state.ts';
 
 export type Tone = 'ok' | 'warn' | 'bad' | 'accent' | 'quiet';
@@ -77,7 +79,7 @@ export function Command({ text }: { text: string }): Markup {
   return html`<span class="command"><code>${text}</code><button type="button" class="quiet small" onClick=${copy}>${isCopied ? 'Copied' : 'Copy'}</button></span>`;
 }
 
-export function Dot({ tone }: { tone: Tone }): Markup {
+export function dot(tone: Tone): Markup {
   return html`<span class=${`dot dot-${tone}`} aria-hidden="true"></span>`;
 }
 
@@ -162,4 +164,37 @@ export function Tabs(props: {
     ]) => html`<button key=${id} type="button" role="tab" aria-selected=${id === chosen} tabindex=${id === chosen ? 0 : -1}
       class="tab" onClick=${() => onChoose(id)}>${text}</button>`,
   )}</div>`;
+}
+
+/** The field that `/` leads to. */
+export function Filter(props: { filter: Signal<string>; hint: string; label: string }): Markup {
+  const { filter, hint, label } = props;
+  const typed = (event: Event): void => {
+    filter.value = (event.target as HTMLInputElement).value;
+  };
+  return html`<input type="search" class="search" data-filter placeholder=${hint} aria-label=${label} value=${filter.value} onInput=${typed} />`;
+}
+
+/** A choice of a few. */
+export function Segments<Kind extends string>(props: {
+  kinds: readonly (readonly [Kind, string])[];
+  chosen: Signal<Kind>;
+}): Markup {
+  const { kinds, chosen } = props;
+  const button = ([kind, title]: readonly [Kind, string]): Markup => {
+    const choose = (): void => {
+      chosen.value = kind;
+    };
+    return html`<button key=${kind} type="button" aria-pressed=${chosen.value === kind} onClick=${choose}>${title}</button>`;
+  };
+  return html`<div class="segments" role="group" aria-label="Show">${kinds.map(button)}</div>`;
+}
+
+/** All about the one row of a list that somebody has chosen. */
+export function Aside(props: Children & { label: string; title: unknown; screen: string }): Markup {
+  const { label, title, screen, children } = props;
+  return html`<aside class="detail" aria-label=${label}>
+    <header class="detail-head"><h2>${title}</h2><button type="button" class="quiet small" aria-label="Close" onClick=${() => go(screen)}>✕</button></header>
+    ${children}
+  </aside>`;
 }

@@ -2,6 +2,8 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { html, type Markup } from '../html.ts';
+import { text } from '../untrusted.ts';
+import { dot, type Tone } from './elements.ts';
 
 const ROW_HEIGHT = 36;
 /** Rows beyond the edge, so that nothing flickers. */
@@ -9,6 +11,8 @@ const MARGIN = 8;
 
 export interface Column<Row> {
   readonly title: string;
+  /** The title is for those who cannot see what stands there. */
+  readonly isUntitled?: boolean;
   /** As in `grid-template-columns`. */
   readonly width: string;
   readonly cell: (row: Row) => unknown;
@@ -78,7 +82,8 @@ export function Table<Row>(props: TableProps<Row>): Markup {
 type Order = { readonly title: string; readonly by: 1 | -1 } | undefined;
 
 function heading<Row>(column: Column<Row>, order: Order, setOrder: (order: Order) => void): unknown {
-  if (column.sort === undefined) return column.title;
+  if (column.sort === undefined)
+    return column.isUntitled ? html`<span class="hidden">${column.title}</span>` : column.title;
   const by = order?.title === column.title ? order.by : undefined;
   const next = by === undefined ? (column.isNumber ? -1 : 1) : by === 1 ? -1 : 1;
   return html`<button type="button" class="sorter" onClick=${() => setOrder({ title: column.title, by: next })}>${column.title}<span class="sort-sign" aria-hidden="true">${
@@ -115,4 +120,19 @@ function useIsNarrow(): boolean {
     return () => query.removeEventListener('change', look);
   }, [query]);
   return isNarrow;
+}
+
+// --- cells that many tables have ---
+
+export function clipped(value: unknown): Markup {
+  return html`<span class="clip muted">${text(value)}</span>`;
+}
+
+export function outcome(tone: Tone, words: unknown): Markup {
+  return html`<span class=${`outcome outcome-${tone}`}>${words}</span>`;
+}
+
+/** The link of a row, which all of the row leads to. */
+export function rowLink(href: string, tone: Tone, name: unknown): Markup {
+  return html`<a class="row-link" href=${href}>${dot(tone)}<span class="clip strong">${text(name)}</span></a>`;
 }

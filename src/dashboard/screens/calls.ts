@@ -7,11 +7,23 @@ import type { SeenCall } from '../call-book.ts';
 import { ask, PageRefusal } from '../connection.ts';
 import { bytes, clockTime, count, duration, plural } from '../format.ts';
 import { html, type Markup } from '../html.ts';
-import { Action, Badge, Dot, Empty, Facts, Panel, Screen, type Tone } from '../parts/elements.ts';
-import { type Column, Table } from '../parts/table.ts';
-import { address, go, route } from '../route.ts';
+import {
+  Action,
+  Aside,
+  Badge,
+  dot,
+  Empty,
+  Facts,
+  Filter,
+  Panel,
+  Screen,
+  Segments,
+  type Tone,
+} from '../parts/elements.ts';
+import { type Column, clipped, outcome, Table } from '../parts/table.ts';
+import { address, route } from '../route.ts';
 import { calls, callsChanged, callsLeftOut, eventsLost } from '../state.ts';
-import { Text } from '../untrusted.ts';
+import { text } from '../untrusted.ts';
 
 const filter = signal('');
 const kind = signal<'all' | 'open' | 'failed' | 'slow'>('all');
@@ -80,16 +92,8 @@ export function Calls(): Markup {
   }}>${isPaused.value ? 'Resume' : 'Pause'}</button>`;
   return html`<${Screen} title="Calls" note=${noteOf(calls.open.length)} actions=${actions} fills>
     <div class="toolbar">
-      <input type="search" class="search" data-filter placeholder="Filter by client, server or tool" aria-label="Filter calls" value=${filter.value}
-        onInput=${(event: Event) => {
-          filter.value = (event.target as HTMLInputElement).value;
-        }} />
-      <div class="segments" role="group" aria-label="Show">${KINDS.map(
-        ([name, text]) => html`<button key=${name} type="button" aria-pressed=${kind.value === name}
-        onClick=${() => {
-          kind.value = name;
-        }}>${text}</button>`,
-      )}</div>
+      <${Filter} filter=${filter} hint="Filter by client, server or tool" label="Filter calls" />
+      <${Segments} kinds=${KINDS} chosen=${kind} />
       <${Left} />
     </div>
     <div class=${chosen === undefined ? 'split' : 'split split-open'}>
@@ -131,7 +135,7 @@ function matches(call: SeenCall): boolean {
   if (kind.value === 'slow' && (call.totalMs ?? 0) < SLOW_MS) return false;
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   const text =
-    `${call.client} ${call.clientName} ${call.server ?? ''} ${call.tool ?? ''} ${call.method} ${call.outcome ?? ''} ${call.code ?? ''}`.toLowerCase();
+    `${call.client} ${call.clientName} ${call.server ?? ''} ${call.tool ?? ''} ${call.role} ${call.outcome ?? ''} ${call.code ?? ''}`.toLowerCase();
   return words.every((word) => text.includes(word));
 }
 
@@ -150,7 +154,7 @@ function columnsFor(longest: number): readonly Column<SeenCall>[] {
       sort: (call) => `${call.server ?? ''} ${call.tool ?? ''}`,
       cell: (
         call,
-      ) => html`<a class="row-link" href=${address('calls', call.call)}><${Dot} tone=${call.state === 'ended' ? outcomeTone(call.outcome) : 'accent'} />
+      ) => html`<a class="row-link" href=${address('calls', call.call)}>${dot(call.state === 'ended' ? outcomeTone(call.outcome) : 'accent')}
       <span class="clip">${nameOf(call)}</span></a>`,
     },
     {
@@ -158,14 +162,13 @@ function columnsFor(longest: number): readonly Column<SeenCall>[] {
       width: 'minmax(0, 1fr)',
       isExtra: true,
       sort: (call) => call.client,
-      cell: (call) => html`<span class="clip muted"><${Text} text=${call.client} most=${60} /></span>`,
+      cell: (call) => clipped(call.client),
     },
     {
       title: 'Outcome',
       width: '116px',
       sort: stateWords,
-      cell: (call) =>
-        html`<span class=${`outcome outcome-${call.state === 'ended' ? outcomeTone(call.outcome) : 'accent'}`}>${stateWords(call)}</span>`,
+      cell: (call) => outcome(call.state === 'ended' ? outcomeTone(call.outcome) : 'accent', stateWords(call)),
     },
     {
       title: 'Waiting and server time',
@@ -189,14 +192,18 @@ function columnsFor(longest: number): readonly Column<SeenCall>[] {
       cell: (call) =>
         call.state === 'ended' ? duration(call.totalMs) : html`<span class="live">${openAge(call)}</span>`,
     },
-    { title: '', width: '76px', cell: (call) => (call.state === 'ended' ? null : html`<${Cancel} call=${call} />`) },
+    {
+      title: 'Action',
+      isUntitled: true,
+      width: '76px',
+      cell: (call) => (call.state === 'ended' ? null : html`<${Cancel} call=${call} />`),
+    },
   ];
 }
 
 function nameOf(call: SeenCall): Markup {
-  if (call.tool === null)
-    return html`<${Text} text=${call.server === null ? call.method : `${call.server} ${call.method}`} most=${100} />`;
-  return html`<${Text} text=${call.server ?? ''} most=${60} /> <span class="tool"><${Text} text=${call.tool} most=${100} /></span>`;
+  if (call.tool === null) return html`${text(call.server === null ? call.role : `${call.server} ${call.role}`)}`;
+  return html`${text(call.server ?? '')} <span class="tool">${text(call.tool)}</span>`;
 }
 
 function Cancel({ call }: { call: SeenCall }): Markup {
@@ -206,7 +213,7 @@ function Cancel({ call }: { call: SeenCall }): Markup {
     });
     if (!cancelled) throw new PageRefusal(reason ?? 'It has ended already');
   };
-  return html`<${Action} act=${cancel} kind="plain" small name=${`Cancel the call of ${call.tool ?? call.method}`}>Cancel</>`;
+  return html`<${Action} act=${cancel} kind="plain" small name=${`Cancel the call of ${call.tool ?? call.role}`}>Cancel</>`;
 }
 
 /** The time that a call waited, was with its server, and took besides; as shares of the longest call in sight. */
@@ -228,9 +235,7 @@ function Detail({ call }: { call: SeenCall }): Markup {
   ];
   const total = Math.max(1e-6, call.totalMs ?? 0);
   let from = 0;
-  return html`<aside class="detail" aria-label="Call">
-    <header class="detail-head"><h2><${Text} text=${call.tool ?? call.method} most=${80} /></h2>
-      <button type="button" class="quiet small" aria-label="Close" onClick=${() => go('calls')}>✕</button></header>
+  return html`<${Aside} label="Call" title=${text(call.tool ?? call.role)} screen="calls">
     <p class="detail-state"><${Badge} tone=${call.state === 'ended' ? outcomeTone(call.outcome) : 'accent'}>${stateWords(call)}</>
       ${call.state === 'waiting' && call.waitsFor !== null ? html`<span class="muted">${WAITS[call.waitsFor] ?? call.waitsFor}</span>` : null}
       ${call.state === 'ended' ? null : html`<${Cancel} call=${call} />`}</p>
@@ -247,14 +252,12 @@ function Detail({ call }: { call: SeenCall }): Markup {
     <${Facts} facts=${[
       [
         'Server',
-        call.server === null
-          ? null
-          : html`<a href=${address('servers', call.server)}><${Text} text=${call.server} /></a>`,
+        call.server === null ? null : html`<a href=${address('servers', call.server)}>${text(call.server)}</a>`,
       ],
-      ['Method', html`<code>${call.method}</code>`],
+      ['Kind', call.role],
       [
         'Client',
-        html`<${Text} text=${call.client} />${call.clientName && call.clientName !== call.client ? html` <span class="muted"><${Text} text=${call.clientName} /></span>` : null}`,
+        html`${text(call.client)}${call.clientName && call.clientName !== call.client ? html` <span class="muted">${text(call.clientName)}</span>` : null}`,
       ],
       ['Began', call.at === null ? 'before this page was opened' : clockTime(call.at)],
       ['Took', call.totalMs === null ? null : duration(call.totalMs)],
@@ -268,7 +271,7 @@ function Detail({ call }: { call: SeenCall }): Markup {
           : html`${bytes(call.answerBytes)} <span class="muted">about ${count(Math.ceil(call.answerBytes / 4))} tokens</span>`,
       ],
     ]} />
-  </aside>`;
+  </>`;
 }
 
 /** What a server's page shows of its calls. */

@@ -6,11 +6,11 @@ import { membersOf, recordsOf, textOf } from '../data.ts';
 import { bytes, clockTime, count, dateTime, plural } from '../format.ts';
 import { html, type Markup } from '../html.ts';
 import { useAsked } from '../parts/asked.ts';
-import { Dot, Empty, Facts, Panel, Screen } from '../parts/elements.ts';
-import { type Column, Table } from '../parts/table.ts';
-import { address, go, route } from '../route.ts';
+import { Aside, Empty, Facts, Panel, Screen } from '../parts/elements.ts';
+import { type Column, clipped, outcome, rowLink, Table } from '../parts/table.ts';
+import { address, route } from '../route.ts';
 import { clients } from '../state.ts';
-import { Text } from '../untrusted.ts';
+import { text } from '../untrusted.ts';
 
 export function Clients(): Markup {
   const all = clients.value;
@@ -34,30 +34,27 @@ const COLUMNS: readonly Column<ClientReport>[] = [
     title: 'Client',
     width: 'minmax(140px, 1.5fr)',
     sort: ({ clientId }) => clientId,
-    cell: ({ clientId, state }) =>
-      html`<a class="row-link" href=${address('clients', clientId)}><${Dot} tone=${state === 'ready' ? 'ok' : 'quiet'} /><span class="clip strong"><${Text} text=${clientId} most=${80} /></span></a>`,
+    cell: ({ clientId, state }) => rowLink(address('clients', clientId), state === 'ready' ? 'ok' : 'quiet', clientId),
   },
   {
     title: 'Program',
     width: 'minmax(100px, 1.2fr)',
     isExtra: true,
     sort: ({ name }) => name,
-    cell: ({ name, version }) =>
-      html`<span class="clip muted"><${Text} text=${`${name} ${version}`.trim()} most=${80} /></span>`,
+    cell: ({ name, version }) => clipped(`${name} ${version}`.trim()),
   },
   {
     title: 'View',
     width: 'minmax(90px, 1fr)',
     sort: ({ view }) => view,
-    cell: ({ view }) => html`<span class="clip"><${Text} text=${view} most=${80} /></span>`,
+    cell: ({ view }) => html`<span class="clip">${text(view)}</span>`,
   },
   {
     title: 'Servers in use',
     width: 'minmax(120px, 1.6fr)',
     isExtra: true,
     sort: ({ servers }) => servers.length,
-    cell: ({ servers }) =>
-      html`<span class="clip muted"><${Text} text=${servers.length === 0 ? '–' : servers.join(', ')} most=${200} /></span>`,
+    cell: ({ servers }) => clipped(servers.length === 0 ? '–' : servers.join(', ')),
   },
   {
     title: 'In flight',
@@ -71,8 +68,7 @@ const COLUMNS: readonly Column<ClientReport>[] = [
     width: '84px',
     isExtra: true,
     sort: ({ state }) => state,
-    cell: ({ state }) =>
-      html`<span class=${`outcome outcome-${state === 'ready' ? 'ok' : 'quiet'}`}>${state === 'parked' ? 'away' : state}</span>`,
+    cell: ({ state }) => outcome(state === 'ready' ? 'ok' : 'quiet', state === 'parked' ? 'away' : state),
   },
   {
     title: 'Since',
@@ -87,28 +83,27 @@ const COLUMNS: readonly Column<ClientReport>[] = [
 function Detail({ client }: { client: ClientReport }): Markup {
   const { clientId, name, version, servers } = client;
   const accepts = client.accepts === true ? 'any method' : client.accepts === false ? null : client.accepts.join(', ');
-  return html`<aside class="detail" aria-label="Client">
-    <header class="detail-head"><h2><${Text} text=${clientId} most=${80} /></h2><button type="button" class="quiet small" aria-label="Close" onClick=${() => go('clients')}>✕</button></header>
+  return html`<${Aside} label="Client" title=${text(clientId)} screen="clients">
     <${Facts} facts=${[
-      ['Program', html`<${Text} text=${`${name} ${version}`} />`],
-      ['MCP', client.protocolVersion === null ? null : html`<${Text} text=${client.protocolVersion} />`],
-      ['View', html`<${Text} text=${client.view} />`],
-      ['Directory', client.cwd === null ? null : html`<${Text} text=${client.cwd} />`],
+      ['Program', html`${text(`${name} ${version}`)}`],
+      ['MCP', client.protocolVersion === null ? null : text(client.protocolVersion)],
+      ['View', text(client.view)],
+      ['Directory', client.cwd === null ? null : text(client.cwd)],
       ['Process', client.pid === null ? null : `${client.pid}`],
-      ['Token', client.token ? html`<${Text} text=${client.token} />` : null],
+      ['Token', client.token ? text(client.token) : null],
       ['Since', dateTime(client.connectedAt)],
       ['Calls in flight', count(client.inFlight)],
       ['Listens', client.listening > 0 ? count(client.listening) : null],
-      ['Accepts from others', accepts === null ? null : html`<${Text} text=${accepts} />`],
+      ['Accepts from others', accepts === null ? null : text(accepts)],
       ['Mailbox', client.mailbox ? 'yes' : null],
       [
         'Servers',
         servers.length === 0
           ? 'none now'
-          : html`<span class="chips">${servers.map((server) => html`<a key=${server} class="chip" href=${address('servers', server)}><${Text} text=${server} most=${40} /></a>`)}</span>`,
+          : html`<span class="chips">${servers.map((server) => html`<a key=${server} class="chip" href=${address('servers', server)}>${text(server)}</a>`)}</span>`,
       ],
     ]} />
-  </aside>`;
+  </>`;
 }
 
 function Messages(): Markup {
@@ -124,7 +119,7 @@ function Messages(): Markup {
               one,
               i,
             ) => html`<li key=${i} class="line"><span class="faint time">${typeof one.at === 'number' ? clockTime(one.at) : ''}</span>
-            <span class="line-main"><${Text} text=${one.from ?? '?'} most=${60} /> <span class="arrow">→</span> <${Text} text=${one.to ?? '?'} most=${60} /> <span class="tool"><${Text} text=${textOf(one.method)} most=${80} /></span></span>
+            <span class="line-main">${text(one.from ?? '?')} <span class="arrow">→</span> ${text(one.to ?? '?')} <span class="tool">${text(textOf(one.method))}</span></span>
             <span class="line-side">${textOf(one.outcome)}${typeof one.bytes === 'number' ? ` · ${bytes(one.bytes)}` : ''}</span></li>`,
           )}</ul>`
     }

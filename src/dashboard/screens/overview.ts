@@ -4,16 +4,18 @@ import { type Attention, attention } from '../attention.ts';
 import { bytes, count, duration, plural, rate, shortCount, span } from '../format.ts';
 import { html, type Markup } from '../html.ts';
 import { History, Spark } from '../parts/chart.ts';
-import { Bar, Dot, Empty, Panel, Screen, Stat } from '../parts/elements.ts';
+import { Bar, dot, Empty, Panel, Screen, Stat } from '../parts/elements.ts';
 import { address } from '../route.ts';
 import { type ServerRow, saved, servers } from '../servers.ts';
-import { calls, callsChanged, clients, history, status } from '../state.ts';
-import { Text } from '../untrusted.ts';
+import { calls, callsChanged, clients, history, status, toolBytes } from '../state.ts';
+import { text } from '../untrusted.ts';
 import { openAge, outcomeTone } from './calls.ts';
 
 /** The history shown at most, and at least. */
 const [LONGEST_SECONDS, SHORTEST_SECONDS] = [300, 60];
 const MOST_ROWS = 6;
+const BYTES_IN_TOKEN = 4;
+const TOKENS_OF_DISCOVER = 450;
 
 export function Overview(): Markup {
   const now = status.value;
@@ -56,9 +58,12 @@ function clientsNote(): string {
   return away > 0 ? `${away} away, may come back` : `${busy} with calls in flight`;
 }
 
+/** Definitions of tools that clients of the view `discover` were not given: a token has about four bytes. */
 function Tokens(): Markup {
-  const resident = status.value?.memory.residentBytes;
-  return html`<${Stat} label="Daemon memory" value=${bytes(resident)} note="resident, for all of this" />`;
+  const few = clients.value.filter(({ view }) => view === 'discover').length;
+  const each = Math.max(0, toolBytes.value / BYTES_IN_TOKEN - TOKENS_OF_DISCOVER);
+  const note = few === 0 ? 'no client uses the view discover' : `for ${plural(few, 'client')} that searches`;
+  return html`<${Stat} label="Tokens saved" value=${shortCount(few * each)} note=${few > 1 ? note.replace('searches', 'search') : note} />`;
 }
 
 function Traffic(): Markup {
@@ -67,11 +72,11 @@ function Traffic(): Markup {
   const known = (times.at(-1) ?? 0) - (times[0] ?? 0);
   const spanSeconds = Math.min(LONGEST_SECONDS, Math.max(SHORTEST_SECONDS, Math.ceil(known / 60) * 60));
   const now = seconds.at(-1);
-  const aside = html`<span class="key key-accent">requests</span><span class="key key-bad">errors</span>`;
-  return html`<${Panel} title="Requests a second" aside=${aside} name="traffic">
-    <${History} label=${`Requests a second over the last minutes; now ${rate(now?.callsPerSecond ?? 0)}`} times=${times} spanSeconds=${spanSeconds}
+  const aside = html`<span class="key key-accent">calls</span><span class="key key-bad">errors</span>`;
+  return html`<${Panel} title="Calls a second" aside=${aside} name="traffic">
+    <${History} label=${`Calls a second over the last minutes; now ${rate(now?.callsPerSecond ?? 0)}`} times=${times} spanSeconds=${spanSeconds}
       format=${rate} series=${[
-        { label: 'requests', values: seconds.map((one) => one.callsPerSecond), colour: '--accent' },
+        { label: 'calls', values: seconds.map((one) => one.callsPerSecond), colour: '--accent' },
         { label: 'errors', values: seconds.map((one) => one.errorsPerSecond), colour: '--bad' },
       ]} />
   </>`;
@@ -86,7 +91,7 @@ function NeedsYou(): Markup {
         ? html`<${Empty} title="Nothing waits for you" text="Approvals, changed tools, sign-ins and questions of servers appear here." />`
         : html`<ul class="lines">${shown.map(
             (item: Attention) => html`<li key=${item.key}><a class="line" href=${item.href}>
-            <${Dot} tone=${item.tone} /><span class="line-main"><${Text} text=${item.title} most=${80} /></span><span class="line-side">${item.kind}</span></a></li>`,
+            ${dot(item.tone)}<span class="line-main">${text(item.title)}</span><span class="line-side">${item.kind}</span></a></li>`,
           )}</ul>`
     }
     ${items.length > MOST_ROWS ? html`<p class="more">and ${items.length - MOST_ROWS} more</p>` : null}
@@ -106,7 +111,7 @@ function Busiest(): Markup {
         : html`<table class="plain"><thead><tr><th scope="col">Server</th><th scope="col" class="wide"><span class="hidden">Share</span></th><th scope="col" class="number">Calls</th><th scope="col" class="number">a second</th><th scope="col" class="number">p50</th><th scope="col" class="number">p95</th></tr></thead>
           <tbody>${shown.map(
             (row: ServerRow) => html`<tr key=${row.name}>
-            <td><a class="strong" href=${address('servers', row.name)}><${Dot} tone=${row.tone} /><${Text} text=${row.name} most=${40} /></a></td>
+            <td><a class="strong" href=${address('servers', row.name)}>${dot(row.tone)}${text(row.name)}</a></td>
             <td class="wide"><${Bar} share=${row.calls / most} /></td>
             <td class="number">${shortCount(row.calls)}</td><td class="number">${rate(row.perSecond)}</td>
             <td class="number">${duration(row.p50)}</td><td class="number">${duration(row.p95)}</td></tr>`,
@@ -125,8 +130,8 @@ function Latest(): Markup {
         ? html`<${Empty} title="No call since this page was opened" text="Calls appear here while they are under way." command="mcp-bridge call SERVER TOOL" />`
         : html`<ul class="lines">${[...open, ...ended].map(
             (call) => html`<li key=${call.call}><a class="line" href=${address('calls', call.call)}>
-            <${Dot} tone=${call.state === 'ended' ? outcomeTone(call.outcome) : 'accent'} />
-            <span class="line-main"><${Text} text=${call.server ?? call.method} most=${30} />${call.tool === null ? null : html` <span class="tool"><${Text} text=${call.tool} most=${40} /></span>`}</span>
+            ${dot(call.state === 'ended' ? outcomeTone(call.outcome) : 'accent')}
+            <span class="line-main">${text(call.server ?? call.role)}${call.tool === null ? null : html` <span class="tool">${text(call.tool)}</span>`}</span>
             <span class="line-side">${call.state === 'ended' ? duration(call.totalMs) : openAge(call)}</span></a></li>`,
           )}</ul>`
     }

@@ -3,16 +3,16 @@
 import { useMemo, useState } from 'preact/hooks';
 import { ask } from '../connection.ts';
 import { membersOf, recordsOf, textOf, textsOf } from '../data.ts';
-import { bytes, count, dateTime, duration, plural, shortCount } from '../format.ts';
+import { bytes, count, duration, plural, shortCount } from '../format.ts';
 import { html, type Markup } from '../html.ts';
 import { quantile } from '../latency.ts';
 import { useAsked } from '../parts/asked.ts';
 import { Histogram } from '../parts/chart.ts';
-import { Action, Dot, Empty, Facts, Failure, Panel, Screen, Stat, Tabs } from '../parts/elements.ts';
+import { Action, dot, Empty, Facts, Failure, Panel, Screen, Stat, Tabs } from '../parts/elements.ts';
 import { address, go, route } from '../route.ts';
 import { type ServerRow, servers, toneOf } from '../servers.ts';
 import { memory, status } from '../state.ts';
-import { Block, Text } from '../untrusted.ts';
+import { Block, text } from '../untrusted.ts';
 import { CallsOf } from './calls.ts';
 import { ToolList } from './tool.ts';
 
@@ -28,10 +28,10 @@ export function Server(): Markup {
   const row = servers.value.find((one) => one.name === name);
   const back = html`<a class="back" href=${address('servers')}>Servers</a>`;
   if (row === undefined)
-    return html`<${Screen} title=${html`<${Text} text=${name} />`} back=${back}><${Empty} title="The bridge has no server of this name here" text="It may be defined for another directory." command="mcp-bridge discover --all" /></>`;
+    return html`<${Screen} title=${text(name)} back=${back}><${Empty} title="The bridge has no server of this name here" text="It may be defined for another directory." command="mcp-bridge discover --all" /></>`;
   const refresh = html`<${Action} act=${() => ask('bridge/refresh', { servers: [name] })}>Read its lists again</>`;
-  return html`<${Screen} title=${html`<${Dot} tone=${row.tone} /><${Text} text=${name} most=${80} />`} back=${back} note=${row.state} actions=${refresh}>
-    ${row.lastError === null ? null : html`<p class=${row.tone === 'bad' ? 'notice notice-bad' : 'notice'}><b>${row.tone === 'bad' ? 'It has failed' : 'Its last failure'}.</b> <${Text} text=${row.lastError} most=${600} /></p>`}
+  return html`<${Screen} title=${html`${dot(row.tone)}${text(name)}`} back=${back} note=${row.state} actions=${refresh}>
+    ${row.lastError === null ? null : html`<p class=${row.tone === 'bad' ? 'notice notice-bad' : 'notice'}><b>${row.tone === 'bad' ? 'It has failed' : 'Its last failure'}.</b> ${text(row.lastError, 600)}</p>`}
     <div class="stats stats-server">
       <${Stat} label="Clients" value=${count(row.sessions)} note=${row.running === 0 ? 'no process runs' : plural(row.running, 'process', 'processes')} />
       <${Stat} label="Calls" value=${shortCount(row.calls)} note=${`${row.inFlight} in flight`} />
@@ -52,12 +52,12 @@ function Instances({ row }: { row: ServerRow }): Markup {
   const [server] = recordsOf(membersOf(answer).servers);
   const list = recordsOf(server?.instances);
   return html`<div class="columns columns-wide">
-    <${Panel} title="Instances" aside=${server === undefined ? null : html`sharing: <b>${textOf(server.sharing)}</b>`}>
-      ${server !== undefined && textOf(server.reason) !== '' ? html`<p class="panel-text"><${Text} text=${server.reason} most=${600} /></p>` : null}
+    <${Panel} title="Instances" aside=${server === undefined ? null : html`sharing: <b>${textOf(server.sharing) || 'not needed yet'}</b>`}>
+      ${server !== undefined && textOf(server.reason) !== '' ? html`<p class="panel-text">${text(server.reason, 600)}</p>` : null}
       ${error && answer === undefined ? html`<${Failure} error=${error} />` : null}
       ${
         list.length === 0
-          ? html`<${Empty} title="Nothing runs" text="The bridge starts it when somebody calls one of its tools, and ends it when nobody has used it for a while." />`
+          ? html`<${Empty} title="Nothing runs" text="The bridge starts it for the first call, and ends it when nobody uses it." />`
           : html`<ul class="cards">${list.map((one) => html`<${InstanceCard} key=${String(one.instance)} one=${one} />`)}</ul>`
       }
     </>
@@ -69,23 +69,18 @@ function InstanceCard({ one }: { one: Readonly<Record<string, unknown>> }): Mark
   const pid = typeof one.pid === 'number' ? one.pid : null;
   const resident = pid === null ? undefined : memory.value[pid];
   const users = textsOf(one.clients);
+  const number = Number(one.clientCount ?? users.length);
   const state = textOf(one.state);
   return html`<li class="card">
-    <p class="card-head"><${Dot} tone=${toneOf(state)} /><b>${state}</b>${pid === null ? null : html`<span class="muted">pid ${pid}</span>`}
-      ${typeof one.protocolVersion === 'string' ? html`<span class="muted">MCP <${Text} text=${one.protocolVersion} most=${20} /></span>` : null}</p>
-    <p class="card-text"><${Text} text=${one.for} most=${400} /></p>
+    <p class="card-head">${dot(toneOf(state))}<b>${state}</b>${pid === null ? null : html`<span class="muted">pid ${pid}</span>`}
+      ${typeof one.protocolVersion === 'string' ? html`<span class="muted">MCP ${text(one.protocolVersion)}</span>` : null}</p>
+    <p class="card-text">${text(one.for, 400)}</p>
     <${Facts} facts=${[
       [
         'Used by',
         users.length === 0
           ? 'nobody now'
-          : html`<span class="chips">${users.slice(0, 12).map((user) => html`<a key=${user} class="chip" href=${address('clients', user)}><${Text} text=${user} most=${40} /></a>`)}${users.length > 12 ? html`<span class="muted">and ${users.length - 12} more</span>` : null}</span>`,
-      ],
-      [
-        'Since',
-        typeof one.startedAt === 'number' || (typeof one.startedAt === 'string' && one.startedAt !== '')
-          ? dateTime(one.startedAt)
-          : null,
+          : html`<span class="chips">${users.slice(0, 12).map((user) => html`<a key=${user} class="chip" href=${address('clients', user)}>${text(user)}</a>`)}${number > 12 ? html`<span class="muted">and ${number - 12} more</span>` : null}</span>`,
       ],
       [
         'Calls',
@@ -93,7 +88,7 @@ function InstanceCard({ one }: { one: Readonly<Record<string, unknown>> }): Mark
       ],
       ['Restarts', typeof one.restarts === 'number' && one.restarts > 0 ? count(one.restarts) : null],
       ['Memory', resident === undefined ? null : bytes(resident)],
-      ['Last error', textOf(one.lastError) === '' ? null : html`<${Text} text=${one.lastError} most=${400} />`],
+      ['Last error', textOf(one.lastError) === '' ? null : text(one.lastError, 400)],
     ]} />
   </li>`;
 }

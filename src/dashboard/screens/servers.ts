@@ -4,11 +4,10 @@ import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { bytes, count, duration, plural, rate, shortCount } from '../format.ts';
 import { html, type Markup } from '../html.ts';
-import { Dot, Empty, Screen } from '../parts/elements.ts';
-import { type Column, Table } from '../parts/table.ts';
+import { Empty, Screen, Segments } from '../parts/elements.ts';
+import { type Column, outcome, rowLink, Table } from '../parts/table.ts';
 import { address } from '../route.ts';
 import { type ServerRow, servers } from '../servers.ts';
-import { Text } from '../untrusted.ts';
 
 const filter = signal('');
 const only = signal<'all' | 'running' | 'trouble'>('all');
@@ -30,12 +29,7 @@ export function Servers(): Markup {
       ) => {
         filter.value = (event.target as HTMLInputElement).value;
       }} />
-      <div class="segments" role="group" aria-label="Show">${KINDS.map(
-        ([name, text]) =>
-          html`<button key=${name} type="button" aria-pressed=${only.value === name} onClick=${() => {
-            only.value = name;
-          }}>${text}</button>`,
-      )}</div>
+      <${Segments} kinds=${KINDS} chosen=${only} />
     </div>
     <${Table} rows=${shown} columns=${COLUMNS} keyOf=${keyOf} label="Servers"
       empty=${all.length === 0 ? html`<${Empty} title="The bridge has no server here" text="Servers of your clients are found by themselves. To add one for all clients:" command="mcp-bridge add NAME -- COMMAND" />` : html`<${Empty} title="No server fits this filter" />`} />
@@ -60,14 +54,13 @@ const COLUMNS: readonly Column<ServerRow>[] = [
     title: 'Server',
     width: 'minmax(140px, 1.6fr)',
     sort: ({ name }) => name,
-    cell: ({ name, tone }) =>
-      html`<a class="row-link" href=${address('servers', name)}><${Dot} tone=${tone} /><span class="clip strong"><${Text} text=${name} most=${80} /></span></a>`,
+    cell: ({ name, tone }) => rowLink(address('servers', name), tone, name),
   },
   {
     title: 'State',
     width: '72px',
     sort: ({ state }) => state,
-    cell: ({ state, tone }) => html`<span class=${`outcome outcome-${tone}`}>${state}</span>`,
+    cell: ({ state, tone }) => outcome(tone, state),
   },
   {
     title: 'Instances',

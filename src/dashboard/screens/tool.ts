@@ -9,12 +9,11 @@ import { useAsked } from '../parts/asked.ts';
 import { Action, Badge, Command, Empty, Failure, Panel, ReadOnlyNote } from '../parts/elements.ts';
 import { address, route } from '../route.ts';
 import { argumentsFrom, type FormField, fieldsOf } from '../schema-form.ts';
-import { Block, Json, Text } from '../untrusted.ts';
+import { Block, Json, text } from '../untrusted.ts';
 
 interface Tool {
   readonly name: string;
   readonly definition: JsonFields;
-  readonly enabled: boolean;
   readonly refusal: string;
   readonly changed: boolean;
   readonly tags: readonly string[];
@@ -25,12 +24,11 @@ function toolsIn(answer: unknown, server: string): { known: boolean; tools: read
   const tools = recordsOf(found?.tools).map((tool) => ({
     name: textOf(tool.name),
     definition: membersOf(tool.definition),
-    enabled: tool.enabled !== false,
-    refusal: textOf(tool.refusal),
-    changed: tool.changed === true,
+    refusal: textOf(membersOf(tool.refusal).message),
+    changed: tool.isChanged === true,
     tags: textsOf(tool.tags),
   }));
-  return { known: found?.known !== false, tools };
+  return { known: found?.isKnown !== false, tools };
 }
 
 export function ToolList({ server }: { server: string }): Markup {
@@ -55,7 +53,7 @@ export function ToolList({ server }: { server: string }): Markup {
       (
         tool,
       ) => html`<a key=${tool.name} class=${tool === chosen ? 'pair-item chosen' : 'pair-item'} aria-current=${tool === chosen ? 'true' : undefined}
-      href=${address('servers', server, 'tools', tool.name)}><span class="clip tool"><${Text} text=${tool.name} most=${100} /></span>${tool.enabled ? null : html`<${Badge}>off</>`}${tool.changed ? html`<${Badge} tone="warn">changed</>` : null}</a>`,
+      href=${address('servers', server, 'tools', tool.name)}><span class="clip tool">${text(tool.name)}</span>${tool.refusal === '' ? null : html`<${Badge}>off</>`}${tool.changed ? html`<${Badge} tone="warn">changed</>` : null}</a>`,
     )}</nav>
     ${chosen === undefined ? null : html`<${ToolView} key=${chosen.name} server=${server} tool=${chosen} />`}
   </div>`;
@@ -66,9 +64,9 @@ function ToolView({ server, tool }: { server: string; tool: Tool }): Markup {
   const annotations = Object.entries(membersOf(definition.annotations)).filter(([, value]) => value === true);
   const size = JSON.stringify(definition).length;
   return html`<div class="pair-main">
-    <${Panel} title=${html`<${Text} text=${tool.name} most=${120} />`} aside=${`${bytes(size)}, about ${count(Math.ceil(size / 4))} tokens`}>
-      <p class="panel-text description"><${Text} text=${definition.description ?? 'It says nothing of itself.'} most=${4000} /></p>
-      <p class="chips panel-text">${annotations.map(([name]) => html`<${Badge} key=${name}><${Text} text=${name} most=${40} /></>`)}${tool.tags.map((tag) => html`<${Badge} key=${tag} tone="accent"><${Text} text=${tag} most=${40} /></>`)}${tool.refusal === '' ? null : html`<${Badge} tone="warn"><${Text} text=${tool.refusal} most=${200} /></>`}</p>
+    <${Panel} title=${text(tool.name)} aside=${`${bytes(size)}, about ${count(Math.ceil(size / 4))} tokens`}>
+      <p class="panel-text description">${text(definition.description ?? 'It says nothing of itself.', 4000)}</p>
+      <p class="chips panel-text">${annotations.map(([name]) => html`<${Badge} key=${name}>${text(name)}</>`)}${tool.tags.map((tag) => html`<${Badge} key=${tag} tone="accent">${text(tag)}</>`)}${tool.refusal === '' ? null : html`<${Badge} tone="warn">${text(tool.refusal)}</>`}</p>
     </>
     <${TryTool} server=${server} tool=${tool} />
     <details class="panel fold"><summary>Schema</summary><${Json} value=${definition.inputSchema ?? {}} label=${`Schema of ${tool.name}`} />
@@ -148,6 +146,6 @@ function FieldView({ field }: { field: FormField }): Markup {
         : kind === 'json' || kind === 'long'
           ? html`<textarea ...${common} rows="3" placeholder=${example}></textarea>`
           : html`<input ...${common} type="text" inputmode=${kind === 'number' || kind === 'integer' ? 'decimal' : undefined} placeholder=${example} autocomplete="off" spellcheck=${false} />`;
-  return html`<div class="field"><label for=${id}><span class="tool"><${Text} text=${name} most=${80} /></span> <span class="field-kind">${field.type}${hint === '' ? '' : ` · ${hint}`}</span></label>
-    ${control}${about === undefined ? null : html`<p class="field-about" id=${about}><${Text} text=${description} most=${400} /></p>`}</div>`;
+  return html`<div class="field"><label for=${id}><span class="tool">${text(name)}</span> <span class="field-kind">${field.type}${hint === '' ? '' : ` · ${hint}`}</span></label>
+    ${control}${about === undefined ? null : html`<p class="field-about" id=${about}>${text(description, 400)}</p>`}</div>`;
 }

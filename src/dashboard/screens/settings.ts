@@ -1,0 +1,95 @@
+// The settings as they apply, with what each would be without a config.
+
+import { signal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import { type JsonFields, membersOf, recordsOf, textOf } from '../data.ts';
+import { html, type Markup } from '../html.ts';
+import { useAsked } from '../parts/asked.ts';
+import { Badge, Empty, Facts, Failure, Filter, Panel, Screen, Segments } from '../parts/elements.ts';
+import { type Column, clipped, Table } from '../parts/table.ts';
+import { status } from '../state.ts';
+import { text } from '../untrusted.ts';
+
+const filter = signal('');
+const only = signal<'all' | 'config'>('all');
+const KINDS = [
+  ['all', 'All'],
+  ['config', 'Set by the config'],
+] as const;
+
+export function Settings(): Markup {
+  const { answer, error } = useAsked<unknown>('bridge/settings');
+  const { settings } = membersOf(answer);
+  const all = recordsOf(settings);
+  const shown = useMemo(() => all.filter(fits), [settings, filter.value, only.value]);
+  const now = status.value;
+  const faults = [...(now?.configFaults ?? []), ...(now?.definitionFaults ?? [])];
+  return html`<${Screen} title="Settings" note=${`${all.filter(({ from }) => from === 'config').length} of ${all.length} set by the config`} fills>
+    ${faults.length === 0 ? null : html`<div class="notice notice-bad"><b>${faults.length === 1 ? 'One fault' : `${faults.length} faults`}</b><ul>${faults.slice(0, 20).map((fault, i) => html`<li key=${i}>${text(fault, 500)}</li>`)}</ul></div>`}
+    ${
+      now === undefined
+        ? null
+        : html`<${Panel} name="places"><${Facts} facts=${[
+            [
+              'Config',
+              now.configFile === null
+                ? 'none; all settings have their defaults'
+                : html`<code>${text(now.configFile)}</code>`,
+            ],
+            ['Socket', html`<code>${text(now.socketPath)}</code>`],
+            ['HTTP', now.httpOrigin ? html`<code>${text(now.httpOrigin)}</code>` : 'on the socket only'],
+            ['Build', html`<code>${now.build}</code>`],
+          ]} /></>`
+    }
+    <div class="toolbar"><${Filter} filter=${filter} hint="Filter settings" label="Filter settings" /><${Segments} kinds=${KINDS} chosen=${only} /></div>
+    ${error ? html`<${Failure} error=${error} />` : null}
+    <${Table} rows=${shown} columns=${COLUMNS} keyOf=${keyOf} label="Settings" empty=${html`<${Empty} title=${answer === undefined ? 'Asking' : 'No setting fits'} />`} />
+  </>`;
+}
+
+const keyOf = ({ name }: JsonFields): string => textOf(name);
+
+function fits({ name, description, from }: JsonFields): boolean {
+  if (only.value === 'config' && from !== 'config') return false;
+  return `${textOf(name)} ${textOf(description)}`.toLowerCase().includes(filter.value.toLowerCase());
+}
+
+function shownValue(value: unknown, unit: unknown): string {
+  if (value === null || value === undefined) return '–';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof unit === 'string' && unit !== '' ? `${text} ${unit}` : text;
+}
+
+const COLUMNS: readonly Column<JsonFields>[] = [
+  {
+    title: 'Setting',
+    width: 'minmax(180px, 1.1fr)',
+    sort: ({ name }) => textOf(name),
+    cell: ({ name }) => html`<code class="clip">${text(name)}</code>`,
+  },
+  {
+    title: 'Value',
+    width: 'minmax(110px, 0.8fr)',
+    cell: ({ value, unit, from }) =>
+      html`<span class=${from === 'config' ? 'clip live' : 'clip'}>${text(shownValue(value, unit))}</span>`,
+  },
+  {
+    title: 'From',
+    width: '84px',
+    sort: ({ from }) => textOf(from),
+    cell: ({ from }) =>
+      from === 'config' ? html`<${Badge} tone="accent">config</>` : html`<span class="faint">default</span>`,
+  },
+  {
+    title: 'Default',
+    width: 'minmax(80px, 0.6fr)',
+    isExtra: true,
+    cell: ({ default: fallback, unit }) => clipped(shownValue(fallback, unit)),
+  },
+  {
+    title: 'About',
+    width: 'minmax(160px, 2.2fr)',
+    isExtra: true,
+    cell: ({ description }) => clipped(description ?? ''),
+  },
+];
