@@ -111,6 +111,7 @@ function Place(): Markup {
   const place = PLACES.find(({ id }) => id === screen) ?? PLACES[0];
   useEffect(() => {
     document.title = `${place?.title ?? ''} · mcp-bridge`;
+    document.querySelector('[aria-current=page]')?.scrollIntoView();
   }, [place]);
   return place === undefined ? null : place.view();
 }

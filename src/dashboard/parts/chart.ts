@@ -16,7 +16,7 @@ interface HistoryProps {
 
 const HEIGHT = 196;
 
-/** Lines over time. The last `spanSeconds` are shown, also while there is nothing yet. */
+/** Lines over time: all that is known, of the last `spanSeconds`. */
 export function History({ label, times, series, format, spanSeconds }: HistoryProps): Markup {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
@@ -44,7 +44,7 @@ export function History({ label, times, series, format, spanSeconds }: HistoryPr
         scales: {
           x: {
             time: false,
-            range: (_, __, max) => [(max ?? Date.now() / 1000) - spanSeconds, max ?? Date.now() / 1000],
+            range: (_, min, max) => spanOf(min, max, spanSeconds),
           },
           y: { range: (_, __, max) => [0, Math.max(1, (max ?? 0) * 1.15)] },
         },
@@ -83,6 +83,12 @@ export function History({ label, times, series, format, spanSeconds }: HistoryPr
   }, [chosen, spanSeconds]);
   useEffect(() => plot.current?.setData(data.current), [times]);
   return html`<div class="history" role="img" aria-label=${label} ref=${place}></div>`;
+}
+
+/** A minute at least, and no more than is known. */
+function spanOf(min: number | null, max: number | null, mostSeconds: number): [number, number] {
+  const now = max ?? Date.now() / 1000;
+  return [Math.max(now - mostSeconds, Math.min(min ?? now, now - 60)), now];
 }
 
 function timeOf(at: number): string {

@@ -58,7 +58,12 @@ function took(fields: JsonFields): number | null {
 }
 
 const COLUMNS: readonly Column<Entry>[] = [
-  { title: 'Time', width: '112px', cell: ({ fields }) => html`<span class="faint">${timeOf(fields)}</span>` },
+  {
+    title: 'Time',
+    isExtra: true,
+    width: '112px',
+    cell: ({ fields }) => html`<span class="faint">${timeOf(fields)}</span>`,
+  },
   {
     title: 'Tool',
     width: 'minmax(140px, 1.6fr)',

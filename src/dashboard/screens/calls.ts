@@ -98,7 +98,7 @@ export function Calls(): Markup {
     </div>
     <div class=${chosen === undefined ? 'split' : 'split split-open'}>
       <${Table} rows=${shown} columns=${columns} keyOf=${keyOf} label="Calls" chosen=${id}
-        empty=${all.length === 0 ? html`<${Empty} title="No call since this page was opened" text="Use a tool in one of your clients, or call one here:" command="mcp-bridge call SERVER TOOL" />` : html`<${Empty} title="No call fits this filter" text="Take the filter away to see all." />`} />
+        empty=${all.length === 0 ? html`<${Empty} title="No call since this page was opened" text="Use a tool in a client, or here:" command="mcp-bridge call SERVER TOOL" />` : html`<${Empty} title="No call fits this filter" />`} />
       ${chosen === undefined ? null : html`<${Detail} call=${chosen} />`}
     </div>
   </>`;
@@ -166,6 +166,7 @@ function columnsFor(longest: number): readonly Column<SeenCall>[] {
     },
     {
       title: 'Outcome',
+      isExtra: true,
       width: '116px',
       sort: stateWords,
       cell: (call) => outcome(call.state === 'ended' ? outcomeTone(call.outcome) : 'accent', stateWords(call)),

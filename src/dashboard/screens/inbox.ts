@@ -20,11 +20,18 @@ export function Inbox(): Markup {
   const signIns = recordsOf(now.signIns);
   const inputs = Object.entries(membersOf(now.inputs));
   const questions = recordsOf(now.questions);
-  const number = approvals.length + callers.length + changes.length + signIns.length + inputs.length + questions.length;
   const failing = servers.value.filter(({ tone }) => tone === 'bad');
+  const number =
+    approvals.length +
+    callers.length +
+    changes.length +
+    signIns.length +
+    inputs.length +
+    questions.length +
+    failing.length;
   return html`<${Screen} title="Inbox" note=${inbox.value === undefined ? 'Looking' : number === 0 ? '' : `${number} to look at`}>
     ${number > 0 ? html`<${ReadOnlyNote} />` : null}
-    ${inbox.value !== undefined && number + failing.length === 0 ? html`<${Panel}><${Empty} title="Nothing waits for you" text="Definitions to approve, changed tools and sign-ins appear here until you decide." /></>` : null}
+    ${inbox.value !== undefined && number === 0 ? html`<${Panel}><${Empty} title="Nothing waits for you" text="Definitions to approve, changed tools and sign-ins appear here until you decide." /></>` : null}
     ${approvals.map((one) => html`<${Approval} key=${`a${textOf(one.id)}`} one=${one} />`)}
     ${callers.map(
       (

@@ -11,8 +11,7 @@ import { calls, callsChanged, clients, history, status, toolBytes } from '../sta
 import { text } from '../untrusted.ts';
 import { openAge, outcomeTone } from './calls.ts';
 
-/** The history shown at most, and at least. */
-const [LONGEST_SECONDS, SHORTEST_SECONDS] = [300, 60];
+const SPAN_SECONDS = 300;
 const MOST_ROWS = 6;
 const BYTES_IN_TOKEN = 4;
 const TOKENS_OF_DISCOVER = 450;
@@ -69,12 +68,10 @@ function Tokens(): Markup {
 function Traffic(): Markup {
   const seconds = history.value;
   const times = seconds.map(({ at }) => at);
-  const known = (times.at(-1) ?? 0) - (times[0] ?? 0);
-  const spanSeconds = Math.min(LONGEST_SECONDS, Math.max(SHORTEST_SECONDS, Math.ceil(known / 60) * 60));
   const now = seconds.at(-1);
   const aside = html`<span class="key key-accent">calls</span><span class="key key-bad">errors</span>`;
   return html`<${Panel} title="Calls a second" aside=${aside} name="traffic">
-    <${History} label=${`Calls a second over the last minutes; now ${rate(now?.callsPerSecond ?? 0)}`} times=${times} spanSeconds=${spanSeconds}
+    <${History} label=${`Calls a second over the last minutes; now ${rate(now?.callsPerSecond ?? 0)}`} times=${times} spanSeconds=${SPAN_SECONDS}
       format=${rate} series=${[
         { label: 'calls', values: seconds.map((one) => one.callsPerSecond), colour: '--accent' },
         { label: 'errors', values: seconds.map((one) => one.errorsPerSecond), colour: '--bad' },

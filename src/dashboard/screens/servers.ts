@@ -79,6 +79,7 @@ const COLUMNS: readonly Column<ServerRow>[] = [
   },
   {
     title: 'Calls',
+    isExtra: true,
     width: '64px',
     isNumber: true,
     sort: ({ calls }) => calls,

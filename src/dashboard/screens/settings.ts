@@ -75,6 +75,7 @@ const COLUMNS: readonly Column<JsonFields>[] = [
   },
   {
     title: 'From',
+    isExtra: true,
     width: '84px',
     sort: ({ from }) => textOf(from),
     cell: ({ from }) =>

@@ -202,7 +202,7 @@ class Picture {
 
   #columnOf(kind: Kind): number {
     if (kind === 'bridge') return this.#width / 2;
-    const edge = Math.min(230, this.#width * 0.26);
+    const edge = Math.min(230, Math.max(118, this.#width * 0.26));
     return kind === 'client' ? edge : this.#width - edge;
   }
 
