@@ -251,9 +251,8 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
       0,
     ]);
     expect(((await page.locator('.description').textContent()) ?? '').length).toBeLessThan(5000);
-    await go('servers/broken');
-    await button('Read its lists again').click(); // it is started, and fails
-    await go('servers/broken/stderr');
+    await call('desk__complain', { text: '\u001b[31mred' });
+    await go('servers/desk/stderr');
     await seen('U+001B');
   });
 
