@@ -18,7 +18,12 @@ const project = (name: string, timeoutMs: number) => ({
 export default defineConfig({
   define: { MCP_BRIDGE_VERSION: '"0.0.0-test"' },
   test: {
-    projects: [project('unit', 60_000), project('integration', 120_000), project('e2e', 120_000), project('browser', 120_000)],
+    projects: [
+      project('unit', 60_000),
+      project('integration', 120_000),
+      project('e2e', 120_000),
+      project('browser', 120_000),
+    ],
     reporters: ['default', './test/support/closing-line.ts'],
     // Two cores, shared with others: more workers would only make each test slower.
     maxWorkers: 2,
