@@ -1,7 +1,7 @@
 // The clients of a measurement, in a process of their own, so that their CPU time is not that of what is measured.
 // Takes one order at a time over IPC and answers it with the figures; ends when its parent does.
 //   order: { target, profile?, meta?, tool?, clients, window, calls, warmUpCalls?, bytes, kind?, deadlineMs,
-//            watch: [pid], watchSpawned?, or root: pid of a gateway, whose tree is watched but for the servers in it }
+//            callsPerSecond? for a steady load, watch: [pid], watchSpawned?, or root: pid of a gateway, whose tree is watched but for the servers in it }
 import { setTimeout as delay } from 'node:timers/promises';
 import { cpuNs, echoServersAmong, pssMib, treeOf } from './process-figures.mjs';
 import { RawClient, Tally } from './raw-client.mjs';
@@ -19,14 +19,24 @@ function run(clients, order, { textOf, latenciesUs }) {
   return new Promise((resolve) => {
     let sent = 0;
     let answered = 0;
+    const { callsPerSecond = Number.POSITIVE_INFINITY } = order;
+    const startMs = performance.now();
+    const isEarly = () => sent >= ((performance.now() - startMs) / 1000) * callsPerSecond;
+    /** Clients that wait until it is time for their next call. */
+    const early = [];
+    const pace = setInterval(() => {
+      while (early.length > 0 && !isEarly()) next(...early.shift());
+    }, 1);
     const next = (client, index) => {
       if (sent === total) return;
+      if (callsPerSecond < Number.POSITIVE_INFINITY && isEarly()) return void early.push([client, index]);
       const text = textOf(`${index}:${sent++}:`);
       const sentMs = performance.now();
       const onAnswer = () => {
         latenciesUs[answered++] = (performance.now() - sentMs) * 1000;
-        if (answered === total) resolve();
-        else next(client, index);
+        if (answered < total) return next(client, index);
+        clearInterval(pace);
+        resolve();
       };
       client.echo(text, onAnswer, order.tool);
     };

@@ -15,12 +15,14 @@ import { printTheme } from './report.mjs';
 import { measureStartup } from './startup.mjs';
 import { verdictOf } from './target.mjs';
 import { measureThroughput } from './throughput.mjs';
+import { measureWatching } from './watching.mjs';
 import { program, Workspace } from './workspace.mjs';
 
 const THEMES = {
   startup: measureStartup,
   latency: measureLatency,
   throughput: measureThroughput,
+  watching: measureWatching,
   eras: measureEras,
   http: measureHttp,
   memory: measureMemory,

@@ -1,5 +1,6 @@
 // What is measured against each other. Each subject has a target for the load generator, and names the processes that
 // stand between a client and its server, whose CPU time is the subject's own.
+import { basename, join } from 'node:path';
 import { untilAccepting } from './accepting.mjs';
 import { program } from './workspace.mjs';
 
@@ -11,12 +12,16 @@ const ECHO = [process.execPath, program('echo-server.mjs')];
 export const ECHO_CONFIG = { command: ECHO[0], args: ECHO.slice(1) };
 
 /** Starts a daemon, with one server if no others are named; resolves to { pid, path, child } when it accepts. */
-export async function startDaemon(workspace, { prefix = [], settings = {}, servers = { echo: ECHO_CONFIG } } = {}) {
+export async function startDaemon(
+  workspace,
+  { prefix = [], settings = {}, servers = { echo: ECHO_CONFIG }, build } = {},
+) {
   const path = workspace.newPath('sock');
   // What an earlier run has learnt would have servers not start that are to be measured.
   const discovery = { cache: { enabled: false } };
   const config = workspace.write({ discovery, ...settings, mcpServers: servers });
-  const serve = [workspace.bridge, 'serve', '--mcp-bridge-socket', path, '--config', config, '--log-level', 'warn'];
+  const bridge = build === undefined ? workspace.bridge : join(build, basename(workspace.bridge));
+  const serve = [bridge, 'serve', '--mcp-bridge-socket', path, '--config', config, '--log-level', 'warn'];
   const child = start(workspace, [...prefix, process.execPath, ...serve], 'ignore');
   await untilAccepting(path, child);
   return { pid: child.pid, path, child };

@@ -20,6 +20,7 @@ export class Workspace {
   #dir = mkdtempSync(join(tmpdir(), 'mcp-bench-'));
   /** The build that is measured, copied, so that a new one may be made meanwhile. It finds node_modules from there. */
   #buildDir;
+  #copies = [];
   #children = new Set();
   #names = 0;
   #isClosing = false;
@@ -37,6 +38,14 @@ export class Workspace {
 
   get bridge() {
     return join(this.#buildDir, basename(bin['mcp-bridge']));
+  }
+
+  /** Another copy of the build, to be changed. */
+  copyOfBuild() {
+    const dir = mkdtempSync(join(BENCH, 'results', 'build-'));
+    this.#copies.push(dir);
+    cpSync(this.#buildDir, dir, { recursive: true });
+    return dir;
   }
 
   newPath(suffix) {
@@ -74,6 +83,6 @@ export class Workspace {
   async close() {
     this.#isClosing = true;
     await Promise.all([...this.#children].map((child) => this.end(child)));
-    for (const dir of [this.#dir, this.#buildDir]) rmSync(dir, { recursive: true, force: true });
+    for (const dir of [this.#dir, this.#buildDir, ...this.#copies]) rmSync(dir, { recursive: true, force: true });
   }
 }

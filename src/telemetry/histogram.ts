@@ -17,7 +17,8 @@ export interface Description {
   readonly description: string;
 }
 
-class Series {
+/** The durations with one set of attributes. A series of a report that was sent may be one of the past; see DurationHistogram. */
+export class Series {
   readonly attributes: Attributes;
   readonly #counts = new Float64Array(DURATION_BOUNDS.length + 1);
   #count = 0;
@@ -54,6 +55,8 @@ export class DurationHistogram {
   readonly #description: Description;
   readonly #isDelta: boolean;
   #series = new Map<string, Series>();
+  /** Another number when all series begin again. */
+  generation = 0;
   #since: HrMoment;
 
   constructor(description: Description, isDelta: boolean, now: HrMoment) {
@@ -64,7 +67,12 @@ export class DurationHistogram {
 
   /** Counts a duration. Equal keys have equal attributes, which are asked for once. */
   add(key: string, seconds: number, attributesOf: () => Attributes): void {
-    (this.#series.get(key) ?? this.#newSeries(key, attributesOf)).add(seconds);
+    this.of(key, attributesOf).add(seconds);
+  }
+
+  /** The series of a key, for as long as the generation is the same. */
+  of(key: string, attributesOf: () => Attributes): Series {
+    return this.#series.get(key) ?? this.#newSeries(key, attributesOf);
   }
 
   #newSeries(key: string, attributesOf: () => Attributes): Series {
@@ -85,6 +93,7 @@ export class DurationHistogram {
     }));
     if (this.#isDelta) {
       this.#series = new Map();
+      this.generation++;
       this.#since = now;
     }
     return {

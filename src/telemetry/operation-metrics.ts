@@ -13,7 +13,7 @@ import {
   serverNetwork,
   targetIn,
 } from './convention.ts';
-import { type Description, DurationHistogram, type HrMoment } from './histogram.ts';
+import { type Description, DurationHistogram, type HrMoment, type Series } from './histogram.ts';
 import type { Failure, RequestTrace, ServerLeg } from './request-trace.ts';
 
 const SERVER_OPERATION: Description = {
@@ -37,6 +37,7 @@ const CLIENT_SESSION: Description = {
 
 const MS_PER_SECOND = 1000;
 const MOST_NAMES = 5000;
+const MOST_SERVERS = 1000;
 
 export class OperationMetrics {
   readonly #histograms: readonly DurationHistogram[];
@@ -44,6 +45,8 @@ export class OperationMetrics {
   readonly #clientOperation: DurationHistogram;
   readonly #serverSession: DurationHistogram;
   readonly #clientSession: DurationHistogram;
+  readonly #ofAnswers: RecentSeries;
+  readonly #ofServers = new Map<string, RecentSeries>();
   /** Names of tools and prompts that servers know, as the client and as the server spell them. */
   readonly #names = new Set<string>();
 
@@ -53,29 +56,50 @@ export class OperationMetrics {
     this.#clientOperation = made(CLIENT_OPERATION);
     this.#serverSession = made(SERVER_SESSION);
     this.#clientSession = made(CLIENT_SESSION);
+    this.#ofAnswers = new RecentSeries(this.#serverOperation);
     this.#histograms = [this.#serverOperation, this.#clientOperation, this.#serverSession, this.#clientSession];
   }
 
   answered({ client, method, target, failure, startedMs }: RequestTrace, endedMs: number): void {
-    const name = this.#nameOf(method, target, failure);
     const { principal, protocolVersion = '' } = client;
+    const seconds = (endedMs - startedMs) / MS_PER_SECOND;
+    const known = this.#ofAnswers.get(method, target, protocolVersion, principal.kind, failure);
+    if (known !== undefined) return known.add(seconds);
+    const name = this.#nameOf(method, target, failure);
     const key = `${method.isKnown ? method.name : OTHER} ${name} ${keyOf(failure)} ${protocolVersion} ${principal.kind}`;
-    this.#serverOperation.add(key, (endedMs - startedMs) / MS_PER_SECOND, () => ({
+    const series = this.#serverOperation.of(key, () => ({
       ...operationAttributes(method, name, failure),
       ...(protocolVersion === '' ? {} : { [Attribute.protocolVersion]: protocolVersion }),
       ...clientNetwork(client),
     }));
+    series.add(seconds);
+    if (name === target) this.#ofAnswers.set(method, target, protocolVersion, principal.kind, failure, series);
   }
 
   served({ request: { method }, instance, server, target, failure, sentMs, endedMs }: ServerLeg): void {
-    const name = this.#nameOf(method, target, failure);
     const { protocolVersion = '' } = instance;
+    const seconds = (endedMs - sentMs) / MS_PER_SECOND;
+    const recent = this.#recentOf(server);
+    const known = recent.get(method, target, protocolVersion, server, failure);
+    if (known !== undefined) return known.add(seconds);
+    const name = this.#nameOf(method, target, failure);
     const key = `${server} ${method.isKnown ? method.name : OTHER} ${name} ${keyOf(failure)} ${protocolVersion}`;
-    this.#clientOperation.add(key, (endedMs - sentMs) / MS_PER_SECOND, () => ({
+    const series = this.#clientOperation.of(key, () => ({
       ...operationAttributes(method, name, failure),
       ...ofInstance(instance),
       [Attribute.bridgeServer]: server,
     }));
+    series.add(seconds);
+    if (name === target) recent.set(method, target, protocolVersion, server, failure, series);
+  }
+
+  #recentOf(server: string): RecentSeries {
+    const known = this.#ofServers.get(server);
+    if (known !== undefined) return known;
+    if (this.#ofServers.size >= MOST_SERVERS) this.#ofServers.clear();
+    const recent = new RecentSeries(this.#clientOperation);
+    this.#ofServers.set(server, recent);
+    return recent;
   }
 
   clientLeft(client: ObservedClient, ms: number): void {
@@ -109,6 +133,61 @@ export class OperationMetrics {
     const metrics = this.#histograms.flatMap((histogram) => histogram.collect(now) ?? []);
     if (metrics.length === 0) return undefined;
     return { resource, scopeMetrics: [{ scope: { name: 'mcp-bridge', version }, metrics }] };
+  }
+}
+
+/**
+ * The series of the calls that have succeeded last, by their names: most calls are like one before, and to find a series by all that
+ * it stands for costs as much as the rest of what is done for a call.
+ */
+class RecentSeries {
+  readonly #histogram: DurationHistogram;
+  readonly #byTarget = new Map<string, Series>();
+  #generation = 0;
+  #method: NamedMethod | undefined;
+  #version = '';
+  #peer = '';
+
+  constructor(histogram: DurationHistogram) {
+    this.#histogram = histogram;
+  }
+
+  /** The series; undefined if it is to be looked up. */
+  get(
+    method: NamedMethod,
+    target: string,
+    version: string,
+    peer: string,
+    failure: object | undefined,
+  ): Series | undefined {
+    if (failure !== undefined || !this.#isOf(method, version, peer)) return undefined;
+    return this.#byTarget.get(target);
+  }
+
+  set(
+    method: NamedMethod,
+    target: string,
+    version: string,
+    peer: string,
+    failure: object | undefined,
+    series: Series,
+  ): void {
+    if (failure !== undefined) return;
+    if (!this.#isOf(method, version, peer) || this.#byTarget.size >= MOST_NAMES) this.#byTarget.clear();
+    this.#generation = this.#histogram.generation;
+    this.#method = method;
+    this.#version = version;
+    this.#peer = peer;
+    this.#byTarget.set(target, series);
+  }
+
+  #isOf(method: NamedMethod, version: string, peer: string): boolean {
+    return (
+      this.#method === method &&
+      this.#version === version &&
+      this.#peer === peer &&
+      this.#generation === this.#histogram.generation
+    );
   }
 }
 

@@ -44,8 +44,14 @@ const NO_ANSWER: Failure = { type: '_OTHER' };
 export class RequestTracer implements CallTracing {
   readonly #options: TracerOptions;
   readonly #ids = new RandomIds();
+  readonly #methods = new LastRead(methodIn);
+  readonly #targets = new LastRead((spelled) => spelled);
   /** The request that is being looked at, until there is a call for it or it is answered. */
   #current: RequestTrace | undefined;
+  /** The request that was looked at last, until something else happens. */
+  #justBegun: RequestTrace | undefined;
+  /** The request whose server has answered last, in this very moment. */
+  #justServed: RequestTrace | undefined;
   /** The call whose error is being written. */
   #failing: RequestTrace | undefined;
   /** Requests that are answered later without being calls: `initialize`. */
@@ -91,8 +97,8 @@ export class RequestTracer implements CallTracing {
     const isNamed = envelope.has(Field.name) && byteAt(b, envelope.from(Field.name)) === QUOTE;
     const request = new RequestTrace({
       client,
-      method: methodIn(envelope.raw(b, Field.method)),
-      target: isNamed ? envelope.raw(b, Field.name) : '',
+      method: this.#methods.at(b, envelope.from(Field.method), envelope.to(Field.method)),
+      target: isNamed ? this.#targets.at(b, envelope.from(Field.name), envelope.to(Field.name)) : '',
       startedMs: this.#options.now(),
       parent,
       traceId,
@@ -101,6 +107,8 @@ export class RequestTracer implements CallTracing {
     });
     if (isSampled) request.details = this.#detailsIn(b, envelope, parent !== undefined);
     this.#current = request;
+    this.#justBegun = request;
+    this.#justServed = undefined;
   }
 
   #detailsIn(b: Buffer, envelope: Envelope, hasParent: boolean): RequestDetails {
@@ -135,6 +143,7 @@ export class RequestTracer implements CallTracing {
   #taken(client: ObservedClient): void {
     const current = this.#current;
     this.#current = undefined;
+    this.#justBegun = undefined;
     if (current?.client === client) this.#pending.set(client, current);
   }
 
@@ -174,13 +183,15 @@ export class RequestTracer implements CallTracing {
     const request = traceOf(call);
     if (request === undefined) return;
     if (request.leg !== undefined) this.#finishLeg(request);
+    this.#justServed = undefined;
     request.leg = new ServerLeg({
       request,
       instance,
       server,
       spanId: this.#options.propagates || request.isSampled ? this.#ids.spanId() : '',
       requestId: call.serverRequestId,
-      sentMs: this.#options.now(),
+      // A call that needs not wait is sent in the moment in which it is looked at.
+      sentMs: this.#justBegun === request ? request.startedMs : this.#options.now(),
       target: call.nameText === '' ? request.target : call.nameText,
     });
   }
@@ -190,6 +201,7 @@ export class RequestTracer implements CallTracing {
     const leg = request?.leg;
     if (request === undefined || leg === undefined || leg.hasEnded) return;
     leg.endedMs = this.#options.now();
+    this.#justServed = request;
     leg.failure = failure === NO_ANSWER ? (request.failure ?? failure) : failure;
     if (request.isOver) this.#finishLeg(request);
   }
@@ -229,6 +241,7 @@ export class RequestTracer implements CallTracing {
     const code = typeof error === 'string' ? codeIn(error) : error.code;
     const message = typeof error === 'string' ? undefined : error.message;
     const type = code === 'CALL_TIMED_OUT' ? 'timeout' : code === '' ? '_OTHER' : code;
+    this.#justServed = undefined;
     request.failure = { type, code, message };
     const { leg } = request;
     if (leg !== undefined && leg.failure === NO_ANSWER) leg.failure = request.failure;
@@ -237,6 +250,7 @@ export class RequestTracer implements CallTracing {
 
   #givenUp(call: ObservedCall, failure: Failure): void {
     const request = traceOf(call);
+    this.#justServed = undefined;
     if (request !== undefined) request.failure = failure;
   }
 
@@ -246,8 +260,12 @@ export class RequestTracer implements CallTracing {
     if (this.#failing === request) this.#failing = undefined;
     if (request.isOver) return; // answered with questions: its server still works on it
     call.trace = undefined;
-    if (request.leg !== undefined) this.#finishLeg(request);
-    this.#finish(request, request.failure);
+    const { leg } = request;
+    // Nearly every answer is passed on in the moment in which it comes.
+    const endedMs = this.#justServed === request && leg !== undefined ? leg.endedMs : this.#options.now();
+    this.#justServed = undefined;
+    if (leg !== undefined) this.#finishLeg(request);
+    this.#finish(request, request.failure, endedMs);
   }
 
   #finishLeg(request: RequestTrace): void {
@@ -261,13 +279,38 @@ export class RequestTracer implements CallTracing {
     this.#options.finished.served(leg);
   }
 
-  #finish(request: RequestTrace, failure: Failure | undefined): void {
+  #finish(request: RequestTrace, failure: Failure | undefined, endedMs = this.#options.now()): void {
     request.isOver = true;
     request.failure = failure;
     // Those who control the daemon, and servers that dial in, have no view.
     if (failure === undefined && request.client.view === undefined) return;
-    this.#options.finished.answered(request, this.#options.now());
+    this.#options.finished.answered(request, endedMs);
   }
+}
+
+/** Reads texts in frames, of which the next one is often the one before: to compare it costs less than to read it. */
+class LastRead<Read> {
+  readonly #read: (spelled: string) => Read;
+  #spelled = '';
+  #last: Read | undefined;
+
+  constructor(read: (spelled: string) => Read) {
+    this.#read = read;
+  }
+
+  /** The text at b[from, to), each byte a character. */
+  at(b: Buffer, from: number, to: number): Read {
+    if (this.#last !== undefined && to - from === this.#spelled.length && isSpelledAt(b, from, this.#spelled))
+      return this.#last;
+    this.#spelled = b.latin1Slice(from, to);
+    this.#last = this.#read(this.#spelled);
+    return this.#last;
+  }
+}
+
+function isSpelledAt(b: Buffer, from: number, text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (b[from + i] !== text.charCodeAt(i)) return false;
+  return true;
 }
 
 function traceOf({ trace }: ObservedCall): RequestTrace | undefined {

@@ -13,14 +13,18 @@ const NEVER: Sampler = { admits: () => false };
 
 /** The digits of a trace id that are random by the W3C's rules, as many as a number takes exactly. */
 const RANDOM_FROM = 20;
-const RANDOM_RANGE = 2 ** 48;
+const RANDOM_DIGITS = 12;
+const RANDOM_RANGE = 16 ** RANDOM_DIGITS;
 
 /** Admits this share of all traces. */
 function byRatio(ratio: number): Sampler {
   if (ratio >= 1) return ALWAYS;
   if (!(ratio > 0)) return NEVER;
-  const least = (1 - ratio) * RANDOM_RANGE;
-  return { admits: (traceId) => Number.parseInt(traceId.slice(RANDOM_FROM), 16) >= least };
+  // Digits of one length are in the order of their numbers.
+  const least = Math.ceil((1 - ratio) * RANDOM_RANGE)
+    .toString(16)
+    .padStart(RANDOM_DIGITS, '0');
+  return { admits: (traceId) => traceId.slice(RANDOM_FROM) >= least };
 }
 
 /** Follows the parent where there is one. */

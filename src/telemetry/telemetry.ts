@@ -15,6 +15,7 @@ import { type FinishedRequests, RequestTracer } from './request-tracer.ts';
 import { SpanQueue } from './span-queue.ts';
 import { momentOf, type SpanScope } from './span-record.ts';
 import { clientSpan, serverSpan } from './spans.ts';
+import { TurnClock } from './turn-clock.ts';
 
 export interface TelemetryOptions {
   readonly settings: TelemetrySettings;
@@ -71,6 +72,7 @@ export class Telemetry {
     if (this.#spans === undefined && this.#metrics === undefined) return undefined;
     const { sampler, showsArguments, showsResults } = this.#settings;
     this.#watchSessions(events);
+    const turn = new TurnClock(this.#options.clock);
     const propagates = this.#settings.propagates && this.#spans !== undefined;
     const tracer = new RequestTracer(
       {
@@ -78,7 +80,7 @@ export class Telemetry {
         propagates,
         showsArguments,
         showsResults,
-        now: () => this.#options.clock.now(),
+        now: () => turn.now(),
         finished: this.#finished(),
       },
       events,

@@ -31,26 +31,33 @@ export function traceparentMember(traceId: string, spanId: string, isSampled: bo
   return `"traceparent":"00-${traceId}-${spanId}-${isSampled ? '01' : '00'}"`;
 }
 
-const SPAN_BYTES = 8;
+const TRACE_DIGITS = 32;
+const SPAN_DIGITS = 16;
 const POOL_BYTES = 4096;
 
-/** Draws random ids. */
+/** Draws random ids, out of a long text of digits: to write each id by itself would cost more than all else of a call that is not sampled. */
 export class RandomIds {
-  readonly #pool = Buffer.alloc(POOL_BYTES);
-  #at = POOL_BYTES;
+  readonly #bytes = Buffer.alloc(POOL_BYTES);
+  #digits = '';
+  #at = 0;
 
   traceId(): string {
-    const id = `${this.spanId()}${this.spanId()}`;
+    const id = this.#take(TRACE_DIGITS);
     return id === NO_TRACE ? this.traceId() : id;
   }
 
   spanId(): string {
-    if (this.#at === POOL_BYTES) {
-      randomFillSync(this.#pool);
+    const id = this.#take(SPAN_DIGITS);
+    return id === NO_SPAN ? this.spanId() : id;
+  }
+
+  #take(digits: number): string {
+    if (this.#at + digits > this.#digits.length) {
+      this.#digits = randomFillSync(this.#bytes).toString('hex');
       this.#at = 0;
     }
-    const id = this.#pool.toString('hex', this.#at, this.#at + SPAN_BYTES);
-    this.#at += SPAN_BYTES;
-    return id === NO_SPAN ? this.spanId() : id;
+    const from = this.#at;
+    this.#at += digits;
+    return this.#digits.slice(from, this.#at);
   }
 }
