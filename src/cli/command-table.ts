@@ -144,7 +144,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     words: [],
     options: options.TOP,
     examples: ['top', 'top --interval 5 >> bridge.txt'],
-    run: async (values, host) => (await import('./commands/top.ts')).watch(values, host),
+    run: async (values, host) => (await import('./commands/top.ts')).top(values, host),
   }),
   ui: row({
     group: 'Every day',

@@ -114,9 +114,12 @@ export type Attributes = Record<string, string | number | boolean>;
 const HTTP: Attributes = { [Attribute.protocolName]: 'http', [Attribute.protocolNumber]: '1.1' };
 const WEB_SOCKET: Attributes = { [Attribute.protocolName]: 'websocket', [Attribute.protocolNumber]: '13' };
 
+const OVER_HTTP: Attributes = { [Attribute.transport]: 'tcp', ...HTTP };
+const OVER_SOCKET: Attributes = { [Attribute.transport]: 'unix' };
+
 /** The way to a client. */
 export function clientNetwork({ principal }: ObservedClient): Attributes {
-  return principal.kind === 'http' ? { [Attribute.transport]: 'tcp', ...HTTP } : { [Attribute.transport]: 'unix' };
+  return principal.kind === 'http' ? OVER_HTTP : OVER_SOCKET;
 }
 
 const networks = new WeakMap<ObservedInstance['reach'], Attributes>();

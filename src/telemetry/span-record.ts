@@ -33,21 +33,19 @@ export interface FinishedSpan {
   readonly state: string | undefined;
   readonly startedMs: number;
   readonly endedMs: number;
+  /** They become the span's own. */
   readonly attributes: Attributes;
   readonly failure: Failure | undefined;
   readonly notes: readonly SpanNote[];
 }
 
 export function readableSpan(span: FinishedSpan, { resource, version, limits, momentAt }: SpanScope): ReadableSpan {
-  const { traceId, parentId, failure } = span;
-  const all = Object.entries(span.attributes);
-  const attributes = Object.fromEntries(
-    all
-      .slice(0, limits.attributes)
-      .map(([key, value]) => [key, typeof value === 'string' ? cut(value, limits.characters) : value]),
-  );
+  const { failure } = span;
+  const traceId = detached(span.traceId);
+  const parentId = span.parentId === undefined ? undefined : detached(span.parentId);
+  const dropped = bound(span.attributes, limits);
   const notes = span.notes.slice(0, limits.events);
-  const context = contextOf(traceId, span.spanId, span.state);
+  const context = contextOf(traceId, detached(span.spanId), span.state);
   return {
     name: span.name,
     kind: span.kind,
@@ -65,7 +63,7 @@ export function readableSpan(span: FinishedSpan, { resource, version, limits, mo
             code: Status.error,
             ...(failure.message === undefined ? {} : { message: cut(failure.message, LONGEST_MESSAGE) }),
           },
-    attributes,
+    attributes: span.attributes,
     links: [],
     events: notes.map(({ name, atMs, why }) => ({
       name,
@@ -76,10 +74,27 @@ export function readableSpan(span: FinishedSpan, { resource, version, limits, mo
     ended: true,
     resource,
     instrumentationScope: { name: 'mcp-bridge', version },
-    droppedAttributesCount: Math.max(0, all.length - limits.attributes),
+    droppedAttributesCount: dropped,
     droppedEventsCount: span.notes.length - notes.length,
     droppedLinksCount: 0,
   };
+}
+
+/** Cuts attributes that are too long, and removes those that are too many; how many those were. */
+function bound(attributes: Attributes, limits: SpanLimits): number {
+  let count = 0;
+  for (const key in attributes) {
+    const value = attributes[key];
+    if (++count > limits.attributes) delete attributes[key];
+    else if (typeof value === 'string' && value.length > limits.characters)
+      attributes[key] = cut(value, limits.characters);
+  }
+  return Math.max(0, count - limits.attributes);
+}
+
+/** A copy of an id: a part of a longer text would keep all of that in memory while the span waits. */
+function detached(id: string): string {
+  return Buffer.from(id, 'latin1').toString('latin1');
 }
 
 function contextOf(traceId: string, spanId: string, state: string | undefined): SpanContext {

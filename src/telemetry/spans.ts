@@ -18,24 +18,27 @@ import { readableSpan, SpanKind, type SpanScope } from './span-record.ts';
 const LONGEST_URI = 1024;
 const LONGEST_CLIENT = 200;
 
-/** What both sides say of a request. */
+/** What both sides say of a request, as the beginning of its attributes. */
 function requestAttributes(
   method: NamedMethod,
   target: string,
   { failure, uri }: { readonly failure: Failure | undefined; readonly uri: string | undefined },
 ): Attributes {
-  return {
-    [Attribute.method]: method.name,
-    ...(method.target === undefined || target === '' ? {} : { [method.target]: target }),
-    ...(method.target === Attribute.tool ? { [Attribute.operation]: 'execute_tool' } : {}),
-    ...(uri === undefined ? {} : { [Attribute.resourceUri]: cut(shownUri(uri), LONGEST_URI) }),
-    ...(failure === undefined ? {} : { [Attribute.errorType]: failure.type }),
-    ...(failure?.status === undefined ? {} : { [Attribute.statusCode]: failure.status }),
-    ...(failure?.code === undefined || failure.code === '' ? {} : { [Attribute.bridgeError]: failure.code }),
-  };
+  const attributes: Attributes = { [Attribute.method]: method.name };
+  if (method.target !== undefined && target !== '') attributes[method.target] = target;
+  if (method.target === Attribute.tool) attributes[Attribute.operation] = 'execute_tool';
+  if (uri !== undefined) attributes[Attribute.resourceUri] = cut(shownUri(uri), LONGEST_URI);
+  if (failure === undefined) return attributes;
+  attributes[Attribute.errorType] = failure.type;
+  set(attributes, Attribute.statusCode, failure.status);
+  set(attributes, Attribute.bridgeError, failure.code);
+  return attributes;
 }
 
-const opted = (key: string, value: string | undefined): Attributes => (value === undefined ? {} : { [key]: value });
+/** A value that is not known, or empty, is no attribute. */
+function set(attributes: Attributes, key: string, value: string | undefined): void {
+  if (value !== undefined && value !== '') attributes[key] = value;
+}
 
 const nameOf = ({ name }: NamedMethod, target: string): string => (target === '' ? name : `${name} ${target}`);
 
@@ -51,6 +54,15 @@ export function serverSpan(
 ): ReadableSpan {
   const { client, method, parent, failure } = request;
   const target = targetOf(method, request.target);
+  const attributes = requestAttributes(method, target, { failure, uri: details.uri });
+  attributes[Attribute.requestId] = cut(details.id, LONGEST_CLIENT);
+  set(attributes, Attribute.protocolVersion, client.protocolVersion);
+  set(attributes, Attribute.sessionId, client.clientId);
+  Object.assign(attributes, clientNetwork(client));
+  set(attributes, Attribute.bridgeClient, cut(client.name, LONGEST_CLIENT));
+  set(attributes, Attribute.bridgeView, client.view?.name);
+  set(attributes, Attribute.toolArguments, details.toolArguments);
+  set(attributes, Attribute.toolResult, details.result);
   return readableSpan(
     {
       name: nameOf(method, target),
@@ -62,17 +74,7 @@ export function serverSpan(
       state: details.state,
       startedMs: request.startedMs,
       endedMs,
-      attributes: {
-        ...requestAttributes(method, target, { failure, uri: details.uri }),
-        [Attribute.requestId]: cut(details.id, LONGEST_CLIENT),
-        ...opted(Attribute.protocolVersion, client.protocolVersion),
-        ...opted(Attribute.sessionId, client.clientId === '' ? undefined : client.clientId),
-        ...clientNetwork(client),
-        ...opted(Attribute.bridgeClient, client.name === '' ? undefined : cut(client.name, LONGEST_CLIENT)),
-        ...opted(Attribute.bridgeView, client.view?.name),
-        ...opted(Attribute.toolArguments, details.toolArguments),
-        ...opted(Attribute.toolResult, details.result),
-      },
+      attributes,
       failure,
       notes: details.notes,
     },
@@ -85,6 +87,14 @@ export function clientSpan(leg: ServerLeg, details: RequestDetails, scope: SpanS
   const { method } = request;
   const target = targetOf(method, leg.target);
   const isAimed = leg.target !== request.target;
+  const attributes = requestAttributes(method, target, { failure, uri: details.uri });
+  attributes[Attribute.requestId] = String(leg.requestId);
+  set(attributes, Attribute.protocolVersion, instance.protocolVersion);
+  if (instance.era.hasHandshake) set(attributes, Attribute.sessionId, instance.instanceId);
+  Object.assign(attributes, serverNetwork(instance));
+  attributes[Attribute.bridgeServer] = server;
+  set(attributes, Attribute.toolArguments, (isAimed ? details.aimedArguments : undefined) ?? details.toolArguments);
+  set(attributes, Attribute.toolResult, leg.result);
   return readableSpan(
     {
       name: nameOf(method, target),
@@ -96,19 +106,7 @@ export function clientSpan(leg: ServerLeg, details: RequestDetails, scope: SpanS
       state: details.state,
       startedMs: leg.sentMs,
       endedMs: leg.endedMs,
-      attributes: {
-        ...requestAttributes(method, target, { failure, uri: details.uri }),
-        [Attribute.requestId]: String(leg.requestId),
-        ...opted(Attribute.protocolVersion, instance.protocolVersion),
-        ...opted(Attribute.sessionId, instance.era.hasHandshake ? instance.instanceId : undefined),
-        ...serverNetwork(instance),
-        [Attribute.bridgeServer]: server,
-        ...opted(
-          Attribute.toolArguments,
-          isAimed ? (details.aimedArguments ?? details.toolArguments) : details.toolArguments,
-        ),
-        ...opted(Attribute.toolResult, leg.result),
-      },
+      attributes,
       failure,
       notes: [],
     },

@@ -12,6 +12,10 @@ const CLEAR_REST = '\u001b[J';
 /** `q`, and what Ctrl-C and Ctrl-D are while the terminal passes every key on. */
 const ENDING_KEYS = ['q', 'Q', '\u0003', '\u0004'];
 
+/** One key: a character, or the sequence that a terminal sends for an arrow and its like. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal sends.
+const KEY = /\u001b[[O][\d;]*[A-Za-z~]|[\s\S]/gu;
+
 interface Terminal extends NodeJS.WritableStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -22,12 +26,14 @@ interface Keyboard extends NodeJS.ReadableStream {
   setRawMode?(isRaw: boolean): void;
 }
 
-export class LiveScreen extends EventEmitter<{ ended: [] }> {
+export class LiveScreen extends EventEmitter<{ ended: []; resized: [] }> {
   readonly #out: Terminal;
   readonly #keys: Keyboard;
   readonly isTerminal: boolean;
   #lines: readonly string[] = [];
   #isOpen = false;
+  /** Takes a key; false if it means nothing, and may end it. */
+  onKey: (key: string) => boolean = () => false;
 
   constructor({ stdin, stdout }: Pick<CliHost, 'stdin' | 'stdout'>) {
     super();
@@ -40,11 +46,17 @@ export class LiveScreen extends EventEmitter<{ ended: [] }> {
     this.#isOpen = true;
     this.#out.on('error', this.#end); // whoever read the pipe has gone
     if (!this.isTerminal) return;
-    this.#out.on('resize', this.#draw);
+    this.#out.on('resize', this.#resize);
     this.#out.write(ENTER);
     if (this.#keys.isTTY !== true) return;
     this.#keys.setRawMode?.(true);
     this.#keys.on('data', this.#pressed);
+  }
+
+  /** How much fits; a pipe takes everything. */
+  get size(): { readonly columns: number; readonly rows: number } {
+    const { columns = 80, rows = 24 } = this.#out;
+    return { columns, rows };
   }
 
   show(lines: readonly string[]): void {
@@ -58,7 +70,7 @@ export class LiveScreen extends EventEmitter<{ ended: [] }> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     if (!this.isTerminal) return;
-    this.#out.off('resize', this.#draw);
+    this.#out.off('resize', this.#resize);
     this.#out.write(LEAVE);
     if (this.#keys.isTTY !== true) return;
     this.#keys.off('data', this.#pressed);
@@ -68,9 +80,13 @@ export class LiveScreen extends EventEmitter<{ ended: [] }> {
 
   readonly #end = (): void => void this.emit('ended');
 
+  /** Whoever draws for the size draws anew; else the same lines are cut otherwise. */
+  readonly #resize = (): void => {
+    if (!this.emit('resized')) this.#draw();
+  };
+
   readonly #pressed = (keys: Buffer | string): void => {
-    const text = String(keys);
-    if (ENDING_KEYS.some((key) => text.includes(key))) this.#end();
+    for (const [key] of String(keys).matchAll(KEY)) if (!this.onKey(key) && ENDING_KEYS.includes(key)) this.#end();
   };
 
   readonly #draw = (): void => {
