@@ -140,7 +140,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   }),
   top: row({
     group: 'Every day',
-    summary: 'Watch the daemon, its servers and its clients; status --watch',
+    summary: 'Watch the daemon: its servers, clients and calls',
     words: [],
     options: options.TOP,
     examples: ['top', 'top --interval 5 >> bridge.txt'],

@@ -77,3 +77,39 @@ test('an interval that is none is told, and only what watches takes one', async 
   const alone = await runCommand(['status', '--interval', '2']);
   expect(alone).toMatchObject({ code: 2, stderr: expect.stringContaining('--interval goes with --watch') });
 });
+
+test('top is a screen of 80 by 24 with three lists, which keys sort, filter and scroll', async () => {
+  const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
+  const client = await daemon.client({ 'mcp-bridge/clientId': 'me' });
+  const shown = onTerminal(24, 80, 'top', '--interval', '0.1', '--mcp-bridge-socket', daemon.path);
+  const type = (keys: string): void => void shown.child.stdin.write(`type ${keys}\n`);
+  const screens = (): string[][] =>
+    shown
+      .said()
+      .split('␛[H')
+      .slice(1)
+      .map((screen) => screen.replace(/␛\[(?:[KJ]|\?\S+?[hl])/g, '').split('\r\n'));
+  await shown.until(/\[servers 1\](?:.|\s)*fixture +ready/);
+  type('2');
+  await shown.until(/\[clients 1\](?:.|\s)*?me +raw 1 +server:fixture/);
+  type('3');
+  await shown.until(/\[calls 0 open, 0 ended\](?:.|\s)*?No call since this was opened/);
+  client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold', arguments: {} } });
+  await shown.until(/\[calls 1 open, 0 ended\](?:.|\s)*?me +fixture +hold +at server/);
+  for (const id of [2, 3]) await client.callTool(id, 'echo', { text: 'x' });
+  await client.callTool(4, 'release');
+  await shown.until(/\[calls 0 open, 4 ended\]/);
+  type('/hol');
+  await shown.until(/filter: hol_\r\n(?:[^\r]*\r\n){2}␛\[K\S+ +me +fixture +hold +ok +\S+ m?s +\S+ m?s\r\n␛\[K\r\n/);
+  type('q'); // a letter of the filter
+  await shown.until(/filter: holq_(?:.|\s)*?Nothing has "holq" in it/);
+  type('\\x1b');
+  await shown.until(/\[calls 0 open, 4 ended\]\r\n/);
+  for (const screen of screens().slice(0, -1)) {
+    expect(screen.length).toBeLessThanOrEqual(24);
+    for (const line of screen) expect(line.length).toBeLessThanOrEqual(80);
+  }
+  type('q');
+  expect(await shown.ended).toBe(0);
+  await daemon.stop();
+});
