@@ -89,20 +89,20 @@ test('top is a screen of 80 by 24 with three lists, which keys sort, filter and 
       .split('␛[H')
       .slice(1)
       .map((screen) => screen.replace(/␛\[(?:[KJ]|\?\S+?[hl])/g, '').split('\r\n'));
-  await shown.until(/\[servers 1\](?:.|\s)*fixture +ready/);
+  await shown.until(/\[servers 1\][\s\S]*?fixture +ready/);
   type('2');
-  await shown.until(/\[clients 1\](?:.|\s)*?me +raw 1 +server:fixture/);
+  await shown.until(/\[clients 1\][\s\S]*?me +raw 1 +server:fixture/);
   type('3');
-  await shown.until(/\[calls 0 open, 0 ended\](?:.|\s)*?No call since this was opened/);
+  await shown.until(/\[calls 0 open, 0 ended\][\s\S]*?No call since this was opened/);
   client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold', arguments: {} } });
-  await shown.until(/\[calls 1 open, 0 ended\](?:.|\s)*?me +fixture +hold +at server/);
+  await shown.until(/\[calls 1 open, 0 ended\][\s\S]*?me +fixture +hold +at server/);
   for (const id of [2, 3]) await client.callTool(id, 'echo', { text: 'x' });
   await client.callTool(4, 'release');
   await shown.until(/\[calls 0 open, 4 ended\]/);
   type('/hol');
   await shown.until(/filter: hol_\r\n(?:[^\r]*\r\n){2}␛\[K\S+ +me +fixture +hold +ok +\S+ m?s +\S+ m?s\r\n␛\[K\r\n/);
   type('q'); // a letter of the filter
-  await shown.until(/filter: holq_(?:.|\s)*?Nothing has "holq" in it/);
+  await shown.until(/filter: holq_[\s\S]*?Nothing has "holq" in it/);
   type('\\x1b');
   await shown.until(/\[calls 0 open, 4 ended\]\r\n/);
   for (const screen of screens().slice(0, -1)) {
