@@ -3,7 +3,7 @@
 
 import type { DaemonEvent, EventBatch } from '../client/control-client.ts';
 
-export interface FollowedCall {
+export interface ShownCall {
   readonly call: string;
   readonly begunAt: number;
   readonly client: string;
@@ -21,14 +21,14 @@ const MOST_OPEN = 2000;
 const MOST_ENDED = 1000;
 
 export class CallsOfDaemon {
-  readonly #open = new Map<string, FollowedCall>();
-  #ended: FollowedCall[] = [];
+  readonly #open = new Map<string, ShownCall>();
+  #ended: ShownCall[] = [];
   /** Calls that are not shown: too many came at once, or this program was too slow. */
   leftOut = 0;
   #lost = 0;
 
   /** Those under way first, the newest before the others. */
-  get calls(): readonly FollowedCall[] {
+  get calls(): readonly ShownCall[] {
     return [...[...this.#open.values()].toReversed(), ...this.#ended.toReversed()];
   }
 

@@ -3,7 +3,7 @@
 
 import type { ClientReport } from '../../client/control-client.ts';
 import { answersIn } from '../../model/server-latency.ts';
-import type { FollowedCall } from '../followed-calls.ts';
+import type { ShownCall } from '../followed-calls.ts';
 import { quantile, shownMs, since } from './latency.ts';
 import { shownState } from './status-view.ts';
 import { printable } from './table.ts';
@@ -118,7 +118,7 @@ const CALLS: readonly TopColumn[] = [
   { title: 'WAITED', width: 7, isNumber: true },
 ];
 
-export function callList(calls: readonly FollowedCall[], dateMs: number): TopList {
+export function callList(calls: readonly ShownCall[], dateMs: number): TopList {
   const rows = calls.map(({ begunAt, client, server, tool, state, totalMs, waitedMs }) => {
     const tookMs = totalMs ?? Math.max(0, dateMs - begunAt);
     return [

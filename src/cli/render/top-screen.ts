@@ -4,7 +4,7 @@
 import { cut } from './table.ts';
 import type { TopColumn, TopList, TopRow } from './top-lists.ts';
 
-export const TOP_LISTS = ['servers', 'clients', 'calls'] as const;
+const TOP_LISTS = ['servers', 'clients', 'calls'] as const;
 export type TopListName = (typeof TOP_LISTS)[number];
 
 interface Sorting {
