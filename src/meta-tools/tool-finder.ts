@@ -4,6 +4,7 @@
 import type { JoinedServer } from '../core/joined-lists.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
 import type { ToolGate } from '../model/tool-gate.ts';
+import type { ExplainedWord, MeantWord } from '../search/explanation.ts';
 import type { WordGroups } from '../search/question.ts';
 import type { SearchableTool } from '../search/tool-index.ts';
 import type { ToolSearch } from '../search/tool-search.ts';
@@ -21,6 +22,13 @@ export interface FoundTool {
   readonly tool: KnownTool;
   /** From 0 to 1. */
   readonly relevance: number;
+}
+
+/** The results of a search with their reasons. */
+export interface ExplainedFind {
+  readonly found: readonly (FoundTool & { readonly words: readonly ExplainedWord[] })[];
+  /** The words of the question, with all that they are taken for. */
+  readonly words: readonly MeantWord[];
 }
 
 export interface FindOptions {
@@ -60,7 +68,25 @@ export class ToolFinder {
     this.#clock = clock;
   }
 
-  async find(query: string, { servers, limit }: FindOptions): Promise<FoundTool[]> {
+  async find(query: string, options: FindOptions): Promise<FoundTool[]> {
+    return (await this.#found(query, options)).found;
+  }
+
+  /** Finds tools, and says of each which words of the question it has. */
+  async explained(query: string, options: FindOptions): Promise<ExplainedFind> {
+    const { search, found, keys } = await this.#found(query, options);
+    const tools = found.map(({ joined, tool }, i) => ({
+      server: keys[i] ?? '',
+      text: { name: tool.name, ...tool.words, tags: joined.server.gate.tagsOf(tool.name) },
+    }));
+    const { words, of } = search.explain(query, tools);
+    return { words, found: found.map((one, i) => ({ ...one, words: of[i] ?? [] })) };
+  }
+
+  async #found(
+    query: string,
+    { servers, limit }: FindOptions,
+  ): Promise<{ readonly search: ToolSearch; readonly found: FoundTool[]; readonly keys: string[] }> {
     const search = await this.#loaded();
     const synonyms = this.#synonyms();
     if (synonyms !== this.#understood) search.understand(synonyms);
@@ -73,11 +99,16 @@ export class ToolFinder {
     }
     const accepts = (key: string, tool: string): boolean =>
       byKey.get(key)?.joined.gate.refusalOf(tool) === undefined && byKey.has(key);
-    return search.search(query, { limit, accepts }).flatMap(({ server: key, tool: name, relevance }) => {
+    const found: FoundTool[] = [];
+    const keys: string[] = [];
+    for (const { server: key, tool: name, relevance } of search.search(query, { limit, accepts })) {
       const searched = byKey.get(key);
       const tool = searched && toolsIn(searched.pages).get(name);
-      return searched === undefined || tool === undefined ? [] : [{ joined: searched.joined, tool, relevance }];
-    });
+      if (searched === undefined || tool === undefined) continue;
+      found.push({ joined: searched.joined, tool, relevance });
+      keys.push(key);
+    }
+    return { search, found, keys };
   }
 
   #loaded(): Promise<ToolSearch> {

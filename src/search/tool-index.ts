@@ -63,7 +63,7 @@ export interface KnownWord extends VocabularyWord {
   servers: ServerPlace[] | undefined;
 }
 
-interface ServerPlace {
+export interface ServerPlace {
   readonly server: IndexedServer;
   /** In its name, not only in its description. */
   readonly isName: boolean;

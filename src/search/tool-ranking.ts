@@ -18,6 +18,7 @@ import {
   type KnownWord,
   PLACE_BITS,
   PLURAL,
+  type ServerPlace,
   type ToolIndex,
 } from './tool-index.ts';
 
@@ -99,14 +100,14 @@ const TIMES_IN_TEXT_OF = weightsOf(
 );
 
 /** A known word that stands for an asked one. */
-interface Candidate {
+export interface WordMatch {
   readonly word: KnownWord;
   readonly quality: number;
   readonly times: number;
 }
 
 /** Called for each word that is ranked, before the next one. Only an explanation listens. */
-export type WordListener = (asked: AskedWord, weight: number, matches: readonly Candidate[]) => void;
+export type WordListener = (asked: AskedWord, weight: number, matches: readonly WordMatch[]) => void;
 
 /** The scores of all tools for some words. Kept for the next question. */
 class Scores {
@@ -275,9 +276,9 @@ export class ToolRanking {
   }
 
   /** Known words that match an asked one. Exact matches come first. */
-  #candidatesFor({ own, others }: AskedWord): readonly Candidate[] {
+  #candidatesFor({ own, others }: AskedWord): readonly WordMatch[] {
     const { vocabulary } = this.#index;
-    const candidates = new Map<KnownWord, Candidate>();
+    const candidates = new Map<KnownWord, WordMatch>();
     const add = (word: KnownWord | undefined, quality: number, times = quality): void => {
       if (word !== undefined && (candidates.get(word)?.quality ?? 0) < quality)
         candidates.set(word, { word, quality, times });
@@ -303,7 +304,7 @@ export class ToolRanking {
   }
 
   /** Returns the number of tools in which the word has a prominent place. */
-  #mark({ word, quality, times }: Candidate, isPlural: boolean): number {
+  #mark({ word, quality, times }: WordMatch, isPlural: boolean): number {
     const { isLive, textLength } = this.#index.traits;
     const usual = this.#index.usualTextLength;
     let count = 0;
@@ -334,10 +335,11 @@ export class ToolRanking {
   #markServers({ servers }: KnownWord): boolean {
     const { isLive } = this.#index.traits;
     let isNamed = false;
-    for (const { server, isName } of servers ?? []) {
-      const { base, tools, nameLength } = server;
+    for (const place of servers ?? []) {
+      const { server, isName } = place;
+      const { base, tools } = server;
       if (tools.length === 0 || base < this.#from || base >= this.#to || isLive[base] !== 1) continue;
-      const fit = !isName ? SERVER_DESCRIBED : nameLength === 1 ? SERVER_NAMED : SERVER_HALF_NAMED;
+      const fit = serverFit(place);
       if (fit === SERVER_NAMED) isNamed = true;
       for (let tool = base; tool < base + tools.length; tool++) {
         const best = this.#best[tool] ?? 0;
@@ -348,6 +350,17 @@ export class ToolRanking {
     }
     return isNamed;
   }
+}
+
+/** The weight of a word by its places in a tool. */
+export function weightOf(places: number): number {
+  return WEIGHT_OF[places] ?? 0;
+}
+
+/** The weight of a word by its place in what a server is called or described with. */
+export function serverFit({ server: { nameLength }, isName }: ServerPlace): number {
+  if (!isName) return SERVER_DESCRIBED;
+  return nameLength === 1 ? SERVER_NAMED : SERVER_HALF_NAMED;
 }
 
 function together(one: number, other: number): number {

@@ -2,6 +2,7 @@
 // It keeps words and names, never a description. The daemon loads it with the first search.
 
 import { BestTools, mixed, type PickedTool } from './best-tools.ts';
+import { type ExplainedTool, type ExplainedWord, Explanation, type MeantWord } from './explanation.ts';
 import { QuestionReader, type WordGroups } from './question.ts';
 import { type IndexedServer, type SearchableServer, type SearchableTool, ToolIndex, TurnPace } from './tool-index.ts';
 import { type RankedTools, ToolRanking } from './tool-ranking.ts';
@@ -102,6 +103,26 @@ export class ToolSearch {
     // Of several wishes, the later answers are no weaker answers to the first one.
     const isCut = limit === undefined && (named.length > 0 || found.wishes < 2);
     return (isCut ? withoutWeak(all) : all).map((picked) => this.#match(picked));
+  }
+
+  /** Says of some tools why they are found, and what the words of the question are taken for. */
+  explain(
+    query: string,
+    tools: readonly ExplainedTool[],
+  ): { readonly words: readonly MeantWord[]; readonly of: readonly (readonly ExplainedWord[])[] } {
+    const numbers = tools.map(({ server, text }) =>
+      this.#index.named(text.name).find((number) => this.#index.serverOf(number)?.key === server),
+    );
+    const wanted = new Map<number, { readonly server: IndexedServer; readonly text: SearchableTool }>();
+    for (const [i, { text }] of tools.entries()) {
+      const number = numbers[i];
+      const server = number === undefined ? undefined : this.#index.serverOf(number);
+      if (number !== undefined && server !== undefined) wanted.set(number, { server, text });
+    }
+    const explanation = new Explanation(wanted);
+    this.#ranking.rank(this.#reader.read(query), undefined, explanation.take);
+    const of = numbers.map((number) => (number === undefined ? [] : explanation.wordsOf(number)));
+    return { words: explanation.words, of };
   }
 
   /** The best tools by words. A later one is never said to be more relevant, although a wish may be all it answers. */
