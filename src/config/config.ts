@@ -55,6 +55,8 @@ export interface Config extends OwnClientSettings {
   /** Other hosts; undefined for none. */
   readonly federation: FederationSettings | undefined;
   readonly agents: MessagingSettings;
+  /** The file of the user's own ranker for searches. */
+  readonly ranker: string | undefined;
   /** Servers that may connect by themselves. */
   readonly dialIn: readonly DialInServer[];
 }
@@ -113,5 +115,6 @@ export const EMPTY_CONFIG: Config = {
   telemetry: NO_TELEMETRY,
   federation: undefined,
   agents: DEFAULT_MESSAGING,
+  ranker: undefined,
   dialIn: [],
 };

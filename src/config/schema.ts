@@ -28,7 +28,7 @@ import { federationOf } from './federation-settings.ts';
 import { httpSettingsOf } from './http-settings.ts';
 import { policyOf } from './policy-schema.ts';
 import { type ConfigFinding, Reader, readSection, readSettings } from './reader.ts';
-import { synonymsOf } from './search-words.ts';
+import { rankerOf, synonymsOf } from './search-words.ts';
 import { serverOf, serverSettingsOf } from './server-schema.ts';
 import { telemetrySettingsOf } from './telemetry-settings.ts';
 import { NO_TOOL, type PatternBudget, toolRulesOf } from './tool-rules.ts';
@@ -52,6 +52,7 @@ const SECTIONS = [
   'mcpServers',
   'serverSettings',
   'discovery',
+  'search',
   'policy',
   'codeMode',
   'toolsets',
@@ -101,6 +102,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
     telemetry: telemetrySettingsOf(reader, root.telemetry),
     federation: federationOf(reader, root.federation, resolvePath),
     agents: agentsOf(reader, meant.agents),
+    ranker: rankerOf(reader, root.search, resolvePath),
     dialIn: dialInOf(reader, root.dialIn, (name) => Object.hasOwn(servers, name)),
   };
   const whole = isUnreadable ? closed(config) : config;

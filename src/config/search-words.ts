@@ -1,4 +1,5 @@
-// `discovery.search`: words that may stand for each other in a search, besides those that are built in.
+// `discovery.search`: words that may stand for each other in a search, besides those that are built in. `search`: a ranker of
+// the user's own, a program that the daemon runs.
 
 import type { Reader } from './reader.ts';
 
@@ -33,4 +34,12 @@ function groupOf(reader: Reader, value: unknown, place: string): [readonly strin
     if (!/[\p{L}\p{N}]/u.test(word) || word.length > LONGEST)
       reader.fault(`${place}[${i}]`, `must be a word, or a few, of at most ${LONGEST} characters`);
   return reader.errors > before ? undefined : [words];
+}
+
+/** Reads `search`: the file of a ranker. */
+export function rankerOf(reader: Reader, value: unknown, resolvePath: (path: string) => string): string | undefined {
+  const fields = reader.section(value, 'search');
+  reader.keys(fields, 'search', ['ranker']);
+  const ranker = reader.text(fields.ranker, 'search.ranker');
+  return ranker === undefined || ranker === '' ? undefined : resolvePath(ranker);
 }

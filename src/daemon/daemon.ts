@@ -148,6 +148,13 @@ export class Daemon implements ControlledDaemon {
   readonly #forDiscover = {
     finder: new ToolFinder({
       synonyms: () => this.#options.finder.config.config.discovery.synonyms,
+      // It is a program, so the directory that somebody happens to start the daemon in does not name it.
+      ranker: () => {
+        const { config, origin } = this.#options.finder.config;
+        return origin === 'directory' ? undefined : config.ranker;
+      },
+      rankerFailed: (file, reason) =>
+        this.#options.logger.warn('search.ranker cannot be used; searches go on without it', { file, reason }),
       clock: this.#clock,
     }),
     check: new ArgumentCheck((error) => this.#faults.note('a schema could not be compiled', error)),

@@ -6,14 +6,18 @@ import type { ListPage } from '../core/server-knowledge.ts';
 import type { ToolGate } from '../model/tool-gate.ts';
 import type { ExplainedWord, MeantWord } from '../search/explanation.ts';
 import type { WordGroups } from '../search/question.ts';
+import type { RankableTool } from '../search/ranker-thread.ts';
 import type { SearchableTool } from '../search/tool-index.ts';
-import type { ToolSearch } from '../search/tool-search.ts';
+import type { ToolMatch, ToolSearch } from '../search/tool-search.ts';
 import type { Clock } from '../util/clock.ts';
 import { type KnownTool, toolsIn } from './known-tools.ts';
+import type { OwnRanker } from './own-ranker.ts';
 
 export interface SearchedServer {
   readonly joined: Pick<JoinedServer, 'name' | 'gate' | 'server'>;
   readonly pages: readonly ListPage[];
+  /** What the server is for. Asked for when its tools are put into the index. */
+  readonly about?: () => string;
 }
 
 /** One result of a search. */
@@ -36,6 +40,12 @@ export interface FindOptions {
   readonly limit: number | undefined;
 }
 
+interface RankedFind {
+  readonly limit: number | undefined;
+  readonly accepts: (key: string, tool: string) => boolean;
+  readonly byKey: ReadonlyMap<string, SearchedServer>;
+}
+
 interface IndexedList {
   readonly key: string;
   /** The gate whose tags are in the index. */
@@ -46,9 +56,16 @@ interface IndexedList {
 export interface ToolFinderOptions {
   /** The synonyms that the config has now. */
   readonly synonyms?: () => WordGroups;
+  /** The file of the user's own ranker; undefined without one. */
+  readonly ranker?: () => string | undefined;
+  /** Called once for a ranker that cannot be used. */
+  readonly rankerFailed?: (file: string, reason: string) => void;
   readonly clock: Clock;
 }
 
+/** A ranker of the user's own is asked beside so many answers of the search. */
+const RANKED = 50;
+const USUAL_LIMIT = 10;
 /** Building the index again takes some hundredths of a second for a few hundred tools. */
 const KEPT_MS = 10 * 60_000;
 
@@ -58,13 +75,21 @@ export class ToolFinder {
   readonly #clock: Clock;
   #usedMs = 0;
   /** Removes lists from the index that no client has any more. */
-  readonly #gone = new FinalizationRegistry<string>((key) => void this.#search?.then((search) => search.remove(key)));
+  readonly #gone = new FinalizationRegistry<string>((key) => {
+    void this.#search?.then((search) => search.remove(key));
+    this.#ranker?.forget(key);
+  });
   #nextKey = 1;
   readonly #synonyms: () => WordGroups;
   #understood: WordGroups = [];
+  readonly #rankerFile: () => string | undefined;
+  readonly #rankerFailed: (file: string, reason: string) => void;
+  #ranker: OwnRanker | undefined;
 
-  constructor({ synonyms = () => [], clock }: ToolFinderOptions) {
+  constructor({ synonyms = () => [], ranker = () => undefined, rankerFailed, clock }: ToolFinderOptions) {
     this.#synonyms = synonyms;
+    this.#rankerFile = ranker;
+    this.#rankerFailed = rankerFailed ?? (() => undefined);
     this.#clock = clock;
   }
 
@@ -99,9 +124,10 @@ export class ToolFinder {
     }
     const accepts = (key: string, tool: string): boolean =>
       byKey.get(key)?.joined.gate.refusalOf(tool) === undefined && byKey.has(key);
+    const matches = await this.#ranked(query, search, { limit, accepts, byKey });
     const found: FoundTool[] = [];
     const keys: string[] = [];
-    for (const { server: key, tool: name, relevance } of search.search(query, { limit, accepts })) {
+    for (const { server: key, tool: name, relevance } of matches) {
       const searched = byKey.get(key);
       const tool = searched && toolsIn(searched.pages).get(name);
       if (searched === undefined || tool === undefined) continue;
@@ -109,6 +135,26 @@ export class ToolFinder {
       keys.push(key);
     }
     return { search, found, keys };
+  }
+
+  /** Asks the search, and the user's own ranker if there is one. */
+  async #ranked(query: string, search: ToolSearch, asked: RankedFind): Promise<readonly ToolMatch[]> {
+    const { limit, accepts, byKey } = asked;
+    const file = this.#rankerFile();
+    if (file === undefined) {
+      this.#ranker?.close();
+      this.#ranker = undefined;
+      return search.search(query, { limit, accepts });
+    }
+    const found = search.search(query, { limit: RANKED, accepts });
+    // A question that is the name of a tool needs nobody's opinion.
+    if (found[0]?.relevance === 1) return search.search(query, { limit, accepts });
+    const { OwnRanker } = await import('./own-ranker.ts');
+    this.#ranker ??= new OwnRanker({ clock: this.#clock, failed: this.#rankerFailed });
+    const lists = [...byKey].map(([key, { joined, pages }]) => ({ key, tools: () => rankable(joined, pages) }));
+    const fused = await this.#ranker.fused(file, { query, lists, found });
+    if (fused === found) return search.search(query, { limit, accepts });
+    return fused.filter(({ server, tool }) => accepts(server, tool)).slice(0, limit ?? USUAL_LIMIT);
   }
 
   #loaded(): Promise<ToolSearch> {
@@ -125,14 +171,17 @@ export class ToolFinder {
       this.#search = undefined;
       this.#lists = new WeakMap();
       this.#understood = [];
+      this.#ranker?.close();
+      this.#ranker = undefined;
     });
   }
 
-  #listed({ joined: { server }, pages }: SearchedServer, search: ToolSearch): IndexedList {
+  #listed({ joined: { server }, pages, about }: SearchedServer, search: ToolSearch): IndexedList {
     const list = this.#lists.get(pages) ?? this.#newList(pages);
     if (list.gate === server.gate) return list;
     list.gate = server.gate;
-    const { name, description, gate } = server;
+    const { name, gate } = server;
+    const description = about?.() ?? server.description;
     list.done = search.set({ key: list.key, name, description }, searchable(toolsIn(pages).values(), gate));
     return list;
   }
@@ -142,6 +191,13 @@ export class ToolFinder {
     this.#lists.set(pages, list);
     this.#gone.register(pages, list.key);
     return list;
+  }
+}
+
+function* rankable({ name }: SearchedServer['joined'], pages: readonly ListPage[]): Generator<RankableTool> {
+  for (const tool of toolsIn(pages).values()) {
+    const { title, description } = tool.words;
+    yield { server: name, tool: tool.name, title, description };
   }
 }
 

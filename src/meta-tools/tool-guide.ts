@@ -12,7 +12,15 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { ArgumentCheck } from './argument-check.ts';
 import { argumentFaults, type MetaTool } from './meta-tools.ts';
 import type { NamedServers } from './named-servers.ts';
-import { foundTools, notKnownYet, permittedTool, serversListed, toolDetails, toolsListed } from './tool-answers.ts';
+import {
+  descriptionOf,
+  foundTools,
+  notKnownYet,
+  permittedTool,
+  serversListed,
+  toolDetails,
+  toolsListed,
+} from './tool-answers.ts';
 import type { ToolFinder } from './tool-finder.ts';
 import { badArguments, noSuchServer, toolError, type Wanted } from './tool-refusal.ts';
 
@@ -94,7 +102,7 @@ export class ToolGuide {
     const results = await this.#context.finder.find(textOf(args.query), {
       servers: servers.flatMap((joined) => {
         const pages = joined.lastPagesOf('tools');
-        return pages === undefined ? [] : [{ joined, pages }];
+        return pages === undefined ? [] : [{ joined, pages, about: () => descriptionOf(joined) }];
       }),
       limit: typeof args.limit === 'number' ? args.limit : undefined,
     });

@@ -135,3 +135,36 @@ test('a rule that is new holds for clients that are connected, without a restart
   client.destroy();
   await daemon.stop();
 });
+
+const RANKER = `export default (question, tools) => tools.map(({ tool }) => (tool === 'get-sum' ? 1 : undefined));`;
+
+test('a ranker that the config names finds what no word says, and one with a fault is told once', async () => {
+  const dir = tempDir();
+  writeFileSync(join(dir, 'ranker.mjs'), RANKER);
+  const search = { ranker: './ranker.mjs' };
+  const daemon = await TestDaemon.start(
+    { client: { view: 'discover' }, search, mcpServers: { everything: EVERYTHING } },
+    { dir },
+  );
+  ends.push(() => daemon.stop());
+  const client = await sdkClient(daemon);
+  const { results } = await say<Found>(client, 'search_tools', { query: 'zebras' });
+  expect(results.map(({ tool }) => tool)).toEqual(['get-sum']);
+  const broken = await bridge({ mcpServers: { everything: EVERYTHING }, search: { ranker: './none.mjs' } });
+  const other = await sdkClient(broken);
+  for (const query of ['add two numbers', 'add numbers'])
+    expect((await say<Found>(other, 'search_tools', { query })).results[0]?.tool).toBe('get-sum');
+  expect(broken.log.match(/search\.ranker cannot be used/g)).toHaveLength(1);
+});
+
+test('a ranker in the config of a directory is not run', async () => {
+  const dir = tempDir();
+  writeFileSync(join(dir, 'ranker.mjs'), RANKER);
+  const config = { search: { ranker: './ranker.mjs' }, mcpServers: { everything: EVERYTHING } };
+  writeFileSync(join(dir, 'mcp-bridge.config.json'), JSON.stringify({ ...config, client: { view: 'discover' } }));
+  const daemon = await TestDaemon.start(undefined, { dir });
+  ends.push(() => daemon.stop());
+  const client = await sdkClient(daemon);
+  expect((await say<Found>(client, 'search_tools', { query: 'zebras' })).results).toEqual([]);
+  expect((await say<Found>(client, 'search_tools', { query: 'add numbers' })).results[0]?.tool).toBe('get-sum');
+});

@@ -503,3 +503,11 @@ describe('what is recorded of calls', () => {
     expect(auditIn({ ...audit, onFailure: 'continue' }).config.audit.onFailure).toBe('continue');
   });
 });
+
+test('the ranker of a config stands relative to it, and is a text', () => {
+  const resolved = (path: string): string => `/home/u/${path}`;
+  expect(validate({ search: { ranker: 'r.mjs' } }, resolved).config.ranker).toBe('/home/u/r.mjs');
+  for (const search of [{}, { ranker: '' }, { ranker: 7 }])
+    expect(validate({ search }, resolved).config.ranker).toBe(undefined);
+  expect(validate({ search: { ranker: 7 } }, resolved).faults[0]).toMatch(/^search\.ranker/);
+});
