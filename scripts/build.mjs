@@ -221,6 +221,7 @@ async function builtSandbox() {
     'code-mode',
   );
   writeFileSync('dist/code-mode/LICENSE', licensesOf(metafile));
+  await packed('python', { entryPoints: ['src/code-mode/python-program.ts'] }, 'code-mode');
 }
 
 /** The room that sends traces and metrics. A module that is compiled by itself may import nothing at run time; it may require. */

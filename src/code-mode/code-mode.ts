@@ -8,6 +8,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 import { membersOf } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Confinement } from './confinement.ts';
+import { residentBytes } from './memory-watch.ts';
 import { ProgramRun } from './program-run.ts';
 import { Sandbox, type SandboxOptions } from './sandbox.ts';
 
@@ -18,11 +19,19 @@ export interface CodeModeOptions {
   readonly confinement: Confinement;
   /** The packed code of the process that runs programs in JavaScript. */
   readonly code: Buffer;
+  /** The same for Python; undefined where programs in Python are not run. */
+  readonly python?: PythonPlace | undefined;
   readonly guard: SandboxOptions['guard'];
   readonly maxMessageBytes: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly failed: (error: unknown) => void;
+}
+
+export interface PythonPlace {
+  readonly code: Buffer;
+  /** The directory of the package `pyodide`. */
+  readonly pyodide: string;
 }
 
 const KEPT_MS = 60_000;
@@ -32,6 +41,8 @@ const MOST_CODE_BYTES = 256 * 1024;
 const OWN_PART = 0.25;
 /** The memory of Node itself, beside that of the interpreter. */
 const HEAP_MIB = 64;
+/** The same for Python, whose interpreter has a part of its memory there. */
+const PYTHON_HEAP_MIB = 256;
 
 interface IdleSandbox {
   readonly sandbox: Sandbox;
@@ -65,10 +76,13 @@ export class CodePrograms implements Programs {
     this.#refuseTooMuch(request);
     const { client } = request;
     const servers = host.servers();
-    const sandbox = this.#takeIdle(client) ?? this.#start();
+    const isPython = request.language === 'python';
+    const sandbox = isPython ? this.#startPython() : (this.#takeIdle(client) ?? this.#start());
     const run = new ProgramRun({
       ...{ request, host, servers, sandbox, settings, clock, failed },
-      over: (isClean) => {
+      ...(isPython && { pyodide: this.#options.python?.pyodide, excess: () => this.#excessOf(sandbox) }),
+      over: (wasClean) => {
+        const isClean = wasClean && !isPython; // a program may have changed the interpreter
         this.#running.delete(run);
         if (isClean) this.#keepOnceIdle(sandbox, client);
         else sandbox.kill();
@@ -90,9 +104,27 @@ export class CodePrograms implements Programs {
       });
   }
 
+  #startPython(): Sandbox {
+    const { confinement, python, guard, maxMessageBytes } = this.#options;
+    if (python === undefined) throw new BridgeError('TOOL_DISABLED', 'Programs in Python are not run here');
+    this.#makeRoom();
+    const { code, pyodide } = python;
+    const paths = [pyodide];
+    return new Sandbox({ confinement, code, guard, maxWordBytes: maxMessageBytes, heapMiB: PYTHON_HEAP_MIB, paths });
+  }
+
+  #excessOf({ pid }: Sandbox): number | undefined {
+    const bytes = pid === undefined ? 0 : residentBytes(pid);
+    return bytes > this.#options.settings.maxPythonMemoryBytes ? bytes : undefined;
+  }
+
+  #makeRoom(): void {
+    if (this.processes >= this.#options.settings.maxPrograms) this.#endIdle(this.#idle[0]);
+  }
+
   #start(): Sandbox {
-    const { confinement, code, guard, maxMessageBytes, settings } = this.#options;
-    if (this.processes >= settings.maxPrograms) this.#endIdle(this.#idle[0]);
+    const { confinement, code, guard, maxMessageBytes } = this.#options;
+    this.#makeRoom();
     return new Sandbox({ confinement, code, guard, maxWordBytes: maxMessageBytes, heapMiB: HEAP_MIB });
   }
 

@@ -20,7 +20,12 @@ export interface ConfinementHost {
   readonly execPath: string;
   readonly platform: NodeJS.Platform;
   readonly path: string | undefined;
+  /** A directory that must not be readable inside. */
+  readonly homedir: string;
 }
+
+/** The exit code of an attempt that the walls have stopped. */
+const WALLED = 42;
 
 /** Where libraries of Node may stand. */
 const LIBRARIES = ['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/nix/store', '/etc/ld.so.cache'];
@@ -61,7 +66,12 @@ function unconfined(execPath: string): Confinement {
 }
 
 /** Finds the walls that this machine has, and tries them. */
-export async function findConfinement({ execPath, platform, path = '' }: ConfinementHost): Promise<Confinement> {
+export async function findConfinement({
+  execPath,
+  platform,
+  path = '',
+  homedir,
+}: ConfinementHost): Promise<Confinement> {
   const name = platform === 'linux' ? 'bwrap' : platform === 'darwin' ? 'sandbox-exec' : undefined;
   const file =
     name &&
@@ -71,7 +81,7 @@ export async function findConfinement({ execPath, platform, path = '' }: Confine
       .find(isProgram);
   if (file === undefined) return unconfined(execPath);
   const found = platform === 'linux' ? inBubblewrap(file, execPath) : inSandboxExec(file, execPath);
-  return (await works(found)) ? found : unconfined(execPath);
+  return (await confines(found, homedir)) ? found : unconfined(execPath);
 }
 
 function isProgram(file: string): boolean {
@@ -84,13 +94,16 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** A kernel may forbid what the program needs. */
-function works(confinement: Confinement): Promise<boolean> {
-  const { file, args } = confinement.command(['-e', '0']);
+/** Reads a directory, which must fail. */
+const ATTEMPT = `try { require('node:fs').readdirSync(process.argv[1]) } catch { process.exit(${WALLED}) }`;
+
+/** A kernel may forbid what the walls need, and walls that let files through are none. */
+function confines(confinement: Confinement, homedir: string): Promise<boolean> {
+  const { file, args } = confinement.command(['-e', ATTEMPT, homedir]);
   return new Promise((resolve) => {
     const child = spawn(file, args, { stdio: 'ignore', env: {}, timeout: 10_000, killSignal: 'SIGKILL' });
     child.on('error', () => resolve(false));
-    child.on('exit', (code) => resolve(code === 0));
+    child.on('exit', (code) => resolve(code === WALLED));
   });
 }
 

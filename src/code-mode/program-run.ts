@@ -17,8 +17,10 @@ export interface ProgramRunOptions {
   readonly sandbox: Sandbox;
   readonly settings: CodeModeSettings;
   readonly clock: Clock;
-  /** True once the process takes more memory than it may; undefined where it bounds itself. */
-  readonly tooLarge?: (() => number | undefined) | undefined;
+  /** The directory of Pyodide, for a program in Python. */
+  readonly pyodide?: string | undefined;
+  /** The bytes of the process, if they are more than it may have; undefined where it bounds itself. */
+  readonly excess?: (() => number | undefined) | undefined;
   /** The program is over. `isClean` is true if the process may run another one. */
   readonly over: (isClean: boolean) => void;
   /** Hears of errors of ours. */
@@ -46,7 +48,7 @@ export class ProgramRun {
 
   constructor(options: ProgramRunOptions) {
     this.#options = options;
-    const { request, sandbox, settings, clock } = options;
+    const { request, sandbox, settings, clock, pyodide } = options;
     this.#timeoutMs = Math.min(request.timeoutMs ?? settings.timeoutMs, settings.timeoutMs);
     this.#lastMs = clock.now();
     this.#tick = clock.every(TICK_MS, () => this.#look());
@@ -57,7 +59,7 @@ export class ProgramRun {
     const servers = options.servers.filter(({ name }) => request.servers?.includes(name) !== false);
     sandbox.send(
       latin1({
-        run: { code: request.code, servers: JSON.stringify(servers), memoryBytes: settings.maxMemoryBytes },
+        run: { code: request.code, servers: JSON.stringify(servers), memoryBytes: settings.maxMemoryBytes, pyodide },
       }),
     );
   }
@@ -75,23 +77,26 @@ export class ProgramRun {
   }
 
   #look(): void {
-    const { clock, host, settings, tooLarge } = this.#options;
+    const { clock, host, excess } = this.#options;
     const now = clock.now();
+    const bytes = excess?.();
+    if (bytes !== undefined) return this.#memoryLimit(`${bytes} bytes`);
     if (!this.#hasBegun) {
       if (now - this.#lastMs >= MOST_START_MS) this.#end('The process of the program has not started in time', false);
       return;
     }
     if (!host.isAsking()) this.#usedMs += now - this.#lastMs;
     this.#lastMs = now;
-    if (this.#usedMs >= this.#timeoutMs) return this.#limit('time', `${this.#timeoutMs} ms`, 'codeMode.timeoutMs');
-    const bytes = tooLarge?.();
-    if (bytes !== undefined)
-      this.#limit('memory', `${bytes} bytes of ${settings.maxMemoryBytes}`, 'codeMode.maxMemoryBytes');
+    if (this.#usedMs >= this.#timeoutMs) this.#limit('time', `${this.#timeoutMs} ms`, 'codeMode.timeoutMs');
+  }
+
+  #memoryLimit(used: string): void {
+    const setting = this.#options.request.language === 'python' ? 'maxPythonMemoryBytes' : 'maxMemoryBytes';
+    this.#limit('memory', used, `codeMode.${setting}`);
   }
 
   #gone(how: string): void {
-    if (how === 'has run out of memory')
-      return this.#limit('memory', `${this.#options.settings.maxMemoryBytes} bytes`, 'codeMode.maxMemoryBytes');
+    if (how === 'has run out of memory') return this.#memoryLimit('all that it may have');
     this.#end(`The process of the program ${how}`, false);
   }
 
@@ -125,7 +130,7 @@ export class ProgramRun {
       case 'threw':
         return this.#threw(membersOf(word.error));
       case 'limit':
-        return this.#limit('memory', `${String(word.bytes)} bytes`, 'codeMode.maxMemoryBytes');
+        return this.#memoryLimit(`${String(word.bytes)} bytes`);
       default:
         this.#end('The process of the program has said something that makes no sense', false);
     }

@@ -1,22 +1,24 @@
 // The daemon's door for programs of models: brings in what runs them when the first one comes, and ends their processes with their
 // clients.
 
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import type { CodePrograms } from '../code-mode/code-mode.ts';
+import type { Confinement, ConfinementHost } from '../code-mode/confinement.ts';
 import type { Events } from '../core/events.ts';
 import type { CodeMode, Programs } from '../meta-tools/programs.ts';
 import type { CodeModeSettings } from '../model/settings.ts';
 import type { Clock } from '../util/clock.ts';
+import { expectSystemError } from '../util/expected-error.ts';
 import type { Logger } from '../util/logger.ts';
 
 export interface CodeDoorOptions {
   readonly settings: CodeModeSettings;
-  /** The packed code of the process that runs programs. It was read when the daemon started. */
-  readonly code: () => Buffer;
-  readonly host: {
-    readonly execPath: string;
-    readonly platform: NodeJS.Platform;
-    readonly path: string | undefined;
-  };
+  /** The packed code of a process that runs programs. It was read when the daemon started. */
+  readonly code: (name: 'sandbox' | 'python') => Buffer;
+  readonly host: ConfinementHost;
+  /** Files beside which the package `pyodide` may be installed. */
+  readonly besides: readonly string[];
   readonly guard: { add(group: number): void; drop(group: number): void };
   readonly maxMessageBytes: number;
   readonly events: Events;
@@ -26,13 +28,39 @@ export interface CodeDoorOptions {
 }
 
 export class CodeDoor implements CodeMode {
-  readonly hasPython = false;
   readonly #options: CodeDoorOptions;
+  #confinement: Promise<Confinement> | undefined;
+  #pyodide: string | undefined;
   #programs: Promise<CodePrograms> | undefined;
   #isClosed = false;
 
   constructor(options: CodeDoorOptions) {
     this.#options = options;
+  }
+
+  get hasPython(): boolean {
+    return this.#pyodide !== undefined;
+  }
+
+  /** Finds out if programs in Python can be run, where the config wants them. */
+  async prepare(): Promise<void> {
+    const { settings, besides, logger } = this.#options;
+    if (!settings.python) return;
+    const { name } = await this.#confined();
+    const pyodide = besides.flatMap((file) => pyodideBeside(file) ?? [])[0];
+    // Without a count of its memory, and walls, Python could take all that the user has.
+    if (name !== 'bwrap')
+      logger.warn('programs in Python are not run', { reason: 'there is no bubblewrap that works' });
+    else if (pyodide === undefined)
+      logger.warn('programs in Python are not run', { reason: 'the package pyodide is not installed' });
+    else this.#pyodide = pyodide;
+  }
+
+  #confined(): Promise<Confinement> {
+    this.#confinement ??= import('../code-mode/code-mode.ts').then(({ findConfinement }) =>
+      findConfinement(this.#options.host),
+    );
+    return this.#confinement;
   }
 
   load(): Promise<Programs> {
@@ -41,10 +69,15 @@ export class CodeDoor implements CodeMode {
   }
 
   async #load(): Promise<CodePrograms> {
-    const { CodePrograms, findConfinement } = await import('../code-mode/code-mode.ts');
-    const { host, code, events, ...options } = this.#options;
-    const confinement = await findConfinement(host);
-    const programs = new CodePrograms({ ...options, confinement, code: code() });
+    const { CodePrograms } = await import('../code-mode/code-mode.ts');
+    const { code, events, ...options } = this.#options;
+    const pyodide = this.#pyodide;
+    const programs = new CodePrograms({
+      ...options,
+      confinement: await this.#confined(),
+      code: code('sandbox'),
+      python: pyodide === undefined ? undefined : { code: code('python'), pyodide },
+    });
     events.clientLeft.on((client) => programs.forget(client));
     if (this.#isClosed) programs.close();
     return programs;
@@ -54,5 +87,15 @@ export class CodeDoor implements CodeMode {
   async close(): Promise<void> {
     this.#isClosed = true;
     (await this.#programs)?.close();
+  }
+}
+
+/** The directory of the package, as a module in that file would find it. */
+function pyodideBeside(file: string): string | undefined {
+  try {
+    return dirname(createRequire(file).resolve('pyodide'));
+  } catch (error) {
+    expectSystemError(error); // it is not installed there
+    return undefined;
   }
 }

@@ -1,6 +1,7 @@
 // The composition root: wires the socket, the core and the instances together, and takes them apart again.
 
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { Catalog } from '../catalog/catalog.ts';
 import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
@@ -95,8 +96,8 @@ export interface DaemonOptions {
   readonly resultsDir?: string | undefined;
   /** The audit log's file, if the config names none. */
   readonly auditFile: string;
-  /** The packed code of the process that runs programs of models; undefined where they are switched off. */
-  readonly sandboxCode?: (() => Buffer) | undefined;
+  /** Programs of models: the packed code of their processes, and the file that runs `mcp-bridge`; undefined where they are switched off. */
+  readonly ofPrograms?: { readonly code: (name: 'sandbox' | 'python') => Buffer; readonly program: string } | undefined;
   readonly logger: Logger;
   /** True if the log has a line for each step of a call. */
   readonly logsCalls: boolean;
@@ -265,12 +266,16 @@ export class Daemon implements ControlledDaemon {
   }
 
   #makeCode(): CodeDoor | undefined {
-    const { config, limits, logger, sandboxCode } = this.#options;
-    if (!config.codeMode.enabled || sandboxCode === undefined) return undefined;
+    const { config, limits, logger, ofPrograms } = this.#options;
+    if (!config.codeMode.enabled || ofPrograms === undefined) return undefined;
     const code = new CodeDoor({
       settings: config.codeMode,
-      code: sandboxCode,
-      host: { execPath: process.execPath, platform: process.platform, path: this.#options.environment.PATH },
+      code: ofPrograms.code,
+      host: {
+        ...{ execPath: process.execPath, platform: process.platform },
+        ...{ path: this.#options.environment.PATH, homedir: this.#options.homedir },
+      },
+      besides: [ofPrograms.program, join(this.#options.configDir, 'config')],
       guard: this.#guard,
       maxMessageBytes: limits.maxMessageBytes,
       events: this.#events,
@@ -339,6 +344,7 @@ export class Daemon implements ControlledDaemon {
       clock: this.#clock,
       logger,
     });
+    await this.#code?.prepare();
     await this.#http.open();
     this.#resultFiles?.clear(Date.now()).catch(this.#onFault);
     void this.#otherHosts.join();

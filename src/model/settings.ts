@@ -471,6 +471,9 @@ export const CODE_MODE = {
   enabled: flag(false, {
     text: 'whether models may run programs: the view `code`, and the tool `run_code` in `discover` ([Code mode](code-mode.md))',
   }),
+  python: flag(false, {
+    text: 'whether programs may also be written in Python (`run_python`). Needs `pyodide`, and a machine that can confine the process ([Code mode](code-mode.md#python))',
+  }),
   timeoutMs: count(
     60_000,
     { least: 100, most: 3_600_000 },
@@ -480,6 +483,11 @@ export const CODE_MODE = {
     64 * MIB,
     { least: 16 * MIB, most: 2048 * MIB },
     { text: 'the memory of a program in JavaScript' },
+  ),
+  maxPythonMemoryBytes: count(
+    512 * MIB,
+    { least: 256 * MIB, most: 4096 * MIB },
+    { text: 'the memory of a process that runs a program in Python' },
   ),
   maxOutputBytes: count(
     64 * 1024,

@@ -77,7 +77,7 @@ test('the daemon reads neither the interpreter of programs nor what runs it unti
   expect(codeOf('daemon.cjs')).not.toMatch(/--disallow-code-generation-from-strings|quickjs|sucrase/i);
   expect(codeOf('later/code-mode.cjs.gz')).toMatch(ofPrograms);
   // All of dist/later is read when a daemon starts, and this only with `codeMode.enabled`.
-  expect(readdirSync(join(ROOT, 'dist/code-mode')).sort()).toEqual(['LICENSE', 'sandbox.cjs.gz']);
+  expect(readdirSync(join(ROOT, 'dist/code-mode')).sort()).toEqual(['LICENSE', 'python.cjs.gz', 'sandbox.cjs.gz']);
   for (const name of readdirSync(join(ROOT, 'dist/later')))
     expect(codeOf(`later/${name}`), name).not.toMatch(/quickjs|sucrase/i);
 });

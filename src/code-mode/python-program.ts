@@ -1,0 +1,75 @@
+// The program of the process in which one program in Python runs. Pyodide confines nothing, so this process is started only inside
+// walls (confinement.ts), and ends after its program. It speaks like sandbox-program.ts.
+
+import { constants } from 'node:fs';
+import { setPriority } from 'node:os';
+import { pathToFileURL } from 'node:url';
+import { INTERPRETER_FAILED } from './guest.ts';
+import { PYTHON_GUEST } from './python-guest.ts';
+
+export interface PythonRequest {
+  readonly code: string;
+  /** JSON: the servers with names and descriptions. */
+  readonly servers: string;
+  /** The directory of the package `pyodide`. */
+  readonly pyodide: string;
+}
+
+/** The parts of Pyodide that are used. */
+interface Pyodide {
+  runPython(code: string): (send: (text: string) => void, servers: string) => Iterable<(text: string) => unknown>;
+  setStdout(options: { readonly batched: (text: string) => void }): void;
+  setStderr(options: { readonly batched: (text: string) => void }): void;
+}
+
+interface PyodideModule {
+  loadPyodide(options: { readonly indexURL: string; readonly jsglobals: object }): Promise<Pyodide>;
+}
+
+const said = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => said(JSON.stringify({ is: 'print', text }));
+
+async function run(
+  { code, servers, pyodide }: PythonRequest,
+  heard: (receive: (text: string) => void) => void,
+): Promise<void> {
+  // Asked for by Emscripten, and not given by Node's permission model.
+  Object.assign(process, { binding: () => ({ fs: constants }) });
+  const place = pathToFileURL(`${pyodide}/`).href;
+  const { loadPyodide } = (await import(`${place}pyodide.mjs`)) as PyodideModule;
+  const jsglobals = { setTimeout, clearTimeout, setInterval, clearInterval, Object, Error, Promise };
+  const python = await loadPyodide({ indexURL: `${pyodide}/`, jsglobals });
+  python.setStdout({ batched: print });
+  python.setStderr({ batched: print });
+  const [start, receive] = python.runPython(PYTHON_GUEST)(said, servers);
+  if (start === undefined || receive === undefined) throw new Error('Pyodide is of a version that is not known');
+  heard((text) => void receive(text));
+  setPriority(10); // servers and clients of the machine go first
+  said('{"is":"begun"}'); // its time counts from here
+  await start(code);
+}
+
+/** Runs the process until stdin ends. */
+export function runSandbox(): void {
+  let receive: ((text: string) => void) | undefined;
+  let rest = '';
+  process.stdout.on('error', () => process.exit(0));
+  process.stdin.setEncoding('utf8');
+  process.stdin.on('end', () => process.exit(0));
+  process.stdin.on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (!line.startsWith('{"run":')) receive?.(line);
+      else {
+        const { run: request } = JSON.parse(line) as { run: PythonRequest };
+        run(request, (hears) => {
+          receive = hears;
+        }).catch((error: unknown) =>
+          said(JSON.stringify({ is: 'threw', error: { name: INTERPRETER_FAILED, message: String(error) } })),
+        );
+      }
+    }
+  });
+  said('{"is":"ready"}');
+}
