@@ -28,7 +28,7 @@ export interface CodeModeOptions {
   readonly failed: (error: unknown) => void;
 }
 
-export interface PythonPlace {
+interface PythonPlace {
   readonly code: Buffer;
   /** The directory of the package `pyodide`. */
   readonly pyodide: string;

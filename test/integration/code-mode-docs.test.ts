@@ -30,7 +30,8 @@ test('the programs of the page run, and come to what the page says', async () =>
   await client.callTool('warm-up', 'run_code', { code: 'await describe(...discovered_servers()); return 1' });
   for (const [i, [, code, expected = '']] of steps.entries()) {
     const { result } = await client.callTool(i, 'run_code', { code });
-    const texts = (result?.content as { text: string }[]).map(({ text }) => text.trimEnd());
+    const { content = [] } = (result ?? {}) as { content?: { text: string }[] };
+    const texts = content.map(({ text }) => text.trimEnd());
     expect(`${texts.join('\n')}\n`).toMatch(patternOf(expected));
     expect(result?.isError).toBeUndefined();
   }
