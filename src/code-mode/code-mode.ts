@@ -174,11 +174,10 @@ export class CodePrograms implements Programs {
     this.#idle = this.#idle.filter((other) => other !== idle);
   }
 
-  /** A client has gone: its processes end. */
+  /** A client has gone: its idle processes end. Whoever has asked for a program that runs stops it. */
   forget(client: object): void {
     this.#clients.delete(client);
     for (const idle of this.#idle.filter((one) => one.client === client)) this.#endIdle(idle);
-    for (const [run, other] of [...this.#running]) if (other === client) run.stop();
   }
 
   close(): void {

@@ -276,6 +276,14 @@ class DeskProgram implements ProgramHost {
   // --- tools ---
 
   call(server: string, tool: string, argumentsText: string, answered: (answer: HostAnswer) => void): void {
+    try {
+      this.#call(server, tool, argumentsText, answered);
+    } catch (error) {
+      answered(errorAnswer(error));
+    }
+  }
+
+  #call(server: string, tool: string, argumentsText: string, answered: (answer: HostAnswer) => void): void {
     const joined = serverNamed(this.#lists.servers, server);
     const run = (name: string): void =>
       this.#submit(
@@ -296,7 +304,8 @@ class DeskProgram implements ProgramHost {
 
   /** `more` are further members of the parameters, each with a comma before it. */
   #submit(params: string, more: string, answered: (answer: HostAnswer) => void): void {
-    if (this.#isStopped || !this.#session.isOpen) return;
+    if (this.#isStopped) return;
+    if (!this.#session.isOpen) return answered(errorAnswer(new BridgeError('CLIENT_GONE', 'The client has gone')));
     this.#inner.call(this.#session, {
       params: params + more,
       ended: (end) => this.#innerEnded(end, params, answered),
@@ -367,10 +376,11 @@ class DeskProgram implements ProgramHost {
   search(query: string, options: unknown, answered: (answer: HostAnswer) => void): void {
     const { server, limit } = membersOf(options);
     const args = { query, ...(server !== undefined && { server }), ...(limit !== undefined && { limit }) };
-    this.#view.guide.search(this.#session, args).then(
-      (found) => answered({ is: 'value', text: latin1Json(found) }),
-      (error: unknown) => answered({ is: 'error', text: Buffer.from(failureOf(error)).toString('latin1') }),
-    );
+    const found = async (): Promise<HostAnswer> => {
+      const { guide } = this.#view;
+      return { is: 'value', text: latin1Json(await guide.search(this.#session, args)) };
+    };
+    found().then(answered, (error: unknown) => answered(errorAnswer(error)));
   }
 
   async tools(names: readonly string[]): Promise<readonly TypedTool[]> {
@@ -394,6 +404,10 @@ class DeskProgram implements ProgramHost {
       tool === undefined ? known.filter((one) => gate.refusalOf(one) === undefined) : [toolNamed(joined, tool) ?? tool];
     return wanted.map((one) => ({ server: joined.name, tool: one, ...permittedTool(one, joined).decode() }));
   }
+}
+
+function errorAnswer(error: unknown): HostAnswer {
+  return { is: 'error', text: Buffer.from(failureOf(error)).toString('latin1') };
 }
 
 function latin1Json(value: unknown): string {

@@ -386,6 +386,28 @@ test('a client of 2026 is asked in an answer, and the program goes on with the r
   await sdk.close();
 });
 
+test('a program whose client of 2026 has lost its connection goes on with a retry on another one', async () => {
+  const who = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
+  };
+  const code = `
+    const said = await servers.fixture.ask({ params: { message: '?', requestedSchema: { type: 'object', properties: {} } } });
+    return [said.action, await servers['my-files'].echo({ text: 'after it' })];`;
+  const asking = async (more: object): Promise<Message> => {
+    const by = await RawClient.connect(daemon.path);
+    const answer = await by.request(1, 'tools/call', { name: 'run_code', arguments: { code }, _meta: who, ...more });
+    by.destroy();
+    return answer;
+  };
+  const { result } = await asking({});
+  const { inputRequests, requestState } = result as { inputRequests: object; requestState: string };
+  const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, { action: 'decline' }]));
+  expect(outcomeOf(await asking({ inputResponses, requestState })).texts).toEqual(['["decline","after it"]']);
+  expect((await asking({ inputResponses, requestState })).error?.data).toMatchObject({ code: 'RETRY_REFUSED' });
+});
+
 interface AuditLine {
   readonly server?: string;
   readonly tool?: string;
