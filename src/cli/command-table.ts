@@ -162,6 +162,14 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     examples: ['clients'],
     run: async (values, host) => (await import('./commands/daemon-commands.ts')).clients(values, host),
   }),
+  hosts: row({
+    group: 'Every day',
+    summary: 'Show the other hosts, what they offer, and what is wrong',
+    words: [],
+    options: options.LISTING,
+    examples: ['hosts', 'hosts --json'],
+    run: async (values, host) => (await import('./commands/hosts.ts')).hosts(values, host),
+  }),
   discover: row({
     group: 'Servers and clients',
     summary: 'Show the servers in the files of all clients, and which are used',

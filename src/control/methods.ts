@@ -4,6 +4,7 @@
 import { JSONRPCServer } from 'json-rpc-2.0';
 import type { ControlPeer } from '../core/router.ts';
 import type { Session } from '../core/session.ts';
+import type { FederationReport } from '../model/federation-report.ts';
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';
 import { systemClock } from '../util/clock.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
@@ -34,6 +35,8 @@ export interface ControlledDaemon {
   clients(): ClientReport[];
   /** Lists the servers that registries say are running: the user's, and those of `cwd`. */
   running(cwd: string | undefined): Promise<RunningReport>;
+  /** Reports on other hosts; null without any to meet. */
+  hosts(): Promise<FederationReport> | null;
   serversFor(cwd: string | undefined): Promise<ServersHere>;
   /** Reads the config and all definitions again. */
   reload(): Promise<ReloadReport>;
@@ -95,6 +98,7 @@ function answerersOf(daemon: ControlledDaemon): Answerers {
     'bridge/connections': () => daemon.clients(),
     'bridge/reload': () => daemon.reload(),
     'bridge/running': ({ cwd }) => daemon.running(directoryIn(cwd)),
+    'bridge/hosts': async () => daemon.hosts(),
     'bridge/refresh': async (params) => refresh(await here(params), params.servers, options),
     'bridge/changes': async (params) => changesIn(await here(params), params.server),
     'bridge/accept': async (params) => accept(await here(params), params.server, params.tools),

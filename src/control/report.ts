@@ -1,6 +1,7 @@
 // Answers of the control methods, as data. The daemon writes them, the command and scripts read them, and `--json` prints
 // them as they are: fields may be added, but never change their meaning.
 
+import type { FederationReport } from '../model/federation-report.ts';
 import type { ServerLatency } from '../model/server-latency.ts';
 import type { DialInState } from '../protocol/inbound-server.ts';
 import type { RunningServer } from '../registry/running-servers.ts';
@@ -20,6 +21,8 @@ interface ControlMethods {
   'bridge/connections': { params: object; answer: readonly ClientReport[] };
   'bridge/reload': { params: object; answer: ReloadReport };
   'bridge/running': { params: InDirectory; answer: RunningReport };
+  /** Null if the daemon meets no other hosts. */
+  'bridge/hosts': { params: object; answer: FederationReport | null };
   'bridge/refresh': { params: InDirectory & { readonly servers?: readonly string[] }; answer: RefreshReport };
   'bridge/changes': { params: OfServer; answer: ChangesReport };
   /** `tools` has the hash of each tool as it was shown. */
@@ -179,6 +182,8 @@ export interface ClientReport {
   readonly uid: number;
   /** The name of the token with which it has come over HTTP, or null. Daemons before tokens say nothing of it. */
   readonly token?: string | null;
+  /** The user and the host of a client of another host, `USER@HOST`, or null. */
+  readonly from?: string | null;
   /** Its process and working directory, as it says itself; null if it does not. */
   readonly pid: number | null;
   readonly cwd: string | null;

@@ -8,7 +8,7 @@ import type { Server } from '../core/server.ts';
 import type { Session } from '../core/session.ts';
 import type { InstanceRunner } from '../downstream/instance-runner.ts';
 import type { ClientMessaging } from '../messaging/client-messaging.ts';
-import { grantOf } from '../model/principal.ts';
+import { grantOf, type Principal } from '../model/principal.ts';
 import { systemClock } from '../util/clock.ts';
 import type {
   AuditReport,
@@ -119,12 +119,18 @@ export function clientReports(connections: ConnectionManager, messaging: ClientM
       uid: session.principal.uid,
       pid: session.principal.pid ?? null,
       token: grantOf(session.principal)?.name ?? null,
+      from: originIn(session.principal),
       cwd: session.cwd ?? null,
       servers: serversOf(session),
       accepts,
       mailbox,
     };
   });
+}
+
+/** The user and the host of a client of another host. */
+function originIn(principal: Principal): string | null {
+  return principal.kind === 'bus' ? `${principal.user}@${principal.host}` : null;
 }
 
 /** Servers of which the client uses an instance; seeing one in a list is not using it. */

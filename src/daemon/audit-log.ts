@@ -143,7 +143,7 @@ export class AuditLog implements AuditTrail {
       `"protocolVersion":${written(session.protocolVersion ?? '')}`,
       `"uid":${session.principal.uid}`,
       `"pid":${session.principal.pid ?? null}`,
-      ...tokenIn(session.principal),
+      ...originOf(session.principal),
       `"connection":${number}`,
       `"view":${written(view)}`,
       `"server":${written(server)}`,
@@ -196,7 +196,12 @@ function decoded(text: string): string {
   return typeof value === 'string' ? value : json;
 }
 
-function tokenIn(principal: Principal): string[] {
+/** What says more of who asks: the token over HTTP, or the tenant, the user and the host of a client elsewhere. */
+function originOf(principal: Principal): string[] {
+  if (principal.kind === 'bus') {
+    const { tenant, user, host } = principal;
+    return [`"tenant":${written(tenant)}`, `"user":${written(user)}`, `"host":${written(host)}`];
+  }
   const grant = grantOf(principal);
   return grant === undefined ? [] : [`"token":${written(grant.name)}`];
 }

@@ -47,6 +47,7 @@ import { ArgumentCheck } from '../meta-tools/argument-check.ts';
 import { CodeDesk } from '../meta-tools/code-desk.ts';
 import { DiscoverTools } from '../meta-tools/discover-tools.ts';
 import { ToolFinder } from '../meta-tools/tool-finder.ts';
+import type { FederationReport } from '../model/federation-report.ts';
 import type { Limits } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
 import { knownRegistries } from '../registry/registry-places.ts';
@@ -450,6 +451,11 @@ export class Daemon implements ControlledDaemon {
       cwd === undefined ? places.filter(({ scope }) => scope === 'user') : places,
     );
     return { servers: servers.map(({ entry: _, ...server }) => server), warnings };
+  }
+
+  /** Reports on other hosts; null if the config names none to meet. */
+  hosts(): Promise<FederationReport> | null {
+    return this.#otherHosts.report();
   }
 
   get limits(): Limits {

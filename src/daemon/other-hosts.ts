@@ -6,7 +6,8 @@ import type { ServerConnection } from '../downstream/connection.ts';
 import type { HttpContext } from '../downstream/http-connection.ts';
 import type { RunnerContext } from '../downstream/instance-runner.ts';
 import { inProject } from '../downstream/project.ts';
-import type { Federation, FederationOptions, FederationReport } from '../federation/federation.ts';
+import type { Federation, FederationOptions } from '../federation/federation.ts';
+import type { FederationReport } from '../model/federation-report.ts';
 import type { FederationSettings } from '../model/federation-settings.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
@@ -103,8 +104,19 @@ export class OtherHosts implements ServerSource {
     return federation.open(definition, context);
   }
 
-  report(): Promise<FederationReport> | undefined {
-    return this.#federation?.report();
+  /** Null if the config names no bus. */
+  report(): Promise<FederationReport> | null {
+    const { settings } = this.#options;
+    if (settings === undefined) return null;
+    const { host, tenant, user } = settings;
+    const nothing = {
+      nats: null,
+      faults: ['NATS is away: it is not connected yet'],
+      offered: [],
+      callsOfOthers: 0,
+      hosts: [],
+    };
+    return this.#federation?.report() ?? Promise.resolve({ host, tenant, user, ...nothing });
   }
 
   /** Says goodbye to the other hosts, and takes no more of their calls. */

@@ -2,6 +2,7 @@
 // loaded only where the config names a bus.
 
 import { createHash, randomBytes } from 'node:crypto';
+import type { FederationReport } from '../model/federation-report.ts';
 import type { FederationSettings } from '../model/federation-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import type { BusPrincipal } from '../model/principal.ts';
@@ -48,32 +49,6 @@ export interface Ground {
   readonly board: Board;
   readonly server: () => { readonly address: string; readonly version: string } | undefined;
   readonly close: () => Promise<void>;
-}
-
-interface HostReport {
-  readonly host: string;
-  readonly version: string;
-  readonly servers: readonly string[];
-  /** Those of them that may be used here. */
-  readonly used: readonly string[];
-  readonly calls: number;
-  /** The age of its last sign of life. */
-  readonly seenMs: number;
-  /** The time to its daemon and back; null if it has not answered. */
-  readonly latencyMs: number | null;
-}
-
-export interface FederationReport {
-  readonly host: string;
-  readonly tenant: string;
-  readonly user: string;
-  /** The NATS server; null while there is none. */
-  readonly nats: { readonly address: string; readonly version: string } | null;
-  /** What is wrong, for people. */
-  readonly faults: readonly string[];
-  readonly offered: readonly string[];
-  readonly callsOfOthers: number;
-  readonly hosts: readonly HostReport[];
 }
 
 const RUN_BYTES = 9;

@@ -522,6 +522,9 @@ class HomeCall implements AnsweredCall {
     const where = this.#owner === undefined ? 'no host offers it now' : `host ${this.#owner.host} is not there`;
     if (this.#attempts === 1 && !this.#isHeard)
       return this.#undone('SERVER_UNREACHABLE', `cannot be reached: ${where}`);
+    // An owner that is known to be there has lost NATS for a moment: it is asked again until the call counts as lost.
+    const { runOf } = this.#context;
+    if (this.#owner?.run !== undefined && runOf(this.#owner.host) === this.#owner.run) return;
     this.#lost(`cannot be reached any more: ${where}`);
   }
 

@@ -1,11 +1,21 @@
 // Daemons of several hosts on a real nats-server: each has a home, a socket and servers of its own.
 
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { endNats, NatsServer, natsTest } from '../support/nats-server.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
-import { cleanUp, fixtureServer, TestDaemon } from '../support/test-daemon.ts';
+import { cleanUp, FIXTURE, fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
-afterEach(endNats);
+const hosts = new Set<TestDaemon>();
+
+afterEach(async () => {
+  for (const host of hosts) await host.stop();
+  hosts.clear();
+  await endNats();
+});
 afterAll(() => void cleanUp());
 
 interface HostOptions {
@@ -17,39 +27,342 @@ interface HostOptions {
   readonly more?: object;
 }
 
-function startHost(
-  nats: NatsServer,
+async function startHost(
+  url: string | readonly string[],
   host: string,
-  { servers = {}, offer = [], use, user, nats: more, more: config }: HostOptions = {},
-) {
+  { servers = {}, offer = [], use, user = 'ann', nats, more }: HostOptions = {},
+): Promise<TestDaemon> {
   const federation = {
-    nats: { servers: [nats.url], ...more },
-    ...{ host, offer, tenant: 'acme', user: user ?? 'ann' },
+    nats: { servers: [url].flat(), ...nats },
+    ...{ host, offer, tenant: 'acme', user },
     ...(use !== undefined && { use }),
   };
-  return TestDaemon.start({ mcpServers: servers, federation, client: { view: 'all' }, ...config });
+  const daemon = await TestDaemon.start({ mcpServers: servers, federation, client: { view: 'all' }, ...more });
+  hosts.add(daemon);
+  return daemon;
 }
 
-/** Waits until a client of the view `all` sees a tool. */
-async function untilTool(client: RawClient, name: string): Promise<void> {
-  for (let id = 100; ; id++) {
-    const { result } = (await client.request(id, 'tools/list')) as { result?: { tools: { name: string }[] } };
-    if (result?.tools.some((tool) => tool.name === name) === true) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+/** A host that offers the fixture. */
+const startOwner = (nats: NatsServer, host: string, more: HostOptions = {}): Promise<TestDaemon> =>
+  startHost(nats.url, host, { servers: { fixture: fixtureServer() }, offer: ['fixture'], ...more });
+
+async function toolNames(client: RawClient, id: unknown): Promise<string[]> {
+  const { result } = (await client.request(id, 'tools/list')) as { result?: { tools: { name: string }[] } };
+  return result?.tools.map(({ name }) => name) ?? [];
 }
 
-natsTest('calls a tool of another host', async () => {
+let nextId = 1000;
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+/** Waits until a client of the view `all` sees a tool, or sees it no more. */
+async function untilTool(client: RawClient, name: string, isThere = true): Promise<void> {
+  await until(async () => (await toolNames(client, nextId++)).includes(name) === isThere);
+}
+
+interface HostsReport {
+  readonly faults: readonly string[];
+  readonly offered: readonly string[];
+  readonly nats: object | null;
+  readonly hosts: readonly {
+    readonly host: string;
+    readonly servers: readonly string[];
+    readonly latencyMs: number | null;
+  }[];
+}
+
+async function hostsOf(daemon: TestDaemon): Promise<HostsReport> {
+  const control = await daemon.client({ 'mcp-bridge/role': 'control' });
+  const { result } = await control.request(1, 'bridge/hosts');
+  control.destroy();
+  return result as unknown as HostsReport;
+}
+
+async function untilFault(daemon: TestDaemon, words: RegExp): Promise<void> {
+  await until(async () => (await hostsOf(daemon)).faults.some((fault) => words.test(fault)));
+}
+
+natsTest('calls a tool of another host, which knows who has asked', async () => {
   const nats = await NatsServer.start();
-  const builder = await startHost(nats, 'builder', { servers: { fixture: fixtureServer() }, offer: ['fixture'] });
-  const laptop = await startHost(nats, 'laptop');
+  const builder = await startOwner(nats, 'builder', { more: { audit: { enabled: true, file: 'audit.jsonl' } } });
+  const laptop = await startHost(nats.url, 'laptop');
   const client = await laptop.client();
   await untilTool(client, 'fixture_builder__echo');
-  const answer = await client.request(1, 'tools/call', {
-    name: 'fixture_builder__echo',
-    arguments: { text: 'over there' },
-  });
+  const answer = await client.callTool(1, 'fixture_builder__echo', { text: 'over there' });
   expect(textOf(answer)).toBe('over there');
-  await laptop.stop();
+  const byName = await laptop.client({ 'mcp-bridge/view': 'server:fixture' });
+  expect(textOf(await byName.callTool(1, 'echo', { text: 'by its name alone' }))).toBe('by its name alone');
+  const report = await hostsOf(laptop);
+  expect(report).toMatchObject({ faults: [], hosts: [{ host: 'builder', servers: ['fixture'] }] });
+  expect(report.hosts[0]?.latencyMs).toBeGreaterThan(0);
+  const { stdout } = await runCommand(['hosts', '--mcp-bridge-socket', laptop.path]);
+  expect(stdout).toMatch(/laptop \(ann of acme\), NATS 2\..*offers nothing/);
+  expect(stdout).toMatch(/^builder +\S+ +[\d.]+ ms +\d+ s ago +0 +fixture$/m);
+  await until(() => Promise.resolve(readFileSync(join(builder.dir, 'audit.jsonl'), 'utf8').includes('"tool":"echo"')));
+  const line = readFileSync(join(builder.dir, 'audit.jsonl'), 'utf8').split('\n')[0] ?? '';
+  expect(JSON.parse(line)).toMatchObject({
+    tenant: 'acme',
+    user: 'ann',
+    host: 'laptop',
+    server: 'fixture',
+    tool: 'echo',
+  });
+});
+
+natsTest('carries progress, cancellation, questions and long results', async () => {
+  const nats = await NatsServer.start();
+  await startOwner(nats, 'builder');
+  const laptop = await startHost(nats.url, 'laptop');
+  const client = await laptop.connect();
+  await client.initialize(undefined, 'init', { elicitation: {} });
+  await untilTool(client, 'fixture_builder__echo');
+
+  client.send({
+    ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+    params: { name: 'fixture_builder__noted', arguments: { text: 'step', notes: 3 }, _meta: { progressToken: 'p' } },
+  });
+  const progress = [await client.next(), await client.next(), await client.next()];
+  expect(progress.map(({ params }) => [params?.progressToken, params?.progress])).toEqual([
+    ['p', 1],
+    ['p', 2],
+    ['p', 3],
+  ]);
+  expect(textOf(await client.answerTo(1))).toBe('step');
+
+  client.answerQuestions(({ params }) => ({ result: { action: 'accept', content: { said: params?.message } } }));
+  const asked = {
+    method: 'elicitation/create',
+    params: { message: 'May I?', requestedSchema: { type: 'object', properties: {} } },
+  };
+  expect(textOf(await client.callTool(2, 'fixture_builder__ask', asked))).toContain('"said":"May I?"');
+
+  const blob = await client.callTool(3, 'fixture_builder__blob', { mib: 5 });
+  expect(textOf(blob)).toHaveLength(5 << 20);
+
+  const text = 'y'.repeat(3 << 20);
+  expect(textOf(await client.callTool(4, 'fixture_builder__echo', { text })) === text).toBe(true);
+
+  client.send({
+    jsonrpc: '2.0',
+    id: 5,
+    method: 'tools/call',
+    params: { name: 'fixture_builder__hold', arguments: {} },
+  });
+  client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } });
+  await until(async () => textOf(await client.callTool(nextId++, 'fixture_builder__seen')).includes('"cancelled":['));
+  await until(async () => !textOf(await client.callTool(nextId++, 'fixture_builder__seen')).includes('"cancelled":[]'));
+});
+
+natsTest('takes no more of others than its owner offers, and obeys the rules of both sides', async () => {
+  const nats = await NatsServer.start();
+  await startOwner(nats, 'builder', {
+    servers: {
+      fixture: fixtureServer(),
+      secret: fixtureServer(),
+      project: { command: 'node', args: [FIXTURE, `\${workspaceFolder}`] },
+    },
+    offer: ['fixture', 'project'],
+    more: { discovery: { toolRules: [{ pattern: ['crash'], enabled: false }] } },
+  });
+  const laptop = await startHost(nats.url, 'laptop');
+  const strict = await startHost(nats.url, 'strict', { use: ['other@*'] });
+  const client = await laptop.client();
+  await untilTool(client, 'fixture_builder__echo');
+  const report = await hostsOf(laptop);
+  expect(report.hosts.find(({ host }) => host === 'builder')?.servers).toEqual(['fixture']);
+  const names = await toolNames(client, 1);
+  expect(names).not.toContain('fixture_builder__crash');
+  const refused = await client.callTool(2, 'fixture_builder__crash');
+  expect(JSON.stringify(refused)).toMatch(/TOOL_DISABLED|TOOL_NOT_FOUND|disabled|no tool/i);
+  expect(await toolNames(await strict.client(), 1)).toEqual([]);
+});
+
+natsTest('a host that says goodbye takes its servers from the lists, and clients hear of it', async () => {
+  const nats = await NatsServer.start();
+  const builder = await startOwner(nats, 'builder');
+  const laptop = await startHost(nats.url, 'laptop');
+  const client = await laptop.client();
+  await untilTool(client, 'fixture_builder__echo');
+  const before = client.lines.length;
   await builder.stop();
+  hosts.delete(builder);
+  await untilTool(client, 'fixture_builder__echo', false);
+  expect(client.lines.slice(before).some((line) => line.includes('notifications/tools/list_changed'))).toBe(true);
+});
+
+natsTest('an owner that is killed during a call leaves its outcome unknown, and others go on', async () => {
+  const nats = await NatsServer.start();
+  const builder = await startOwner(nats, 'builder');
+  await startOwner(nats, 'other');
+  const laptop = await startHost(nats.url, 'laptop', { servers: { local: fixtureServer() } });
+  const client = await laptop.client();
+  for (const tool of ['fixture_builder__echo', 'fixture_other__echo', 'local__echo']) await untilTool(client, tool);
+  client.send({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'fixture_builder__hold', arguments: {} },
+  });
+  const second = await laptop.client();
+  await until(async () => (await builder.status()).instances.some(({ calls }) => calls > 0));
+  builder.kill('SIGKILL');
+  for (const name of ['local__echo', 'fixture_other__echo'])
+    expect(textOf(await second.callTool(nextId++, name, { text: 'goes on' }))).toBe('goes on');
+  const { error } = await client.answerTo(1);
+  expect(error?.message).toContain('outcome is unknown');
+  await untilTool(client, 'fixture_builder__echo', false);
+  expect((await hostsOf(laptop)).hosts.map(({ host }) => host)).toEqual(['other']);
+});
+
+natsTest(
+  'while NATS is away calls fail at once, lists stay, local work goes on; a late answer comes when it is back',
+  async () => {
+    const nats = await NatsServer.start();
+    await startOwner(nats, 'builder');
+    const laptop = await startHost(nats.url, 'laptop', { servers: { local: fixtureServer() } });
+    const client = await laptop.client();
+    for (const tool of ['fixture_builder__echo', 'local__echo']) await untilTool(client, tool);
+    expect(textOf(await client.callTool(1, 'fixture_builder__echo', { text: 'warm' }))).toBe('warm');
+    client.send({
+      ...{ jsonrpc: '2.0', id: 2, method: 'tools/call' },
+      params: { name: 'fixture_builder__slow', arguments: { ms: 1500 } },
+    });
+    expect(textOf(await client.callTool(3, 'fixture_builder__echo', { text: 'sent' }))).toBe('sent');
+    const second = await laptop.client();
+    await nats.stop();
+    await until(async () => (await hostsOf(laptop)).nats === null);
+    expect(await toolNames(second, 4)).toContain('fixture_builder__echo');
+    const { error } = await second.callTool(5, 'fixture_builder__echo', { text: 'away' });
+    expect(error?.message).toContain('NATS is away');
+    expect(textOf(await second.callTool(6, 'local__echo', { text: 'here' }))).toBe('here');
+    await NatsServer.start({ like: nats });
+    expect(textOf(await client.answerTo(2))).toBe('done');
+    expect(client.lines.filter((line) => line.includes('"id":2,') || line.endsWith('"id":2}'))).toHaveLength(1);
+    await until(
+      async () => (await second.callTool(nextId++, 'fixture_builder__echo', { text: 'back' })).error === undefined,
+    );
+  },
+);
+
+natsTest('in a cluster a call survives the death of the server that it goes through', async () => {
+  const [first, second, third] = await NatsServer.cluster();
+  const all = [first.url, second.url, third.url];
+  await startHost([first.url, ...all], 'builder', { servers: { fixture: fixtureServer() }, offer: ['fixture'] });
+  const laptop = await startHost([second.url, ...all], 'laptop');
+  const client = await laptop.client();
+  await untilTool(client, 'fixture_builder__echo');
+  client.send({
+    ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+    params: { name: 'fixture_builder__slow', arguments: { ms: 2000 } },
+  });
+  expect(textOf(await client.callTool(2, 'fixture_builder__echo', { text: 'sent' }))).toBe('sent');
+  second.kill('SIGKILL');
+  expect(textOf(await client.answerTo(1))).toBe('done');
+  await until(
+    async () => (await client.callTool(nextId++, 'fixture_builder__echo', { text: 'again' })).error === undefined,
+  );
+});
+
+natsTest('says that credentials are refused, and goes on alone', async () => {
+  const closed = await NatsServer.start({ more: 'authorization { token: "right" }' });
+  const wrong = await startHost(closed.url, 'wrong', { nats: { token: 'wrong' }, servers: { local: fixtureServer() } });
+  await untilFault(wrong, /has refused the credentials/);
+  expect(JSON.stringify(await hostsOf(wrong))).not.toContain('"wrong"}');
+  expect(textOf(await (await wrong.client()).callTool(1, 'local__echo', { text: 'goes on' }))).toBe('goes on');
+});
+
+natsTest('says that NATS has no JetStream', async () => {
+  const plain = await NatsServer.start({ hasJetStream: false });
+  const alone = await startHost(plain.url, 'alone');
+  await untilFault(alone, /no JetStream/);
+});
+
+natsTest('a tool that NATS does not let this daemon call is refused at once', async () => {
+  const strict = await NatsServer.start({
+    more: `authorization { users: [
+      { user: owner, password: p },
+      { user: guest, password: p, permissions: { publish: { deny: ["mcp.v1.req.acme.*.fixture-at-builder.tools.call.crash"] } } },
+    ] }`,
+  });
+  await startOwner(strict, 'builder', { nats: { user: 'owner', password: 'p' } });
+  const guest = await startHost(strict.url, 'guest', { nats: { user: 'guest', password: 'p' } });
+  const client = await guest.client();
+  await untilTool(client, 'fixture_builder__echo');
+  const { error } = await client.callTool(1, 'fixture_builder__crash');
+  expect(error?.message).toContain('NATS does not let this daemon publish');
+  expect(textOf(await client.callTool(2, 'fixture_builder__echo', { text: 'permitted' }))).toBe('permitted');
+});
+
+natsTest('meets others over TLS, and trusts no other certificate', async () => {
+  const dir = tempDir();
+  const openssl = (...args: string[]): void => void execFileSync('openssl', args, { cwd: dir, stdio: 'ignore' });
+  openssl(
+    ...'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -keyout ca.key -out ca.pem'.split(
+      ' ',
+    ),
+    '-subj',
+    '/CN=ca',
+  );
+  openssl(
+    ...'req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout s.key -out s.csr'.split(' '),
+    '-subj',
+    '/CN=localhost',
+    '-addext',
+    'subjectAltName=DNS:localhost',
+  );
+  openssl(
+    ...'x509 -req -in s.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 1 -copy_extensions copy -out s.pem'.split(
+      ' ',
+    ),
+  );
+  const secure = await NatsServer.start({ more: `tls { cert_file: "${dir}/s.pem", key_file: "${dir}/s.key" }` });
+  const url = secure.url.replace('nats://127.0.0.1', 'tls://localhost');
+  const doubtful = await startHost(url, 'doubtful');
+  await untilFault(doubtful, /certificate that is not trusted/);
+  const ca = { tls: { ca: join(dir, 'ca.pem') } };
+  await startHost(url, 'far', { nats: ca, servers: { fixture: fixtureServer() }, offer: ['fixture'] });
+  const near = await (await startHost(url, 'near', { nats: ca })).client();
+  await untilTool(near, 'fixture_far__echo');
+  expect(textOf(await near.callTool(1, 'fixture_far__echo', { text: 'sealed' }))).toBe('sealed');
+});
+
+natsTest('hosts at a leaf go on when the hub is gone', async () => {
+  const hub = await NatsServer.start({ more: 'leafnodes { listen: "127.0.0.1:-1" }', hasJetStream: true });
+  const leaf = await NatsServer.start({
+    name: 'leaf',
+    more: `leafnodes { remotes: [{ url: "nats://127.0.0.1:${hub.leafPort}" }] }`,
+  });
+  await startOwner(leaf, 'desk');
+  const laptop = await startHost(leaf.url, 'laptop');
+  const client = await laptop.client();
+  await untilTool(client, 'fixture_desk__echo');
+  await hub.stop();
+  expect(textOf(await client.callTool(1, 'fixture_desk__echo', { text: 'on its own' }))).toBe('on its own');
+});
+
+natsTest('a host that stands still loses its own calls and slows down nobody', async () => {
+  const nats = await NatsServer.start();
+  const builder = await startOwner(nats, 'builder');
+  const still = await startHost(nats.url, 'still');
+  const laptop = await startHost(nats.url, 'laptop');
+  const stopped = await still.client();
+  const client = await laptop.client();
+  for (const one of [stopped, client]) await untilTool(one, 'fixture_builder__echo');
+  expect(textOf(await stopped.callTool(1, 'fixture_builder__echo', { text: 'warm' }))).toBe('warm');
+  for (let id = 10; id < 20; id++)
+    stopped.send({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name: 'fixture_builder__blob', arguments: { mib: 4 } },
+    });
+  await until(async () => (await builder.status()).instances.some(({ calls }) => calls > 0));
+  process.kill(still.pid, 'SIGSTOP');
+  for (let id = 1; id <= 20; id++)
+    expect(textOf(await client.callTool(id, 'fixture_builder__echo', { text: `${id}` }))).toBe(`${id}`);
+  expect(nats.log).not.toContain('Slow Consumer');
+  process.kill(still.pid, 'SIGCONT');
+  for (let id = 10; id < 20; id++) expect(textOf(await stopped.answerTo(id))).toHaveLength(4 << 20);
 });

@@ -1,7 +1,9 @@
 // Real nats-servers on ports of their own, alone, as a cluster, or as leaves. Ended with everything that they keep.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'vitest';
@@ -31,6 +33,8 @@ export interface NatsOptions {
   readonly name?: string;
   /** Addresses of the other servers of its cluster; undefined for none. */
   readonly routes?: readonly string[];
+  /** Its own port for them. */
+  readonly routePort?: number | undefined;
   /** Listens on this port and keeps its files there: it is one that has run before. */
   readonly like?: NatsServer;
 }
@@ -59,6 +63,7 @@ export class NatsServer {
     hasJetStream = true,
     name = 'nats',
     routes,
+    routePort,
     like,
   }: NatsOptions = {}): Promise<NatsServer> {
     const dir = like?.dir ?? mkdtempSync(join(tmpdir(), 'mcpb-nats-'));
@@ -66,7 +71,7 @@ export class NatsServer {
     const cluster =
       routes === undefined
         ? ''
-        : `cluster { name: c, listen: "127.0.0.1:${like?.routePort || -1}", routes: [${routes.map((route) => `"${route}"`).join()}] }`;
+        : `cluster { name: c, listen: "127.0.0.1:${like?.routePort ?? routePort ?? -1}", routes: [${routes.map((route) => `"${route}"`).join()}] }`;
     const file = join(dir, 'nats.conf');
     writeFileSync(
       file,
@@ -89,11 +94,10 @@ export class NatsServer {
 
   /** Three of them in one cluster with JetStream, once it can be used. */
   static async cluster(): Promise<readonly [NatsServer, NatsServer, NatsServer]> {
-    const first = await NatsServer.start({ name: 'n1', routes: [] });
-    const route = `nats://127.0.0.1:${first.routePort}`;
-    const second = await NatsServer.start({ name: 'n2', routes: [route] });
-    const third = await NatsServer.start({ name: 'n3', routes: [route, `nats://127.0.0.1:${second.routePort}`] });
-    return [first, second, third];
+    const ports = await Promise.all([freePort(), freePort(), freePort()]);
+    const routes = ports.map((port) => `nats://127.0.0.1:${port}`);
+    const start = (name: string, routePort: number | undefined) => NatsServer.start({ name, routes, routePort });
+    return Promise.all([start('n1', ports[0]), start('n2', ports[1]), start('n3', ports[2])]);
   }
 
   get url(): string {
@@ -119,6 +123,15 @@ export async function endNats(): Promise<void> {
   const left = [...running];
   for (const server of left) await server.stop();
   for (const { dir } of left) rmSync(dir, { recursive: true, force: true });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }
 
 function portIn(log: string, what: string): number {

@@ -23,7 +23,7 @@ import { tableStyle, widthOf, wrappedLines } from '../render/terminal.ts';
 import { askIfRunning, daemonPid, endDaemon } from '../running-daemon.ts';
 import { agreedConfig, isAtHome, ownConfigDir } from './directory-config.ts';
 
-type ListingValues = WhereValues & { readonly json?: boolean | undefined };
+export type ListingValues = WhereValues & { readonly json?: boolean | undefined };
 
 export interface StartValues extends ListingValues {
   readonly 'log-level'?: string | undefined;

@@ -221,6 +221,9 @@ describe('over a bus that loses, repeats, delays and reorders', () => {
           }
           world.advance(250);
           await Promise.resolve();
+          const isOver =
+            calls.every((_, i) => connection.answersTo(i + 1).length > 0) || connection.endedBy !== undefined;
+          if (isOver && step > 90) break; // what comes twice or late has come by then
         }
         for (let id = 1; id <= calls.length; id++) {
           const answers = connection.answersTo(id).length;
@@ -231,7 +234,7 @@ describe('over a bus that loses, repeats, delays and reorders', () => {
         expect(credit.worst).toBeLessThanOrEqual(WINDOW_BYTES);
         expect(home.home.openCalls).toBe(0);
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(100) },
     );
   });
 });

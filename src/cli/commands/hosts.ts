@@ -1,0 +1,45 @@
+// `hosts`: the other hosts, what they offer, how far away they are, and what is wrong. It asks the daemon, and nobody else.
+
+import type { FederationReport, HostReport } from '../../model/federation-report.ts';
+import { BridgeError } from '../../util/bridge-error.ts';
+import { DONE } from '../exit-code.ts';
+import type { CliHost } from '../host.ts';
+
+import { counted, duration, printable, printJson, table } from '../render/table.ts';
+import { tableStyle } from '../render/terminal.ts';
+import { ask, type ListingValues } from './daemon-commands.ts';
+
+const NONE = '-';
+
+export async function hosts(values: ListingValues, host: CliHost): Promise<number> {
+  const report = await ask(values, host, 'bridge/hosts');
+  if (report === null)
+    throw new BridgeError('CONFIG_NOT_FOUND', 'This daemon meets no other hosts: its config has no federation', {
+      hint: 'docs/federation.md shows how; then: mcp-bridge restart',
+    });
+  if (values.json === true) return printJson(report, host);
+  host.stdout.write(hostsText(report, host));
+  return DONE;
+}
+
+function hostsText(report: FederationReport, host: CliHost): string {
+  const { nats, faults, hosts: others } = report;
+  const where = nats === null ? 'NATS is away' : `NATS ${nats.version} at ${nats.address}`;
+  const own = `${report.host} (${report.user} of ${report.tenant}), ${where}; offers ${listed(report.offered)}`;
+  const lines = [printable(own), ...faults.map((fault) => `! ${printable(fault)}`)];
+  if (others.length === 0) return `${[...lines, 'No other host is there'].join('\n')}\n`;
+  const rows = others.toSorted((a, b) => (a.host < b.host ? -1 : 1)).map(rowOf);
+  const head = ['HOST', 'VERSION', 'LATENCY', 'SEEN', 'CALLS', 'SERVERS'];
+  return `${lines.join('\n')}\n${counted(others.length, 'other host')}\n\n${table(head, rows, tableStyle(host, 0))}`;
+}
+
+function rowOf({ host, version, latencyMs, seenMs, calls, servers, used }: HostReport): string[] {
+  const unused = servers.filter((name) => !used.includes(name));
+  const notUsed = unused.length === 0 ? '' : ` (not used here: ${unused.join(', ')})`;
+  const latency = latencyMs === null ? 'no answer' : `${latencyMs} ms`;
+  return [host, version || NONE, latency, `${duration(seenMs)} ago`, `${calls}`, `${listed(used)}${notUsed}`];
+}
+
+function listed(names: readonly string[]): string {
+  return names.length === 0 ? 'nothing' : names.join(', ');
+}

@@ -1,0 +1,31 @@
+// What a daemon says of other hosts, as data: `mcp-bridge hosts --json` prints it as it is.
+
+/** Another host, by its own word. */
+export interface HostReport {
+  readonly host: string;
+  readonly version: string;
+  readonly servers: readonly string[];
+  /** Those of them that may be used here. */
+  readonly used: readonly string[];
+  /** The calls that it works on for other hosts. */
+  readonly calls: number;
+  /** The age of its last sign of life. */
+  readonly seenMs: number;
+  /** The time to its daemon and back; null if it has not answered. */
+  readonly latencyMs: number | null;
+}
+
+export interface FederationReport {
+  readonly host: string;
+  readonly tenant: string;
+  readonly user: string;
+  /** The NATS server; null while there is none. */
+  readonly nats: { readonly address: string; readonly version: string } | null;
+  /** What is wrong, for people. */
+  readonly faults: readonly string[];
+  /** The own servers that others may use. */
+  readonly offered: readonly string[];
+  /** The calls of others that are under way here. */
+  readonly callsOfOthers: number;
+  readonly hosts: readonly HostReport[];
+}
