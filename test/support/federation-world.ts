@@ -126,7 +126,7 @@ function serveLink(link: Carrier, principal: BusPrincipal, serve: TestTool): voi
   });
 }
 
-export interface CameBack {
+interface CameBack {
   readonly id?: number;
   readonly method?: string;
   readonly params?: { readonly progress?: number };
@@ -171,7 +171,7 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-export class TestConnection {
+class TestConnection {
   readonly connection: HomeConnection;
   /** All that came back, in its order. */
   readonly came: CameBack[] = [];
