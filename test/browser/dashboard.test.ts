@@ -49,6 +49,7 @@ const config = (home: string): object => ({
   audit: {},
   mcpServers: {
     desk: fixtureServer({ FIXTURE_TOOLS: join(home, 'tools.txt') }),
+    crowd: fixtureServer({ FIXTURE_TOOLS: join(home, 'crowd.txt') }),
     words: {
       command: process.execPath,
       args: [join(ROOT, 'test/fixtures/servers/changing-tools.mjs'), join(home, 'words.json')],
@@ -64,6 +65,8 @@ async function openOffice(): Promise<Office> {
   const theirs = { command: process.execPath, args: ['theirs.mjs', '--all', 'of the command'] };
   writeFileSync(join(project, '.cursor/mcp.json'), JSON.stringify({ mcpServers: { theirs } }));
   writeFileSync(join(home, 'tools.txt'), `${JSON.stringify(HOSTILE)}\n${JSON.stringify(GREET)}\n`);
+  const crowd = Array.from({ length: 10_000 }, (_, i) => JSON.stringify(tool(`tool-${i}`, 'One of many')));
+  writeFileSync(join(home, 'crowd.txt'), crowd.join('\n'));
   writeFileSync(join(home, 'words.json'), JSON.stringify({ tools: [tool('say', 'Says a word')] }));
   const env = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), XDG_STATE_HOME: join(home, '.state') };
   const daemon = await TestDaemon.start(config(home), { dir: home, env });
@@ -116,6 +119,9 @@ async function openPage(url: string, options: object = {}): Promise<Page> {
 const faults: string[] = [];
 const asked = new Set<string>();
 
+/** A machine may be slow. */
+const PATIENCE = { timeout: 30_000 };
+
 const go = (screen: string): Promise<void> => page.evaluate(`location.hash = '#/${screen}'`);
 const seen = (text: string | RegExp) => page.getByText(text).first().waitFor();
 const button = (name: string | RegExp) => page.getByRole('button', { name });
@@ -156,14 +162,14 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     ['inbox', /to look at|Nothing waits/],
     ['topology', /1 client, 2 servers in use/],
     ['calls', /Waiting and server time|No call since/],
-    ['servers', /3 servers/],
+    ['servers', /4 servers/],
     ['servers/desk', 'Answer times'],
     ['servers/desk/tools', 'greet'],
     ['servers/desk/calls', 'Last calls'],
     ['servers/broken/stderr', 'The end of its stderr'],
     ['tools', /tools\. Their definitions take/],
     ['clients', /1 client connected/],
-    ['discovery', /definitions?, 3 used/],
+    ['discovery', /definitions?, 4 used/],
     ['audit', /audit\.jsonl/],
     ['settings', 'limits.maxClients'],
   ];
@@ -215,7 +221,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     await page.keyboard.press('/');
     await page.keyboard.type('ann echo');
     await page.getByRole('row').filter({ hasText: 'echo' }).first().waitFor();
-    await expect.poll(() => page.getByRole('row').filter({ hasText: 'slow' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('row').filter({ hasText: 'slow' }).count(), PATIENCE).toBe(0);
     await page.keyboard.press('Control+A');
     await page.keyboard.press('Delete');
     await page.keyboard.press('Escape');
@@ -239,6 +245,18 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     await page.getByLabel(/^times/).fill('often');
     await button('Call it').click();
     await seen('times is no number');
+  });
+
+  test('a list of ten thousand tools has only those in sight in the page, and is scrolled to its end', async () => {
+    const control = await office.daemon.client({ 'mcp-bridge/role': 'control' });
+    await control.request('lists', 'bridge/refresh', { servers: ['crowd'] });
+    control.destroy();
+    await go('tools');
+    await seen(/^10,\d+ tools\./);
+    expect(await page.getByRole('row').count()).toBeLessThan(60);
+    await page.getByRole('rowgroup', { name: 'Tools' }).focus();
+    await page.keyboard.press('End');
+    await expect.poll(() => page.getByRole('row').filter({ hasText: 'tool-9' }).count(), PATIENCE).toBeGreaterThan(0);
   });
 
   test('hostile names and texts stay texts, are cut, and show what cannot be seen', async () => {
