@@ -6,6 +6,7 @@ import type { ControlPeer } from '../core/router.ts';
 import type { Session } from '../core/session.ts';
 import type { FederationReport } from '../model/federation-report.ts';
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';
+import type { ToolAnswers } from '../model/tool-answers.ts';
 import { systemClock } from '../util/clock.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
 import type { LeavingReason } from '../wire/resume-notices.ts';
@@ -32,6 +33,8 @@ export interface ControlledDaemon {
   readonly pid: number;
   readonly limits: Limits;
   status(cwd?: string): Promise<StatusReport>;
+  /** The tools that have answered, the costliest first. */
+  answers(): readonly ToolAnswers[];
   clients(): ClientReport[];
   /** Lists the servers that registries say are running: the user's, and those of `cwd`. */
   running(cwd: string | undefined): Promise<RunningReport>;
@@ -84,6 +87,9 @@ export function controlMethods(
   };
 }
 
+const ESTIMATE =
+  'a token for four bytes of the JSON that goes on to clients; none for an answer that begins with an image or a sound';
+
 function answerersOf(daemon: ControlledDaemon): Answerers {
   const here = ({ cwd }: Params): Promise<ServersHere> => daemon.serversFor(directoryIn(cwd));
   const watches = new Watches(daemon.watched);
@@ -106,6 +112,7 @@ function answerersOf(daemon: ControlledDaemon): Answerers {
     'bridge/watch': (params, peer) => watches.open(peer, params),
     'bridge/unwatch': ({ watch }, peer) => ({ ended: watches.close(peer, textOf(watch)) }),
     'bridge/events': (params) => ({ events: daemon.watched.past.last(lastOf(params.last), new EventFilter(params)) }),
+<<<<<<< HEAD
     'bridge/calls': ({ limit }) => callsOf(calls(), limit),
     'bridge/cancel': ({ call }) => cancelCall(calls(), textOf(call)),
     'bridge/messages': () => ({ recent: watches.messages, isKept: watches.size > 0 }),
@@ -129,6 +136,12 @@ function answerersOf(daemon: ControlledDaemon): Answerers {
         server: textOf(server),
         limit: typeof limit === 'number' && limit >= 1 ? Math.min(MOST_HITS, Math.floor(limit)) : USUAL_HITS,
       }),
+=======
+    'bridge/answers': ({ limit }) => ({
+      tools: daemon.answers().slice(0, typeof limit === 'number' && limit >= 0 ? limit : undefined),
+      estimate: ESTIMATE,
+    }),
+>>>>>>> ce59ffed (Keep accounts of what tools answer, and show that apps and kept results work)
     'bridge/stop': ({ reason }) => {
       setImmediate(() => daemon.requestStop(reason === 'restart' ? 'restart' : 'stop')); // after the answer is written
       return { pid: daemon.pid, openCalls: daemon.clients().reduce((sum, { inFlight }) => sum + inFlight, 0) };

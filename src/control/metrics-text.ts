@@ -2,6 +2,7 @@
 // report, and asks nobody.
 
 import { answersIn, type ServerLatency } from '../model/server-latency.ts';
+import type { ToolAnswers } from '../model/tool-answers.ts';
 import type { StatusReport } from './report.ts';
 
 type InstanceReport = StatusReport['instances'][number];
@@ -24,6 +25,7 @@ export function metricsText(report: StatusReport | undefined, memory: ReadonlyMa
     ...auditMetrics(report.audit),
     ...serverMetrics(report.instances, memory),
     ...latencyMetrics(report.latencies, report.latencyBoundsMs),
+    ...answerMetrics(report.answers),
   ]);
 }
 
@@ -93,6 +95,27 @@ function serverMetrics(instances: readonly InstanceReport[], memory: ReadonlyMap
     of('mcp_bridge_server_requests_in_flight', 'Requests that are not answered yet.', ({ inFlight }) => inFlight),
     of('mcp_bridge_server_resident_memory_bytes', 'Memory of its processes.', ({ pid }) => memory.get(pid ?? -1)),
   ].filter(({ samples }) => samples.length > 0);
+}
+
+/** Of the tools whose answers cost most. A daemon of an earlier build does not say. */
+function answerMetrics(answers: StatusReport['answers'] = []): Metric[] {
+  if (answers.length === 0) return [];
+  const counter = (name: string, help: string, value: (tool: ToolAnswers) => number): Metric => ({
+    ...{ name, help },
+    type: 'counter',
+    samples: answers.map((one) => ({ labels: { server: one.server, tool: one.tool }, value: value(one) })),
+  });
+  return [
+    counter('mcp_bridge_tool_answers_total', 'Results of a tool.', (one) => one.answers),
+    counter('mcp_bridge_tool_answer_bytes_total', 'Bytes of results that its server gave.', (one) => one.bytes),
+    counter(
+      'mcp_bridge_tool_answer_passed_bytes_total',
+      'Bytes of results that clients got.',
+      (one) => one.passedBytes,
+    ),
+    counter('mcp_bridge_tool_answer_tokens_total', 'An estimate of the tokens in these.', (one) => one.tokens),
+    counter('mcp_bridge_tool_answers_cut_total', 'Results of which something was cut.', (one) => one.cut),
+  ];
 }
 
 function latencyMetrics(latencies: readonly ServerLatency[], boundsMs: readonly number[]): Metric[] {

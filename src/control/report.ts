@@ -3,6 +3,7 @@
 
 import type { FederationReport } from '../model/federation-report.ts';
 import type { ServerLatency } from '../model/server-latency.ts';
+import type { ToolAnswers } from '../model/tool-answers.ts';
 import type { DialInState } from '../protocol/inbound-server.ts';
 import type { RunningServer } from '../registry/running-servers.ts';
 import type {
@@ -34,6 +35,7 @@ interface ControlMethods {
   'bridge/unwatch': { params: { readonly watch?: string }; answer: UnwatchReport };
   /** `last` is the number of events; else all that are kept. */
   'bridge/events': { params: EventConditions & { readonly last?: number }; answer: PastReport };
+<<<<<<< HEAD
   'bridge/calls': { params: { readonly limit?: number }; answer: CallsReport };
   /** Ends a call by the name that events and `bridge/calls` give it. */
   'bridge/cancel': { params: { readonly call?: string }; answer: CancelReport };
@@ -44,6 +46,10 @@ interface ControlMethods {
   'bridge/tools': { params: OfServer; answer: ToolsReport };
   'bridge/settings': { params: object; answer: SettingsReport };
   'bridge/search': { params: SearchParams; answer: SearchReport };
+=======
+  /** All tools that have answered, the costliest first, or the first `limit`. */
+  'bridge/answers': { params: { readonly limit?: number }; answer: AnswersReport };
+>>>>>>> ce59ffed (Keep accounts of what tools answer, and show that apps and kept results work)
   'bridge/stop': { params: { readonly reason?: 'stop' | 'restart' }; answer: StopReport };
 }
 
@@ -115,6 +121,20 @@ export interface DialledInReport {
   readonly since: string;
 }
 
+/** What the answers of tools came to since the daemon started. */
+export interface AnswersReport {
+  readonly tools: readonly ToolAnswers[];
+  /** The way in which tokens are estimated, in words. */
+  readonly estimate: string;
+}
+
+/** Results that are kept whole. */
+export interface KeptReport {
+  readonly count: number;
+  readonly memoryBytes: number;
+  readonly diskBytes: number;
+}
+
 /** The whole daemon. */
 export interface StatusReport {
   readonly pid: number;
@@ -140,6 +160,10 @@ export interface StatusReport {
   readonly instances: readonly InstanceReport[];
   readonly latencies: readonly ServerLatency[];
   readonly latencyBoundsMs: readonly number[];
+  /** The tools whose answers cost models most, the costliest first. Daemons before accounts say nothing of it. */
+  readonly answers?: readonly ToolAnswers[];
+  /** The results that were cut, and are kept whole. */
+  readonly keptResults?: KeptReport;
   readonly dialledIn: readonly DialledInReport[];
   readonly counters: Readonly<Record<string, number>>;
   /** Errors that the bridge itself answered, by their code. */

@@ -6,6 +6,7 @@ import type { Counters } from '../core/counters.ts';
 import type { Instance } from '../core/instance.ts';
 import type { Server } from '../core/server.ts';
 import type { Session } from '../core/session.ts';
+import type { ToolAccounts } from '../core/tool-accounts.ts';
 import type { InstanceRunner } from '../downstream/instance-runner.ts';
 import type { ClientMessaging } from '../messaging/client-messaging.ts';
 import { grantOf, type Principal } from '../model/principal.ts';
@@ -15,9 +16,13 @@ import type {
   ClientReport,
   DialledInReport,
   InstanceReport,
+  KeptReport,
   MemoryReport,
   StatusReport,
 } from './report.ts';
+
+/** The tools in `status`: those whose answers cost a model most. */
+const MOST_ANSWERS = 100;
 
 /** The parts of a daemon that its status is read from. */
 export interface StatusSources {
@@ -29,6 +34,8 @@ export interface StatusSources {
   readonly pool: { report(): InstanceReport[] };
   readonly suspended: { readonly size: number };
   readonly meters: CallMeters;
+  readonly accounts: ToolAccounts;
+  readonly results: { readonly report: KeptReport };
   readonly dialIns: { report(): DialledInReport[] };
   readonly counters: Counters;
   readonly definitions: {
@@ -78,6 +85,8 @@ export function statusReport(of: StatusSources, cwd: string | undefined): Status
     instances: of.pool.report(),
     latencies: of.meters.report(),
     latencyBoundsMs: LATENCY_BOUNDS_MS,
+    answers: of.accounts.report().slice(0, MOST_ANSWERS),
+    keptResults: of.results.report,
     dialledIn: of.dialIns.report(),
     counters: { ...of.counters },
     errors: of.counters.errorsByCode(),

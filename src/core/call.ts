@@ -12,6 +12,7 @@ import type { ClientOutput } from './client-output.ts';
 import type { CallInRounds } from './question-rounds.ts';
 import type { Session } from './session.ts';
 import type { Suspension } from './suspended-calls.ts';
+import type { ToolAccount } from './tool-accounts.ts';
 
 /** A client's request on its way to a server. The frame's envelope says where its parts stand. */
 export interface ClientRequest {
@@ -92,6 +93,8 @@ export class Call {
   /** The name by which the lane knows the call; see lane.ts. */
   laneName = '';
   hasLane = false;
+  /** The account of its tool; undefined where nobody keeps accounts, and for what is no tool. */
+  account: ToolAccount | undefined;
   /** The level of the logs that the client wants of the server while it works on the call; '' for none. */
   logLevel = '';
   /** A time limit besides that of its server; 0 for none. */

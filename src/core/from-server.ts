@@ -253,6 +253,11 @@ export class ServerMessages implements FrameSink {
     // A program gets the whole: what it makes of it is the model's.
     const isLong = shown.end - shown.start > this.#cutter.leastBytes && call.withinText === '';
     const passed = isLong ? this.#cut(call, shown, envelope) : shown;
+    if (envelope.has(Field.result)) {
+      const { b, start, end } = passed;
+      const at = envelope.from(Field.result);
+      call.account?.answered(shown.end - shown.start - (at - start), b, at, end);
+    }
     call.output.passAnswer(call, passed, envelope, this.#instance.era);
     call.close();
     if (mayMakeTask(call)) this.#notices.taskBegun();

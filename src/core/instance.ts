@@ -49,6 +49,7 @@ import {
   type Suspension,
 } from './suspended-calls.ts';
 import { Tasks } from './tasks.ts';
+import type { ServerAccounts, ToolAccount, ToolAccounts } from './tool-accounts.ts';
 import { asksForPages } from './wanted-pages.ts';
 
 /** Shared by all instances, for frames that have waited or come back. Its keys are those of the client's era. */
@@ -115,6 +116,7 @@ export class Instance implements CallOwner {
   readonly #gate: (session: Session) => ToolGate;
   readonly #trustsHints: boolean;
   readonly #opening: InstanceWaiters;
+  readonly #accounts: ServerAccounts | undefined;
 
   constructor({ definition, known, gate, key, ports, context }: InstanceOptions) {
     const { name: server, timeoutMs, trustHints, sharing } = definition;
@@ -123,6 +125,7 @@ export class Instance implements CallOwner {
     this.key = key;
     this.known = known;
     this.context = context;
+    this.#accounts = context.accounts?.of(server);
     this.isForAll = sharing === 'shared';
     this.timeoutMs = timeoutMs;
     this.#ports = ports;
@@ -280,6 +283,7 @@ export class Instance implements CallOwner {
     extend(call); // from here on the server's time limit counts
     const continued = isRetry(call, envelope) ? this.#continuedBy(call, frame, envelope) : undefined;
     if (isToolCall) {
+      call.account = this.#accountOf(call, frame, envelope);
       const refusal = this.#refusalOf(call, frame, envelope);
       if (refusal !== undefined) return this.#refuse(call, refusal, continued);
     }
@@ -292,6 +296,12 @@ export class Instance implements CallOwner {
     if (this.calls.maySend(call)) return this.calls.send(call, frame, envelope);
     this.calls.queue(call, frame);
     this.#startIfWaiting();
+  }
+
+  #accountOf({ nameText }: Call, { b }: Frame, envelope: Envelope): ToolAccount | undefined {
+    if (nameText !== '') return this.#accounts?.named(nameText);
+    if (!envelope.has(Field.name)) return undefined;
+    return this.#accounts?.of(b, envelope.from(Field.name), envelope.to(Field.name));
   }
 
   /** The rules may be others by now: then nobody may go on with the call. */
@@ -888,6 +898,8 @@ export interface InstanceContext {
   readonly clock: Clock;
   readonly suspended: SuspendedCalls;
   readonly ownedTasks: OwnedTasks;
+  /** Undefined if nobody keeps accounts of tools. */
+  readonly accounts?: ToolAccounts | undefined;
   /** Undefined if all results are passed on whole. */
   readonly cutter?: ResultCutter | undefined;
   /** Undefined while nobody traces calls. */

@@ -34,6 +34,7 @@ import { OwnedTasks } from '../core/owned-tasks.ts';
 import type { ControlPeer } from '../core/router.ts';
 import type { Session } from '../core/session.ts';
 import { SuspendedCalls } from '../core/suspended-calls.ts';
+import { ToolAccounts } from '../core/tool-accounts.ts';
 import { ExchangeGate } from '../downstream/exchange-gate.ts';
 import { OrphanGuard } from '../downstream/process-groups.ts';
 import { StartGate } from '../downstream/start-gate.ts';
@@ -50,6 +51,7 @@ import { ToolFinder } from '../meta-tools/tool-finder.ts';
 import type { FederationReport } from '../model/federation-report.ts';
 import type { Limits } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
+import type { ToolAnswers } from '../model/tool-answers.ts';
 import { knownRegistries } from '../registry/registry-places.ts';
 import { runningServers } from '../registry/running-servers.ts';
 import { ResultDesk } from '../results/result-desk.ts';
@@ -134,6 +136,7 @@ export class Daemon implements ControlledDaemon {
   /** Hears of errors of ours that nobody else does. */
   readonly #onFault = (error: unknown): void => this.#faults.note('something went wrong inside', error);
   readonly #clock: Clock = containedClock(systemClock, this.#onFault);
+  readonly #accounts = new ToolAccounts();
   readonly #meters = new CallMeters(this.#clock, this.#events);
   readonly #turn = new FlushTurn(setImmediate, this.#onFault);
   readonly #pacer = new ReadPacer({
@@ -507,6 +510,8 @@ export class Daemon implements ControlledDaemon {
       pool: this.#pool,
       suspended: this.#suspended,
       meters: this.#meters,
+      accounts: this.#accounts,
+      results: this.#results.kept,
       dialIns: this.#dialIns,
       counters: this.#counters,
       definitions: this.#followed.definitions,
@@ -514,6 +519,10 @@ export class Daemon implements ControlledDaemon {
       http: this.#http,
     };
     return statusReport(reported, cwd);
+  }
+
+  answers(): readonly ToolAnswers[] {
+    return this.#accounts.report();
   }
 
   clients(): ClientReport[] {
@@ -558,6 +567,7 @@ export class Daemon implements ControlledDaemon {
         suspended: this.#suspended,
         ownedTasks: new OwnedTasks({ limits, events, clock }),
         cutter: this.#results.cutter,
+        accounts: this.#accounts,
         cutOff: (session: Session, reason: string) => this.#connections.cutOff(session, reason),
       },
       runnerContext: {

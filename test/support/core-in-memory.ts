@@ -15,6 +15,7 @@ import { type Runner, Server } from '../../src/core/server.ts';
 import { KnownServer } from '../../src/core/server-knowledge.ts';
 import type { Session } from '../../src/core/session.ts';
 import { SuspendedCalls } from '../../src/core/suspended-calls.ts';
+import { ToolAccounts } from '../../src/core/tool-accounts.ts';
 import { ClientMessaging } from '../../src/messaging/client-messaging.ts';
 import { ArgumentCheck } from '../../src/meta-tools/argument-check.ts';
 import { DiscoverTools } from '../../src/meta-tools/discover-tools.ts';
@@ -521,6 +522,7 @@ export class CoreInMemory {
   });
   readonly meters = new CallMeters(this.clock, this.events);
   readonly counters = new Counters(this.events);
+  readonly accounts = new ToolAccounts();
   readonly limits: Limits;
   readonly suspended: SuspendedCalls;
   readonly ownedTasks: OwnedTasks;
@@ -558,6 +560,7 @@ export class CoreInMemory {
       logger,
       clock: this.clock,
       cutter: results.cutter,
+      accounts: this.accounts,
       audit: options.audit,
       tracing: options.tracing?.(events),
       contain: (session: Session, task: () => void) => this.manager.contain(session, task),

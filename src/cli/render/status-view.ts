@@ -26,7 +26,27 @@ export function statusText(report: StatusReport, style: TableStyle = {}): string
   const shown = rows.length === 0 ? NO_SERVER : table(COLUMNS, rows, style);
   const notes = notesOf(report).map((note) => `${wrappedLines(`! ${note}`, style)}\n`);
   const counters = `${countersText(report.counters)}${errorsText(report.errors)}`;
-  return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${counters}\n${shown}${notes.join('')}`;
+  return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${counters}\n${shown}${answersText(report, style)}${notes.join('')}`;
+}
+
+/** Answers of fewer bytes cost a model little. */
+const LARGE_BYTES = 10_000;
+const MOST_LARGE = 5;
+
+/** The tools whose answers cost models most, where there are large ones. A daemon of an earlier build does not say. */
+function answersText({ answers = [] }: StatusReport, style: TableStyle): string {
+  const large = answers.filter(({ largestBytes }) => largestBytes >= LARGE_BYTES).slice(0, MOST_LARGE);
+  if (large.length === 0) return '';
+  const rows = large.map((one) => [
+    `${one.server}:${one.tool}`,
+    `${one.answers}`,
+    `${one.largestBytes}`,
+    `${one.bytes}`,
+    `${one.tokens}`,
+    `${one.cut}`,
+  ]);
+  const head = ['LARGE ANSWERS OF', 'ANSWERS', 'LARGEST', 'BYTES', 'TOKENS (ABOUT)', 'CUT'];
+  return `\n${table(head, rows, style)}To cut them: results.maxBytes\n`;
 }
 
 /** Several instances of one server stay in their order. */
