@@ -112,7 +112,6 @@ function answerersOf(daemon: ControlledDaemon): Answerers {
     'bridge/watch': (params, peer) => watches.open(peer, params),
     'bridge/unwatch': ({ watch }, peer) => ({ ended: watches.close(peer, textOf(watch)) }),
     'bridge/events': (params) => ({ events: daemon.watched.past.last(lastOf(params.last), new EventFilter(params)) }),
-<<<<<<< HEAD
     'bridge/calls': ({ limit }) => callsOf(calls(), limit),
     'bridge/cancel': ({ call }) => cancelCall(calls(), textOf(call)),
     'bridge/messages': () => ({ recent: watches.messages, isKept: watches.size > 0 }),
@@ -136,12 +135,10 @@ function answerersOf(daemon: ControlledDaemon): Answerers {
         server: textOf(server),
         limit: typeof limit === 'number' && limit >= 1 ? Math.min(MOST_HITS, Math.floor(limit)) : USUAL_HITS,
       }),
-=======
     'bridge/answers': ({ limit }) => ({
       tools: daemon.answers().slice(0, typeof limit === 'number' && limit >= 0 ? limit : undefined),
       estimate: ESTIMATE,
     }),
->>>>>>> ce59ffed (Keep accounts of what tools answer, and show that apps and kept results work)
     'bridge/stop': ({ reason }) => {
       setImmediate(() => daemon.requestStop(reason === 'restart' ? 'restart' : 'stop')); // after the answer is written
       return { pid: daemon.pid, openCalls: daemon.clients().reduce((sum, { inFlight }) => sum + inFlight, 0) };

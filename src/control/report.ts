@@ -35,7 +35,6 @@ interface ControlMethods {
   'bridge/unwatch': { params: { readonly watch?: string }; answer: UnwatchReport };
   /** `last` is the number of events; else all that are kept. */
   'bridge/events': { params: EventConditions & { readonly last?: number }; answer: PastReport };
-<<<<<<< HEAD
   'bridge/calls': { params: { readonly limit?: number }; answer: CallsReport };
   /** Ends a call by the name that events and `bridge/calls` give it. */
   'bridge/cancel': { params: { readonly call?: string }; answer: CancelReport };
@@ -46,10 +45,8 @@ interface ControlMethods {
   'bridge/tools': { params: OfServer; answer: ToolsReport };
   'bridge/settings': { params: object; answer: SettingsReport };
   'bridge/search': { params: SearchParams; answer: SearchReport };
-=======
   /** All tools that have answered, the costliest first, or the first `limit`. */
   'bridge/answers': { params: { readonly limit?: number }; answer: AnswersReport };
->>>>>>> ce59ffed (Keep accounts of what tools answer, and show that apps and kept results work)
   'bridge/stop': { params: { readonly reason?: 'stop' | 'restart' }; answer: StopReport };
 }
 
