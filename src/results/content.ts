@@ -59,17 +59,23 @@ function partsIn(b: Buffer, content: Span): ContentPart[] {
   const parts: ContentPart[] = [];
   let from = skipSpace(b, content.from + 1);
   while (byteAt(b, from) !== CLOSE_ARRAY) {
-    const to = parts.length === MOST_PARTS ? content.to - 1 : skipValue(b, from, 1, DEEPEST);
-    const item = { from, to };
-    parts.push(parts.length === MOST_PARTS ? { item, kind: 'item', read: item, label: '' } : partAt(b, item));
-    from = skipSpace(b, to);
+    const part = parts.length === MOST_PARTS ? restAt({ from, to: content.to - 1 }) : partAt(b, from);
+    parts.push(part);
+    from = skipSpace(b, part.item.to);
     if (byteAt(b, from) === COMMA) from = skipSpace(b, from + 1);
   }
   return parts;
 }
 
-function partAt(b: Buffer, item: Span): ContentPart {
-  const spans = findMembers(b, item.from, ['type', 'text', 'resource', 'mimeType'])?.spans;
+function restAt(item: Span): ContentPart {
+  return { item, kind: 'item', read: item, label: '' };
+}
+
+function partAt(b: Buffer, from: number): ContentPart {
+  const members = findMembers(b, from, ['type', 'text', 'resource', 'mimeType']);
+  // A long item is walked over once.
+  const item = { from, to: members === undefined ? skipValue(b, from, 1, DEEPEST) : members.close + 1 };
+  const spans = members?.spans;
   const type = shortTextAt(b, spans?.get('type'));
   const resource = type === 'resource' ? spans?.get('resource') : undefined;
   const inResource =

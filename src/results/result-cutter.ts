@@ -56,7 +56,7 @@ export class ContentCutter implements ResultCutter {
     const view = call.output === call.session.output ? cuttingViewOf(call) : undefined;
     const most = view === undefined ? 0 : mostBytesIn(view, this.#context.settings());
     if (most === 0 || answer.end - answer.start <= most || !envelope.has(Field.result)) return answer;
-    const at = placeOfResult(call, answer.b, envelope.from(Field.result));
+    const at = placeOfResult(call, answer.b, envelope.span(Field.result));
     const content = at === undefined ? undefined : contentOf(answer.b, at.from);
     const cutting = content && cuttingOf(answer.b, content, most);
     if (at === undefined || content === undefined || cutting === undefined) return answer;
@@ -68,14 +68,11 @@ export class ContentCutter implements ResultCutter {
 }
 
 /** The result of a tool within the answer: of a task of 2026, it is a part of what is said of the task. */
-function placeOfResult({ plan }: Call, b: Buffer, from: number): Span | undefined {
-  if (byteAt(b, from) !== OPEN_OBJECT) return undefined;
-  if (plan.role === 'task') {
-    const result = findMembers(b, from, ['result'])?.spans.get('result');
-    return result !== undefined && byteAt(b, result.from) === OPEN_OBJECT ? result : undefined;
-  }
-  const close = findMembers(b, from, [])?.close;
-  return close === undefined ? undefined : { from, to: close + 1 };
+function placeOfResult({ plan }: Call, b: Buffer, answer: Span): Span | undefined {
+  if (byteAt(b, answer.from) !== OPEN_OBJECT) return undefined;
+  if (plan.role !== 'task') return answer;
+  const result = findMembers(b, answer.from, ['result'])?.spans.get('result');
+  return result !== undefined && byteAt(b, result.from) === OPEN_OBJECT ? result : undefined;
 }
 
 /** A copy of the result in bytes of its own. */

@@ -1,0 +1,78 @@
+// Which answers are cut where they are passed on: results of tools and of tasks in the joined views, and nothing else.
+
+import { expect, test } from 'vitest';
+import { contentOf } from '../../../src/results/content.ts';
+import { cuttingOf } from '../../../src/results/cutting.ts';
+import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
+import { expectProportionalWork } from '../../support/growth.ts';
+
+const LONG = { content: [{ type: 'text', text: 'line\n'.repeat(1000) }] };
+const TOOL = { name: 'tool', inputSchema: { type: 'object' }, execution: { taskSupport: 'optional' } };
+
+async function inAll(): Promise<{ core: CoreInMemory; client: TestClient }> {
+  const core = new CoreInMemory({ servers: ['memory', 'other'], results: { maxBytes: 1000 } });
+  for (const server of ['memory', 'other']) core.server(server).has({ tools: [TOOL] });
+  const client = await core.ready({ _meta: { 'mcp-bridge/view': 'all' } });
+  client.say({ jsonrpc: '2.0', id: 'list', method: 'tools/list' });
+  for (let n = 0; n < 20 && client.answersTo('list').length === 0; n++) await core.settle();
+  return { core, client };
+}
+
+async function answered(core: CoreInMemory, client: TestClient, request: Message, answer: object): Promise<Message> {
+  client.say({ jsonrpc: '2.0', ...request });
+  await core.settle();
+  const { id } = core.server().requests.at(-1) ?? {};
+  core.server().say({ jsonrpc: '2.0', id, ...answer });
+  await core.settle();
+  return client.answersTo(request.id as string)[0] ?? {};
+}
+
+const noteIn = ({ result }: Message): unknown => ((result?.content ?? []) as { text?: string }[]).at(-2)?.text;
+
+test('the result of a task is cut like that of a call', async () => {
+  const { core, client } = await inAll();
+  const call = { id: 'call', method: 'tools/call', params: { name: 'memory__tool', task: {} } };
+  await answered(core, client, call, { result: { task: { taskId: 't', status: 'working' } } });
+  const asked = { id: 'result', method: 'tasks/result', params: { taskId: 't' } };
+  expect(noteIn(await answered(core, client, asked, { result: LONG }))).toContain('This result was cut');
+  expect(core.counters.resultsCut).toBe(1);
+});
+
+test('errors, prompts and progress are passed on as they came', async () => {
+  const { core, client } = await inAll();
+  const call = (id: string): Message => ({ id, method: 'tools/call', params: { name: 'memory__tool' } });
+  const error = { code: -32000, message: 'x'.repeat(5000), data: { all: 'y'.repeat(5000) } };
+  expect((await answered(core, client, call('error'), { error })).error).toEqual(error);
+  const odd = { result: { content: 'x'.repeat(5000) } };
+  expect((await answered(core, client, call('odd'), odd)).result).toEqual(odd.result);
+  const twice = `{"content":[],"content":[{"type":"text","text":"${'x'.repeat(5000)}"}]}`;
+  client.say({ jsonrpc: '2.0', ...call('twice') });
+  await core.settle();
+  const { id } = core.server().requests.at(-1) ?? {};
+  core.server().say(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${twice}}`);
+  await core.settle();
+  expect(client.link.lines.at(-1)).toContain(twice);
+  expect(core.counters.resultsCut).toBe(0);
+});
+
+test('a result for which there is no room is passed on whole', async () => {
+  const core = new CoreInMemory({
+    servers: ['memory', 'other'],
+    results: { maxBytes: 1000, maxMemoryBytes: 4000, maxDiskBytes: 0 },
+  });
+  for (const server of ['memory', 'other']) core.server(server).has({ tools: [TOOL] });
+  const client = await core.ready({ _meta: { 'mcp-bridge/view': 'all' } });
+  client.say({ jsonrpc: '2.0', id: 'list', method: 'tools/list' });
+  for (let n = 0; n < 20 && client.answersTo('list').length === 0; n++) await core.settle();
+  const call = { id: 'call', method: 'tools/call', params: { name: 'memory__tool' } };
+  expect((await answered(core, client, call, { result: LONG })).result).toEqual(LONG);
+});
+
+test('a result of many small items costs in proportion to its bytes', async () => {
+  await expectProportionalWork(400_000, (size) => {
+    const b = Buffer.from(`{"content":[${'{"type":"text","text":"x"},'.repeat(size)}{}]}\n`);
+    const content = contentOf(b, 0);
+    if (content === undefined) throw new Error('no content');
+    expect(cuttingOf(b, content, 1000)?.items.length).toBeLessThanOrEqual(1001);
+  });
+});
