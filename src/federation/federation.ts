@@ -18,7 +18,7 @@ import { Home, type OpenContext } from './home.ts';
 import type { HomeConnection } from './home-connection.ts';
 import { type Board, HostList, type KnownHost, type OfferedServer } from './host-list.ts';
 import { boardFault, NatsBoard } from './nats-board.ts';
-import { NatsBus } from './nats-bus.ts';
+import { NatsBus, NOT_YET } from './nats-bus.ts';
 import { Owner } from './owner.ts';
 import { ServiceAnswers } from './service-answers.ts';
 
@@ -116,7 +116,7 @@ export class Federation {
     });
     this.#unwatch = bus.watch((event) => {
       if (event.is === 'up') this.#list.busIsUp();
-      if (event.is === 'down') options.logger.warn('NATS is away', { why: event.why });
+      if (event.is === 'down' && event.why !== NOT_YET) options.logger.warn('NATS is away', { why: event.why });
       if (event.is === 'denied') this.#onDenied(event.operation, event.subject);
     });
   }

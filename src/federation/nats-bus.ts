@@ -9,6 +9,8 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Bus, BusEvent, BusHeaders, BusLane, BusMessage, ReceivedMessage, SubscribeOptions } from './bus.ts';
 
+/** Before the first attempt has ended. */
+export const NOT_YET = 'it is not connected yet';
 const CONNECT_MS = 5000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
@@ -163,7 +165,7 @@ export class NatsBus implements Bus {
   readonly #listeners = new Set<(event: BusEvent) => void>();
   readonly #small: NatsLane;
   readonly #bulk: NatsLane | undefined;
-  #last: BusEvent = { is: 'down', why: 'it is not connected yet' };
+  #last: BusEvent = { is: 'down', why: NOT_YET };
 
   constructor(options: NatsBusOptions) {
     this.#small = new NatsLane(options, (event) => this.#tell(event));

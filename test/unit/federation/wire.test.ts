@@ -150,6 +150,8 @@ describe('subject, headers and body that disagree run nothing', () => {
     ])
       send({ body });
     expect(came.map(({ headers }) => headers['Mcp-Frame'])).toEqual(['err', 'err', 'err', 'err', 'err']);
+    send({ body: `{"jsonrpc":"2.0","id":7,"method":"${'x'.repeat(200_000)}` }); // a string that does not end
+    expect(came.splice(5)).toHaveLength(1);
     send({ reply: undefined });
     expect(came).toHaveLength(5);
     expect(ran).toEqual([]);
