@@ -323,6 +323,27 @@ export const SDK_2026 = {
   } satisfies Script,
 };
 
+/** A published server of both eras. Its service is where nobody listens, so it says what is missing. */
+export const CONTEXT7 = {
+  start: startProgram({
+    args: [join(ROOT, 'node_modules/@upstash/context7-mcp/dist/index.js')],
+    env: { CONTEXT7_API_URL: 'http://127.0.0.1:9/api' },
+  }),
+  script: {
+    idOf: plainId,
+    capabilities: CAPABILITIES,
+    answers: ONLY_RESULTS,
+    steps: [
+      ask('tools/list'),
+      ask('prompts/list'),
+      ask('resources/list'),
+      call('resolve-library-id', '{"query":"caf\\u00e9","libraryName":"vitest"}'),
+      call('resolve-library-id', '{"libraryName":1.0}'),
+      call('no-such-tool'),
+    ],
+  } satisfies Script,
+};
+
 export const realServers = (dir: string): readonly Real[] => [
   everything,
   filesystemIn(dir),

@@ -10,7 +10,7 @@ import { MUTANTS } from './mutants.ts';
 import { startOdd, startOddOf } from './odd-server.ts';
 import { ERA_2026_ALONE, FROM_2025_TO_2026, FROM_2026_TO_2025, NOISE, SAME_ERA } from './rules.ts';
 import type { Script, Speech } from './script.ts';
-import { inBoth, ODD, ODD_IN_2026, ODD_IN_BOTH, realServers, realServersInBoth, SDK_2026 } from './scripts.ts';
+import { CONTEXT7, inBoth, ODD, ODD_IN_2026, ODD_IN_BOTH, realServers, realServersInBoth, SDK_2026 } from './scripts.ts';
 import { ServerTap, type Start } from './tap.ts';
 
 const speechTo = (name: string, era: Speech['era'] = '2025-11-25'): Speech => ({
@@ -105,6 +105,7 @@ describe('every byte on both legs is what it is without the bridge', () => {
   test.each([
     ['a server that spells everything in its own way', odd, ODD_IN_2026],
     ['a server made with the SDK', SDK_2026.start, SDK_2026.script],
+    ['context7', CONTEXT7.start, CONTEXT7.script],
   ])('%s, both sides in the era of 2026', async (_, start, script) => {
     const rules = ERA_2026_ALONE;
     expect(await compare({ dir, name: 'new', start, script, direct: '2026-07-28', rules })).toEqual([]);
@@ -141,6 +142,7 @@ describe('across the eras every byte is what it is without the bridge, but for w
   test.each([
     ['a server that spells everything in its own way', startOddOf('2026-07-28'), ODD_IN_BOTH],
     ['a server made with the SDK', SDK_2026.start, SDK_2026.script],
+    ['context7', CONTEXT7.start, CONTEXT7.script],
   ])('a client of 2025 at %s', async (_, start, script) => {
     expect(await compare({ dir, name: 'new', start, script, ...ACROSS_TO_2026 })).toEqual([]);
   });
