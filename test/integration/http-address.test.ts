@@ -1,9 +1,10 @@
 // The address for HTTP that a command line names: refused before anything happens, and kept from one daemon to the next.
 
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { writeFiles } from '../support/file-tree.ts';
+import { HttpClient } from '../support/http-client.ts';
 import { tempDir } from '../support/test-daemon.ts';
 
 let dir: string;
@@ -48,6 +49,18 @@ test('a daemon keeps its address when it is restarted, and runs on if the new on
   expect(await run('restart')).toMatchObject({ code: 0 });
   const second = await status();
   expect([second.httpFlag, second.pid === first.pid]).toEqual([first.httpFlag, false]);
+});
+
+test('a session over HTTP ends with its daemon: the next one answers 404, and takes the client as a new one (I20)', async () => {
+  expect(await run('start')).toMatchObject({ code: 0 });
+  const http = new HttpClient({ socketPath: join(dir, 'b.sock') });
+  onTestFinished(() => http.close());
+  const session = await http.begin();
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  expect((await session.say(ping)).status).toBe(200);
+  expect(await run('restart')).toMatchObject({ code: 0 });
+  expect((await session.say(ping)).status).toBe(404);
+  expect((await (await http.begin()).say(ping)).status).toBe(200);
 });
 
 test('what the config says that is not safe is told, and the daemon runs without it', async () => {

@@ -10,7 +10,16 @@ import { MUTANTS } from './mutants.ts';
 import { startOdd, startOddOf } from './odd-server.ts';
 import { ERA_2026_ALONE, FROM_2025_TO_2026, FROM_2026_TO_2025, NOISE, SAME_ERA } from './rules.ts';
 import type { Script, Speech } from './script.ts';
-import { CONTEXT7, inBoth, ODD, ODD_IN_2026, ODD_IN_BOTH, realServers, realServersInBoth, SDK_2026 } from './scripts.ts';
+import {
+  CONTEXT7,
+  inBoth,
+  ODD,
+  ODD_IN_2026,
+  ODD_IN_BOTH,
+  realServers,
+  realServersInBoth,
+  SDK_2026,
+} from './scripts.ts';
 import { ServerTap, type Start } from './tap.ts';
 
 const speechTo = (name: string, era: Speech['era'] = '2025-11-25'): Speech => ({
