@@ -34,7 +34,7 @@ export async function explainedSearch(
   const without = await Promise.all(
     words.map((_, i) => relevances(finder, words.filter((_word, at) => at !== i).join(' '), servers, explained)),
   );
-  const findsAny = await Promise.all(words.map((word) => finder.find(word, { servers, limit: 1 })));
+  const findsAny = await Promise.all(words.map((word) => finder.find(word, { servers, limit: 1, isByWords: true })));
   return {
     tools: found.map((tool, i) => ({
       found: tool,
@@ -56,7 +56,7 @@ async function relevances(
   for (const { joined, tool } of tools) {
     const own = servers.filter(({ joined: { name } }) => name === joined.name);
     const alone = own.map(({ joined: one, pages }) => ({ joined: { ...one, gate: only(one.gate, tool.name) }, pages }));
-    const [best] = await finder.find(query, { servers: alone, limit: 1 });
+    const [best] = await finder.find(query, { servers: alone, limit: 1, isByWords: true });
     all.push(best?.relevance ?? 0);
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
