@@ -103,6 +103,7 @@ describe('start, status, clients, stop', () => {
         pid: null,
         cwd: null,
         token: null,
+        from: null,
         servers: ['example'],
         accepts: [],
         mailbox: false,

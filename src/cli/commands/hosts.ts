@@ -1,7 +1,6 @@
 // `hosts`: the other hosts, what they offer, how far away they are, and what is wrong. It asks the daemon, and nobody else.
 
 import type { FederationReport, HostReport } from '../../model/federation-report.ts';
-import { BridgeError } from '../../util/bridge-error.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 
@@ -10,15 +9,12 @@ import { tableStyle } from '../render/terminal.ts';
 import { ask, type ListingValues } from './daemon-commands.ts';
 
 const NONE = '-';
+const NO_HOSTS = 'This daemon meets no other hosts: its config has no section federation (docs/federation.md)\n';
 
 export async function hosts(values: ListingValues, host: CliHost): Promise<number> {
   const report = await ask(values, host, 'bridge/hosts');
-  if (report === null)
-    throw new BridgeError('CONFIG_NOT_FOUND', 'This daemon meets no other hosts: its config has no federation', {
-      hint: 'docs/federation.md shows how; then: mcp-bridge restart',
-    });
   if (values.json === true) return printJson(report, host);
-  host.stdout.write(hostsText(report, host));
+  host.stdout.write(report === null ? NO_HOSTS : hostsText(report, host));
   return DONE;
 }
 
