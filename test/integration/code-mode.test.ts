@@ -314,8 +314,7 @@ describe('hostile programs get nothing but an answer', () => {
 test('the audit log has each call of a program under its client', async () => {
   const by = await RawClient.connect(daemon.path);
   clients.push(by);
-  by.clientInfo = { name: 'audited', version: '1' };
-  await by.initialize({ 'mcp-bridge/view': 'code' });
+  await by.initialize({ 'mcp-bridge/view': 'code', 'mcp-bridge/clientId': 'audited' });
   await returnedBy(
     by,
     `await servers.fixture.echo({ text: 'kept in the log' }); try { await servers.fixture.crash() } catch {} return 1`,
