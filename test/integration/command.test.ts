@@ -56,6 +56,8 @@ describe('start, status, clients, stop', () => {
       'instances',
       'latencies',
       'latencyBoundsMs',
+      'answers',
+      'keptResults',
       'dialledIn',
       'counters',
       'errors',
