@@ -119,7 +119,7 @@ export interface DialledInReport {
 }
 
 /** What the answers of tools came to since the daemon started. */
-export interface AnswersReport {
+interface AnswersReport {
   readonly tools: readonly ToolAnswers[];
   /** The way in which tokens are estimated, in words. */
   readonly estimate: string;
