@@ -28,7 +28,7 @@ import { federationOf } from './federation-settings.ts';
 import { httpSettingsOf } from './http-settings.ts';
 import { policyOf } from './policy-schema.ts';
 import { type ConfigFinding, Reader, readSection, readSettings } from './reader.ts';
-import { rankerOf, synonymsOf } from './search-words.ts';
+import { rankerOf, synonymsByWord, synonymsOf } from './search-words.ts';
 import { serverOf, serverSettingsOf } from './server-schema.ts';
 import { telemetrySettingsOf } from './telemetry-settings.ts';
 import { NO_TOOL, type PatternBudget, toolRulesOf } from './tool-rules.ts';
@@ -81,6 +81,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
   reader.keys(bridge, 'mcpBridge', ['socketPath', 'autoConnect', 'reconnect']);
   reader.keys(client, 'client', ['id', 'view']);
   const { onToolChange, lists } = policyOf(reader, meant.policy);
+  const discovery = discoveryOf(reader, meant.discovery, resolvePath, patterns);
   const config: Config = {
     ...clientSettingsOf(reader, root, resolvePath),
     view: viewOf(reader, client.view),
@@ -94,7 +95,11 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
     daemon: readSection(reader, root.daemon, 'daemon', DAEMON),
     codeMode: readSection(reader, root.codeMode, 'codeMode', CODE_MODE),
     cache: cacheOf(reader, root.discovery),
-    discovery: { ...discoveryOf(reader, meant.discovery, resolvePath, patterns), policy: lists },
+    discovery: {
+      ...discovery,
+      synonyms: [...discovery.synonyms, ...synonymsByWord(reader, root.search)],
+      policy: lists,
+    },
     onToolChange,
     audit: auditSettingsOf(reader, meant.audit, resolvePath),
     // What stands under a misspelled key opens nothing.

@@ -1,6 +1,7 @@
-// `discovery.search`: words that may stand for each other in a search, besides those that are built in. `search`: a ranker of
-// the user's own, a program that the daemon runs.
+// Words that may stand for each other in a search, besides those that are built in: groups in `discovery.search`, or by their word in
+// `search`. And `search.ranker`, a ranker of the user's own: a program that the daemon runs.
 
+import { isRecord } from '../util/json-value.ts';
 import type { Reader } from './reader.ts';
 
 export type ConfiguredSynonyms = readonly (readonly string[])[];
@@ -24,6 +25,18 @@ export function synonymsOf(reader: Reader, value: unknown, place: string): Confi
   return synonyms.slice(0, MOST_GROUPS).flatMap((group: unknown, i) => groupOf(reader, group, `${where}[${i}]`) ?? []);
 }
 
+/** Reads `search.synonyms`: the words that each word may stand for. */
+export function synonymsByWord(reader: Reader, value: unknown): ConfiguredSynonyms {
+  const place = 'search.synonyms';
+  const { synonyms } = isRecord(value) ? value : {};
+  const byWord = Object.entries(reader.section(synonyms, place));
+  if (byWord.length > MOST_GROUPS) reader.fault(place, `has more than ${MOST_GROUPS} words; the others are left out`);
+  return byWord.slice(0, MOST_GROUPS).flatMap(([word, others]) => {
+    const group = Array.isArray(others) ? [word, ...(others as unknown[])] : others;
+    return groupOf(reader, group, `${place}.${word}`) ?? [];
+  });
+}
+
 /** In a list of its own. One that is not understood is left out whole. */
 function groupOf(reader: Reader, value: unknown, place: string): [readonly string[]] | undefined {
   const before = reader.errors;
@@ -36,10 +49,10 @@ function groupOf(reader: Reader, value: unknown, place: string): [readonly strin
   return reader.errors > before ? undefined : [words];
 }
 
-/** Reads `search`: the file of a ranker. */
+/** Reads `search`: the file of a ranker; '' names none. */
 export function rankerOf(reader: Reader, value: unknown, resolvePath: (path: string) => string): string | undefined {
   const fields = reader.section(value, 'search');
-  reader.keys(fields, 'search', ['ranker']);
-  const ranker = reader.text(fields.ranker, 'search.ranker');
-  return ranker === undefined || ranker === '' ? undefined : resolvePath(ranker);
+  reader.keys(fields, 'search', ['ranker', 'synonyms']);
+  const ranker = fields.ranker === '' ? undefined : reader.text(fields.ranker, 'search.ranker');
+  return ranker === undefined ? undefined : resolvePath(ranker);
 }

@@ -205,6 +205,10 @@ function files(): fc.Arbitrary<unknown> {
     [[], [['a', 'b']], [['a b', 'c', '7']]],
     [[['a']], [['a', '-']], ['a'], 'a', [['a', 'x'.repeat(101)]], [['a', 7]]],
   );
+  const byWord = mostly(
+    [{}, { a: ['b'] }, { 'a b': ['c', '7'] }],
+    [{ a: [] }, { a: ['-'] }, { '-': ['a'] }, { a: 'b' }, [['a', 'b']]],
+  );
   const rule = object({ pattern: mostly([['a'], ['b', 'c*']], [[], 'a', [7]]), enabled: flag, tags: texts }, [
     'pattern',
   ]);
@@ -257,6 +261,7 @@ function files(): fc.Arbitrary<unknown> {
     }),
     mcpServers: fc.dictionary(name, server, { maxKeys: 2 }),
     discovery: object(discovery),
+    search: object({ ranker: mostly(['', 'r.mjs'], [7]), synonyms: byWord }),
     limits: limits(DEFAULT_LIMITS),
     liveness: limits(DEFAULT_LIVENESS),
   };

@@ -336,6 +336,21 @@ describe('synonyms', () => {
     expect(faults).toEqual(['discovery.search.synonyms[1] needs 2 to 50 words']);
   });
 
+  test('may stand by their word in `search`, beside the groups', () => {
+    const search = { synonyms: { ticket: ['incident', 'case'], deploy: 'ship it', a: ['--'], b: [] } };
+    const { config, faults } = read({ discovery: { search: { synonyms: [['x', 'y']] } }, search });
+    expect(config.discovery.synonyms).toEqual([
+      ['x', 'y'],
+      ['ticket', 'incident', 'case'],
+    ]);
+    expect(faults).toEqual([
+      'search.synonyms.deploy must be a list of strings',
+      'search.synonyms.a[1] must be a word, or a few, of at most 100 characters',
+      'search.synonyms.b needs 2 to 50 words',
+    ]);
+    expect(read({ search: { synonyms: [['x', 'y']] } }).faults).toEqual(['search.synonyms must be an object']);
+  });
+
   test('are no more than can be read in a moment', () => {
     const { config, faults } = read({ discovery: { search: { synonyms: new Array(1200).fill(['a', 'b']) } } });
     expect([config.discovery.synonyms.length, faults.length]).toEqual([1000, 1]);
