@@ -24,7 +24,7 @@ test('what the daemon has counted is in it, in a form that the strictest reader 
 
   for (const name of metrics.keys()) expect(name).toMatch(/^mcp_bridge_/);
   const labels = new Set([...metrics.values()].flatMap(({ samples }) => samples.flatMap((s) => Object.keys(s.labels))));
-  expect([...labels].sort()).toEqual(['code', 'le', 'server', 'version']);
+  expect([...labels].sort()).toEqual(['code', 'le', 'server', 'tool', 'version']);
   const figureOf = (name: string, labels = {}): number | undefined =>
     metrics.get(name)?.samples.find((sample) => JSON.stringify(sample.labels) === JSON.stringify(labels))?.value;
   expect(figureOf('mcp_bridge_up')).toBe(1);
