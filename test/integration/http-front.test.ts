@@ -394,6 +394,13 @@ describe('a session', () => {
     expect((await call.messages()).at(-1)).toMatchObject({ id: 1, result: {} });
   });
 
+  test('gets its answer, whatever comes right behind it (I16)', async () => {
+    const session = await http.begin();
+    const call = await session.call('notify', { method: 'notifications/tools/list_changed', isBehind: true });
+    expect(call.headers['content-type']).toBe('application/json');
+    expect(await textOf(call)).toBe('ok');
+  });
+
   test('goes on where a stream has broken off, and with that stream alone (I12, I17)', async () => {
     const session = await http.begin();
     const call = await session.call('hold', { steps: 3 }, { _meta: { progressToken: 't' } });

@@ -68,9 +68,14 @@ export class HttpExchange {
     return this.#stream === undefined && this.#answer === undefined && !this.#isOver;
   }
 
-  /** True while the answer is still to come. */
+  /** True while something may still come before the one answer. A JSON answer that has begun is the whole body. */
+  get isUnanswered(): boolean {
+    return this.#answer === undefined && !this.#isOver;
+  }
+
+  /** True while the answer is still to come, to a client that is there. */
   get isWaiting(): boolean {
-    return this.#answer === undefined && !this.#isOver && !this.isLeft;
+    return this.isUnanswered && !this.isLeft;
   }
 
   /** Bytes that wait for the client. */

@@ -139,7 +139,7 @@ export class HttpLink implements Carrier, Streams {
 
   during(idText: string): void {
     const exchange = this.#open.get(idText) ?? (this.#exchanges.size === 1 ? [...this.#exchanges][0] : undefined);
-    if (exchange === undefined || exchange.isOver) return this.aside();
+    if (exchange?.isUnanswered !== true) return this.aside();
     this.outbox.aim(exchange.beginEvent());
   }
 
@@ -147,9 +147,7 @@ export class HttpLink implements Carrier, Streams {
     const { standing } = this.#options;
     if (standing === undefined) return this.outbox.aim(undefined);
     // A client that listens to nothing else hears of it where it waits for an answer.
-    const [exchange] = standing.isCarried
-      ? []
-      : [...this.#exchanges].filter(({ isLeft, isOver }) => !isLeft && !isOver);
+    const [exchange] = standing.isCarried ? [] : [...this.#exchanges].filter(({ isWaiting }) => isWaiting);
     if (exchange !== undefined) return this.outbox.aim(exchange.beginEvent());
     standing.outbox.beginEvent();
     this.outbox.aim(standing.outbox);
