@@ -25,7 +25,7 @@ const LIMITS = {
 };
 
 /** Numbers that a seed determines (mulberry32). */
-class Dice {
+export class Dice {
   #state;
   constructor(seed) {
     this.#state = seed >>> 0;

@@ -6,6 +6,7 @@ import { files } from './files.mjs';
 import { flow } from './flow.mjs';
 import { http } from './http.mjs';
 import { httpClients } from './http-clients.mjs';
+import { httpRestarts } from './http-restarts.mjs';
 import { neighbours } from './neighbours.mjs';
 import { processes } from './processes.mjs';
 import { protocol } from './protocol.mjs';
@@ -20,7 +21,7 @@ export const themes = {
   flow: { ...flow, ...costly },
   neighbours,
   processes,
-  http: { ...http, ...httpClients },
+  http: { ...http, ...httpClients, ...httpRestarts },
   protocol,
   resuming,
   faults,
