@@ -27,7 +27,7 @@ export class CallsOfDaemon {
   leftOut = 0;
   #lost = 0;
 
-  /** Those under way first, the newest before the others. */
+  /** The calls under way, then the others, the newest first. */
   get calls(): readonly ShownCall[] {
     return [...[...this.#open.values()].toReversed(), ...this.#ended.toReversed()];
   }

@@ -64,7 +64,7 @@ function digestOf({ name, program, version }: DialledInReport): string {
 
 const NO_DAEMON = { dialledIn: [], others: { changes: [], signIns: [], inputs: {}, questions: [] } };
 
-/** What the daemon waits for; nothing if none runs. */
+/** Lists the decisions that the daemon waits for; none if no daemon runs. */
 async function askedDaemon(
   values: SurveyValues,
   host: CliHost,

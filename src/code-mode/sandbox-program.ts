@@ -16,7 +16,7 @@ import {
 import { transform } from 'sucrase';
 import { type GuestError, guest, INTERPRETER_FAILED } from './guest.ts';
 
-/** What the daemon asks for. */
+/** A request of the daemon. */
 export interface RunRequest {
   readonly code: string;
   /** JSON: the servers with names and descriptions. */

@@ -97,7 +97,7 @@ function serverMetrics(instances: readonly InstanceReport[], memory: ReadonlyMap
   ].filter(({ samples }) => samples.length > 0);
 }
 
-/** Of the tools whose answers cost most. A daemon of an earlier build does not say. */
+/** Figures of the tools whose answers cost most. A daemon of an earlier build does not say. */
 function answerMetrics(answers: StatusReport['answers'] = []): Metric[] {
   if (answers.length === 0) return [];
   const counter = (name: string, help: string, value: (tool: ToolAnswers) => number): Metric => ({

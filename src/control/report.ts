@@ -118,7 +118,7 @@ export interface DialledInReport {
   readonly since: string;
 }
 
-/** What the answers of tools came to since the daemon started. */
+/** The accounts of the answers of tools since the daemon started. */
 interface AnswersReport {
   readonly tools: readonly ToolAnswers[];
   /** The way in which tokens are estimated, in words. */

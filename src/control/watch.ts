@@ -8,7 +8,7 @@ import type { FollowedCall } from './followed-calls.ts';
 
 /** Events that wait for a slow reader. */
 export const MOST_QUEUED = 1000;
-/** What may be on its way to a reader before more is held back. */
+/** The bytes that may be on their way to a reader before more is held back. */
 const MOST_UNREAD_BYTES = 262_144;
 
 interface WatchTerms {

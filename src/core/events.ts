@@ -35,7 +35,7 @@ export interface ObservedInstance {
 /** The way to a server. */
 export interface ServerReach {
   readonly transport?: string;
-  /** Of a server at a URL. It may hold secrets. */
+  /** The address of a server at a URL. It may hold secrets. */
   readonly url?: string;
 }
 

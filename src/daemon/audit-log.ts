@@ -196,7 +196,7 @@ function decoded(text: string): string {
   return typeof value === 'string' ? value : json;
 }
 
-/** What says more of who asks: the token over HTTP, or the tenant, the user and the host of a client elsewhere. */
+/** The fields that say more of the caller: the token over HTTP, or the tenant, the user and the host of a client elsewhere. */
 function originOf(principal: Principal): string[] {
   if (principal.kind === 'bus') {
     const { tenant, user, host } = principal;

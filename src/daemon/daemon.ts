@@ -489,7 +489,7 @@ export class Daemon implements ControlledDaemon {
     return searchReport(here, { finder: this.#forDiscover.finder, query, server, limit });
   }
 
-  /** What a watcher of the daemon listens to. */
+  /** The events that a watcher of the daemon listens to. */
   get watched(): WatchedDaemon {
     const { limits } = this.#options;
     return { events: this.#events, past: this.#past, limits, clock: this.#clock, date: Date.now };

@@ -145,7 +145,7 @@ function Foot(): Markup {
   </div>`;
 }
 
-/** What has happened to the daemon or to this page's connection. */
+/** Says what has happened to the daemon or to this page's connection. */
 function Notices(): Markup {
   const { isUp, reason, generation } = daemon.value;
   const at = restartedAt.value;

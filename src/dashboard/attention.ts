@@ -20,7 +20,7 @@ export interface Attention {
 export const inbox = signal<Readonly<Record<string, unknown>> | undefined>(undefined);
 
 const INBOX_MS = 5000;
-/** What happens when something new waits, or does not wait any more. */
+/** Reacts when something new waits, or does not wait any more. */
 const NEWS = /^(?:tools\.changed|approvals\.wanted|question\.|server\.connected|instance\.failed)/;
 
 /** Asks what waits. */

@@ -3,7 +3,7 @@
 import htm from 'htm';
 import { h, type VNode } from 'preact';
 
-/** What a component gives back. */
+/** The output of a component. */
 export type Markup = VNode | VNode[] | string | null;
 
 export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode;

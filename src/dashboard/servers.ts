@@ -92,7 +92,7 @@ export function toneOf(state: string): Tone {
   }
 }
 
-/** What sharing has saved at this moment: processes that each client would have started for itself. */
+/** The savings of sharing at this moment: processes that each client would have started for itself. */
 export const saved = computed(() => {
   let processes = 0;
   let bytes = 0;

@@ -33,7 +33,7 @@ export interface HomeOptions {
   readonly refused: (server: string, why: string) => void;
 }
 
-/** What is given to each connection by whoever opens it. */
+/** The options of each connection, from whoever opens it. */
 export interface OpenContext {
   readonly pacer: ReadPacer;
   readonly failed: (error: unknown) => void;

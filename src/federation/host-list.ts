@@ -25,7 +25,7 @@ const MOST_ENTRY_BYTES = 512 * 1024;
 const MOST_NAME = 128;
 const MOST_DESCRIPTION = 500;
 
-/** What a host may be called. It stands in headers and keys as it is. */
+/** The form of a host's name. It stands in headers and keys as it is. */
 const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 export interface OfferedServer {

@@ -263,7 +263,7 @@ function unusable(message: string): BridgeError {
   return new BridgeError('SERVER_UNREACHABLE', message);
 }
 
-/** What is wrong, and what to do, without any credential. */
+/** Says what is wrong and what to do, without any credential. */
 function explained(error: unknown, { servers, credentials, nkey }: NatsSettings): string {
   const where = servers.map(withoutUser).join(', ');
   if (error instanceof BridgeError) return error.message;

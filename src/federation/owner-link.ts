@@ -8,7 +8,7 @@ import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
 /** The most requests that wait while the core does not read the link. */
 const MOST_WAITING = 64;
 
-/** What becomes of one request: what the core writes for it. */
+/** The output of one request: takes what the core writes for it. */
 export interface CallOutput {
   notify(body: Buffer): void;
   answer(body: Buffer): void;

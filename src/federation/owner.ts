@@ -73,7 +73,7 @@ export interface OfferedName {
 
 const envelope = new Envelope(ERA_2026.keys);
 
-/** Who sends a message, as far as its subject and headers say. */
+/** The sender of a message, as far as its subject and headers say. */
 interface Sender {
   readonly user: string;
   readonly host: string;

@@ -37,7 +37,7 @@ export interface ClientMessagingOptions {
   readonly willBeEnabled: () => boolean;
 }
 
-/** What is known of a message that was refused. */
+/** The facts of a message that was refused. */
 const NOT_READ = { to: '', method: '', bytes: 0 };
 
 export class ClientMessaging implements Messaging {

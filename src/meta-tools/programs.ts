@@ -20,7 +20,7 @@ export interface TypedTool {
   readonly outputSchema?: unknown;
 }
 
-/** What a program may ask for. An answer comes once, also after the program has ended. */
+/** The requests that a program may make. An answer comes once, also after the program has ended. */
 export interface ProgramHost {
   /** The servers that the client sees. */
   servers(): readonly ProgramServer[];
@@ -58,7 +58,7 @@ export interface Programs {
   run(request: ProgramRequest, host: ProgramHost): RunningProgram;
 }
 
-/** What the view needs to run programs; absent where they are switched off. */
+/** The means of the view to run programs; absent where they are switched off. */
 export interface CodeMode {
   /** True if programs in Python may be run. */
   readonly hasPython: boolean;

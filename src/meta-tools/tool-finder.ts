@@ -16,7 +16,7 @@ import type { OwnRanker } from './own-ranker.ts';
 export interface SearchedServer {
   readonly joined: Pick<JoinedServer, 'name' | 'gate' | 'server'>;
   readonly pages: readonly ListPage[];
-  /** What the server is for. Asked for when its tools are put into the index. */
+  /** The purpose of the server. Asked for when its tools are put into the index. */
   readonly about?: () => string;
 }
 

@@ -5,7 +5,7 @@ export interface HostReport {
   readonly host: string;
   readonly version: string;
   readonly servers: readonly string[];
-  /** Those of them that may be used here. */
+  /** The offered servers that may be used here. */
   readonly used: readonly string[];
   /** The calls that it works on for other hosts. */
   readonly calls: number;
@@ -21,7 +21,7 @@ export interface FederationReport {
   readonly user: string;
   /** The NATS server; null while there is none. */
   readonly nats: { readonly address: string; readonly version: string } | null;
-  /** What is wrong, for people. */
+  /** The fault, in words for people. */
   readonly faults: readonly string[];
   /** The own servers that others may use. */
   readonly offered: readonly string[];

@@ -38,7 +38,7 @@ export class BestTools {
   }
 }
 
-/** What is known of a wish: the weight of its words, and how well each tool fits it. */
+/** The facts of a wish: the weight of its words, and how well each tool fits it. */
 export interface WeighedWish {
   readonly mass: number;
   fitOf(tool: number): number;

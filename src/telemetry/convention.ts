@@ -110,7 +110,7 @@ export function shownUri(uri: string): string {
 
 export type Attributes = Record<string, string | number | boolean>;
 
-/** What is spoken over TCP, by the only version that the bridge speaks of it. */
+/** The protocol that is spoken over TCP, by the only version that the bridge speaks of it. */
 const HTTP: Attributes = { [Attribute.protocolName]: 'http', [Attribute.protocolNumber]: '1.1' };
 const WEB_SOCKET: Attributes = { [Attribute.protocolName]: 'websocket', [Attribute.protocolNumber]: '13' };
 

@@ -84,7 +84,7 @@ export class DurationHistogram {
     return series;
   }
 
-  /** What was counted so far, or since the last time; undefined if that is nothing. */
+  /** The counts so far, or since the last time; undefined if there are none. */
   collect(now: HrMoment): HistogramMetricData | undefined {
     if (this.#series.size === 0) return undefined;
     const startTime = this.#since;

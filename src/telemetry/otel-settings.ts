@@ -10,7 +10,7 @@ type Signal = 'TRACES' | 'METRICS';
 
 type OtlpProtocol = 'http/protobuf' | 'http/json';
 
-/** What is given to an exporter; it reads the rest from the variables. */
+/** The options of an exporter; it reads the rest from the variables. */
 export interface ExporterSettings {
   readonly protocol: OtlpProtocol;
   readonly url: string | undefined;
@@ -122,7 +122,7 @@ function chosenSampler(variables: Variables, { sampling }: TelemetrySettings): S
   return sampler ?? sharedSampler(sampling);
 }
 
-/** What is given to the exporter of a signal; undefined if it has nowhere to go. */
+/** The options of the exporter of a signal; undefined if it has nowhere to go. */
 function exporterSettings(
   variables: Variables,
   { otlp }: TelemetrySettings,

@@ -18,7 +18,7 @@ import { readableSpan, SpanKind, type SpanScope } from './span-record.ts';
 const LONGEST_URI = 1024;
 const LONGEST_CLIENT = 200;
 
-/** What both sides say of a request, as the beginning of its attributes. */
+/** The attributes that both sides give of a request, as the beginning of its attributes. */
 function requestAttributes(
   method: NamedMethod,
   target: string,

@@ -30,7 +30,7 @@ const KEY_HEADER = 'x-mcp-bridge-key';
 const MOST_BODY_BYTES = 1024 * 1024;
 const MOST_STREAMS = 32;
 const MOST_CONNECTIONS = 256;
-/** What pages ask at the same time, all together. */
+/** The requests of all pages at the same time. */
 const MOST_ASKED = 64;
 /** A page that is loaded again is gone for a moment. */
 const GRACE_MS = 10_000;

@@ -92,7 +92,7 @@ export async function top(values: WatchValues, host: CliHost): Promise<number> {
   return DONE;
 }
 
-/** What is known of the daemon at a path, and of those that come after it. */
+/** Follows the daemon at a path, and the ones that come after it. */
 class TopSession {
   readonly #path: string;
   readonly #host: CliHost;

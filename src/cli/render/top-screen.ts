@@ -12,7 +12,7 @@ interface Sorting {
   readonly isDown: boolean;
 }
 
-/** What is worth looking at stands above: what is busiest, and the newest call. */
+/** Orders rows by what deserves a look: the busiest, and the newest call, stand above. */
 const FIRST_SORTING: Readonly<Record<TopListName, Sorting>> = {
   servers: { column: 4, isDown: true },
   clients: { column: 4, isDown: true },
@@ -20,12 +20,12 @@ const FIRST_SORTING: Readonly<Record<TopListName, Sorting>> = {
 };
 
 export interface TopContent {
-  /** What is above the lists. */
+  /** The lines above the lists. */
   readonly head: string;
   /** The lists, with what their names are followed by. */
   readonly notes: Readonly<Record<TopListName, string>>;
   readonly lists: Readonly<Record<TopListName, TopList>>;
-  /** What the user should know; '' for nothing. */
+  /** A message for the user; '' for none. */
   readonly warning: string;
 }
 

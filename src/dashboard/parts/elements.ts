@@ -52,7 +52,7 @@ export function Stat(props: {
   </div>`;
 }
 
-/** What to do where there is nothing to see yet. */
+/** Says what to do where there is nothing to see yet. */
 export function Empty(props: { title: string; text?: unknown; command?: string | undefined }): Markup {
   const { title, text, command } = props;
   return html`<div class="empty">

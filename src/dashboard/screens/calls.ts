@@ -275,7 +275,7 @@ function Detail({ call }: { call: SeenCall }): Markup {
   </>`;
 }
 
-/** What a server's page shows of its calls. */
+/** The calls of one server, on its page. */
 export function CallsOf({ server }: { server: string }): Markup {
   callsChanged.value;
   const own = [...calls.open.toReversed(), ...calls.ended].filter((call) => call.server === server).slice(0, 100);

@@ -74,7 +74,7 @@ function Decisions({ shown, name }: { shown: object; name: string }): Markup {
   return html`<div class="panel-end"><${Action} act=${decide('ui/approve')} kind="main" name=${`Approve ${name}`}>Approve</><${Action} act=${decide('ui/reject')} name=${`Reject ${name}`}>Reject</></div>`;
 }
 
-/** What would be started or connected to stands out. */
+/** Highlights the program or address that would be used. */
 const RUN: ReadonlySet<string> = new Set(['runs', 'connects to']);
 const MOST_SHOWN = 100_000;
 

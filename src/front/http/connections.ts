@@ -29,7 +29,7 @@ interface Connection {
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #all = new Map<Duplex, Connection>();
-  /** Those on which nobody was let in; the oldest is the first. */
+  /** Connections on which nobody was let in, the oldest first. */
   readonly #unknown = new Set<Duplex>();
   readonly #agreeing = new Set<Duplex>();
   readonly #unreadable = new WeakSet<Duplex>();

@@ -52,7 +52,7 @@ export class UnreadAnswers {
     this.#bytes -= unread.bytes;
   }
 
-  /** What was taken meanwhile counts no more. */
+  /** Forgets the bytes that were taken meanwhile. */
   #measure(): void {
     const nowMs = this.#options.clock.now();
     for (const [response, unread] of this.#all) {
