@@ -258,37 +258,6 @@ const narrowTemplates = {
   },
 };
 
-/** Charts draw plain lines over seconds. The other ways to draw, and scales of dates and logarithms, are left out of uPlot: 12 kB. */
-const plainLines = {
-  name: 'plain-lines',
-  setup({ onLoad }) {
-    const others = /^\t\(?(?:paths\.(?:stepped|bars|spline) += \w+\);|uPlot\.join = join;)$/gm;
-    const scales =
-      /^function (genTimeStuffs|fmtDate|tzDate|timeAxisStamps|timeAxisVals?|timeSeriesVal|range(?:Log|Asinh)|(?:log|asinh)AxisSplits|log(?:2|10)AxisValsFilt)\(.*\) \{\n(?:.*\n)*?\}$/gm;
-    onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path }) => {
-      const code = readFileSync(path, 'utf8');
-      if (code.match(others)?.length !== 4 || code.match(scales)?.length !== 13)
-        throw new Error('uPlot is not as scripts/build.mjs knows it');
-      const without = (_, name) =>
-        `function ${name}() { return ${name === 'genTimeStuffs' ? '[[], [], () => undefined]' : 'undefined'}; }`;
-      return { contents: code.replace(others, '').replace(scales, without), loader: 'js' };
-    });
-  },
-};
-
-/** The picture of clients and servers moves its points itself, so the clock and the listeners of d3-force are left out: 3 kB. */
-const stillForces = {
-  name: 'still-forces',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^d3-(?:timer|dispatch)$/ }, ({ path }) => ({ path, namespace: 'still' }));
-    onLoad({ filter: /.*/, namespace: 'still' }, ({ path }) => ({
-      contents: path.endsWith('timer')
-        ? 'const still = { stop() {}, restart() {} }; export const timer = () => still'
-        : 'export const dispatch = () => ({ call() {}, on() {} })',
-    }));
-  },
-};
-
 /** The page of `mcp-bridge ui`: one script, one style sheet, and what names them. Nothing of it is loaded from elsewhere. */
 async function builtDashboard() {
   const dir = 'dist/dashboard';
@@ -301,14 +270,14 @@ async function builtDashboard() {
     charset: 'utf8',
     legalComments: 'none',
     logLevel: 'warning',
-    plugins: [narrowTemplates, plainLines, stillForces],
+    plugins: [narrowTemplates],
     alias: { htm: 'htm/mini' },
     entryPoints: { dashboard: 'src/dashboard/main.ts', 'dashboard-style': 'src/dashboard/dashboard.css' },
     outdir: dir,
   });
   renameSync(`${dir}/dashboard-style.css`, `${dir}/dashboard.css`);
   for (const name of ['index.html', 'icon.svg']) copyFileSync(`src/dashboard/${name}`, `${dir}/${name}`);
-  const licenses = ['preact', '@preact/signals', '@preact/signals-core', 'htm', 'uplot', 'd3-force'].map((name) => {
+  const licenses = ['preact', '@preact/signals', '@preact/signals-core', 'htm'].map((name) => {
     const file = readdirSync(`node_modules/${name}`).find((one) => /^licen[cs]e/i.test(one));
     return `${name}\n\n${readFileSync(`node_modules/${name}/${file}`, 'utf8')}`;
   });

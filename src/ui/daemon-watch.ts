@@ -9,6 +9,8 @@ import type { DaemonPresence, LiveMessage } from './page-protocol.ts';
 const STATUS_MS = 1000;
 /** All processes of the machine are looked at for it. */
 const MEMORY_MS = 5000;
+/** Each of the other hosts is asked for a sign of life. */
+const HOSTS_MS = 5000;
 /** The definitions of all tools are added up for it. */
 const TOOLS_MS = 60_000;
 const RETRY_MS = 500;
@@ -43,6 +45,8 @@ export class DaemonWatch {
   #memoryMs = Number.NEGATIVE_INFINITY;
   #toolBytes = 0;
   #toolsMs = Number.NEGATIVE_INFINITY;
+  #hosts: unknown = null;
+  #hostsMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: DaemonWatchOptions) {
     this.#options = options;
@@ -123,9 +127,10 @@ export class DaemonWatch {
       const status = await client.call('bridge/status', { cwd: this.#options.cwd });
       const clients = await client.call('bridge/connections');
       const toolBytes = await this.#toolBytesIn(client);
+      this.#lookAtHosts(client);
       if (this.#client !== client) return;
       this.#came(status.pid);
-      this.#take(status, { clients, toolBytes });
+      this.#take(status, { clients, toolBytes, hosts: this.#hosts });
       this.#timer = this.#options.clock.after(STATUS_MS, () => void this.#look());
     } catch (error) {
       client.close();
@@ -163,6 +168,18 @@ export class DaemonWatch {
     const tools = servers.flatMap((server) => server.tools).filter(({ refusal }) => refusal === null);
     this.#toolBytes = tools.reduce((sum, { bytes }) => sum + bytes, 0);
     return this.#toolBytes;
+  }
+
+  /** Does not wait: a host that does not answer must hold up nothing. */
+  #lookAtHosts(client: ControlClient): void {
+    const nowMs = this.#options.clock.now();
+    if (nowMs - this.#hostsMs < HOSTS_MS) return;
+    this.#hostsMs = nowMs;
+    const take = (hosts: unknown): void => {
+      if (this.#client === client) this.#hosts = hosts;
+    };
+    // A daemon of before there were other hosts has none.
+    client.call('bridge/hosts').then(take, () => take(null));
   }
 
   #memoryOf(pids: ReadonlySet<number>): Readonly<Record<string, number>> {

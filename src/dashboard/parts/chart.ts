@@ -1,98 +1,70 @@
 // Drawings of numbers: the history of some minutes, a small line without axes, and a histogram.
 
-import { useEffect, useRef } from 'preact/hooks';
-import uPlot from 'uplot';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { clockTime } from '../format.ts';
 import { html, type Markup } from '../html.ts';
-import { theme } from '../theme.ts';
+import type { Tone } from './elements.ts';
+import { levelsUpTo, timesBetween } from './scale.ts';
 
 interface HistoryProps {
   readonly label: string;
   /** Seconds since the epoch, and a value for each of them by series. */
   readonly times: readonly number[];
-  readonly series: readonly { readonly label: string; readonly values: readonly number[]; readonly colour: string }[];
+  /** The first one is filled. `tone` is its colour. */
+  readonly series: readonly { readonly label: string; readonly values: readonly number[]; readonly tone: Tone }[];
   readonly format: (value: number) => string;
   readonly spanSeconds: number;
 }
 
-const HEIGHT = 196;
+const HEIGHT = 204;
+const EDGES = { left: 46, right: 14, top: 10, bottom: 26 };
+/** The room that the label of a time takes. */
+const LABEL_WIDTH = 90;
+const SHORTEST_SECONDS = 60;
 
-/** Lines over time: all that is known, of the last `spanSeconds`. */
+/** Lines over time: all that is known, of the last `spanSeconds`. A value is read where the pointer is. */
 export function History({ label, times, series, format, spanSeconds }: HistoryProps): Markup {
   const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | undefined>(undefined);
-  const data = useRef<uPlot.AlignedData>([[], []]);
-  data.current = [times as number[], ...series.map(({ values }) => values as number[])];
-  const chosen = theme.value;
+  const [width, setWidth] = useState(0);
+  const [pointer, setPointer] = useState<number | undefined>(undefined);
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
-    const styles = getComputedStyle(document.documentElement);
-    const colour = (name: string): string => styles.getPropertyValue(name).trim();
-    const font = `11px ${styles.getPropertyValue('--sans')}`;
-    const axis = {
-      stroke: colour('--faint'),
-      font,
-      ticks: { show: false },
-      grid: { stroke: colour('--line'), width: 1 },
-    };
-    const made = new uPlot(
-      {
-        width: element.clientWidth,
-        height: HEIGHT,
-        legend: { show: false },
-        cursor: { drag: { x: false, y: false }, points: { size: 6 }, y: false },
-        scales: {
-          x: {
-            time: false,
-            range: (_, min, max) => spanOf(min, max, spanSeconds),
-          },
-          y: { range: (_, __, max) => [0, Math.max(1, (max ?? 0) * 1.15)] },
-        },
-        axes: [
-          {
-            ...axis,
-            grid: { show: false },
-            incrs: [10, 30, 60, 120],
-            space: 90,
-            size: 26,
-            values: (_, splits) => splits.map((at) => timeOf(at)),
-          },
-          { ...axis, size: 46, space: 44, values: (_, splits) => splits.map(format) },
-        ],
-        series: [
-          {},
-          ...series.map((one, at) => ({
-            label: one.label,
-            stroke: colour(one.colour),
-            width: 1.5,
-            points: { show: false },
-            ...(at === 0 && { fill: colour('--accent-wash') }),
-          })),
-        ],
-      },
-      data.current,
-      element,
-    );
-    plot.current = made;
-    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
     observer.observe(element);
-    return () => {
-      observer.disconnect();
-      made.destroy();
-    };
-  }, [chosen, spanSeconds]);
-  useEffect(() => plot.current?.setData(data.current), [times]);
-  return html`<div class="history" role="img" aria-label=${label} ref=${place}></div>`;
+    return () => observer.disconnect();
+  }, []);
+  const to = times.at(-1) ?? 0;
+  const from = Math.max(to - spanSeconds, Math.min(times[0] ?? to, to - SHORTEST_SECONDS));
+  const levels = levelsUpTo(Math.max(1, ...series.flatMap(({ values }) => values)));
+  const top = levels.at(-1) ?? 1;
+  const inner = Math.max(1, width - EDGES.left - EDGES.right);
+  const base = HEIGHT - EDGES.bottom;
+  const x = (at: number): number => EDGES.left + ((at - from) / (to - from)) * inner;
+  const y = (value: number): number => base - (value / top) * (base - EDGES.top);
+  const pointsOf = (values: readonly number[]): string =>
+    values.map((value, i) => `${x(times[i] ?? to).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
+  const pointed = pointer === undefined ? -1 : nearest(times, from + ((pointer - EDGES.left) / inner) * (to - from));
+  const at = times[pointed];
+  const move = ({ clientX }: MouseEvent): void =>
+    setPointer(clientX - (place.current?.getBoundingClientRect().left ?? 0));
+  return html`<div class="history" role="img" aria-label=${label} ref=${place} onMouseMove=${move} onMouseLeave=${() => setPointer(undefined)}>
+    <svg width=${width} height=${HEIGHT} aria-hidden="true">
+      ${levels.map((level) => html`<line key=${level} class="grid" x1=${EDGES.left} x2=${width - EDGES.right} y1=${y(level)} y2=${y(level)} /><text x=${EDGES.left - 8} y=${y(level)} class="level">${format(level)}</text>`)}
+      ${timesBetween(from, to, inner / LABEL_WIDTH).map((time) => html`<text key=${time} x=${x(time)} y=${HEIGHT - 6} class="time">${clockTime(time * 1000)}</text>`)}
+      ${times.length < 2 ? null : series.map(({ label: name, values, tone }, i) => html`<g key=${name} class=${`series-${tone}`}>${i === 0 ? html`<polygon points=${`${x(times[0] ?? to)},${base} ${pointsOf(values)} ${x(to)},${base}`} />` : null}<polyline points=${pointsOf(values)} /></g>`)}
+      ${at === undefined ? null : html`<line class="pointer" x1=${x(at)} x2=${x(at)} y1=${EDGES.top} y2=${base} />${series.map(({ label: name, values, tone }) => html`<circle key=${name} class=${`series-${tone}`} cx=${x(at)} cy=${y(values[pointed] ?? 0)} r="3.5" />`)}`}
+    </svg>
+    ${at === undefined ? null : html`<p class="history-values" style=${x(at) > width / 2 ? { right: `${width - x(at) + 10}px` } : { left: `${x(at) + 10}px` }}><span class="faint">${clockTime(at * 1000)}</span>${series.map(({ label: name, values, tone }) => html`<span key=${name} class=${`key key-${tone}`}>${format(values[pointed] ?? 0)} ${name}</span>`)}</p>`}
+  </div>`;
 }
 
-/** A minute at least, and no more than is known. */
-function spanOf(min: number | null, max: number | null, mostSeconds: number): [number, number] {
-  const now = max ?? Date.now() / 1000;
-  return [Math.max(now - mostSeconds, Math.min(min ?? now, now - 60)), now];
-}
-
-function timeOf(at: number): string {
-  return new Date(at * 1000).toLocaleTimeString('en-GB', { hour12: false });
+/** The place of the time that is nearest to this one; -1 without any. */
+function nearest(times: readonly number[], wanted: number): number {
+  let best = -1;
+  for (const [i, at] of times.entries())
+    if (best < 0 || Math.abs(at - wanted) < Math.abs((times[best] ?? 0) - wanted)) best = i;
+  return best;
 }
 
 /** A line without axes. */

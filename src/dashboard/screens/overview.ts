@@ -73,8 +73,8 @@ function Traffic(): Markup {
   return html`<${Panel} title="Calls a second" aside=${aside} name="traffic">
     <${History} label=${`Calls a second over the last minutes; now ${rate(now?.callsPerSecond ?? 0)}`} times=${times} spanSeconds=${SPAN_SECONDS}
       format=${rate} series=${[
-        { label: 'calls', values: seconds.map((one) => one.callsPerSecond), colour: '--accent' },
-        { label: 'errors', values: seconds.map((one) => one.errorsPerSecond), colour: '--bad' },
+        { label: 'calls', values: seconds.map((one) => one.callsPerSecond), tone: 'accent' },
+        { label: 'errors', values: seconds.map((one) => one.errorsPerSecond), tone: 'bad' },
       ]} />
   </>`;
 }

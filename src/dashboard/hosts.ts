@@ -1,0 +1,28 @@
+// Other hosts as the screens see them: which one a server runs on, and whether it can be reached.
+
+import { signal } from '@preact/signals';
+import type { FederationReport, HostReport } from '../model/federation-report.ts';
+
+/** The answer of `bridge/hosts`; undefined while this daemon meets no others. */
+export const hosts = signal<FederationReport | undefined>(undefined);
+
+/** The host on which a server runs, or its name where that host has gone; undefined for a server of this host. */
+export function hostOf(server: string): HostReport | string | undefined {
+  if (hosts.value === undefined) return undefined;
+  const at = server.lastIndexOf('@');
+  if (at < 0) return undefined;
+  const name = server.slice(at + 1);
+  return hosts.value.hosts.find(({ host, servers }) => host === name && servers.includes(server.slice(0, at))) ?? name;
+}
+
+export function hostName(host: HostReport | string | undefined): string {
+  return typeof host === 'object' ? host.host : (host ?? '');
+}
+
+/** The reason why a server of another host cannot be reached; '' if it can. */
+export function whyUnreachable(host: HostReport | string): string {
+  const [fault] = hosts.value?.faults ?? [];
+  if (hosts.value?.nats === null) return fault ?? 'NATS is away';
+  if (typeof host === 'string') return `${host} is not there, or does not offer it any more`;
+  return host.latencyMs === null ? `${host.host} does not answer` : '';
+}
