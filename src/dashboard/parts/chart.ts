@@ -50,7 +50,7 @@ export function History({ label, times, series, format, spanSeconds }: HistoryPr
     setPointer(clientX - (place.current?.getBoundingClientRect().left ?? 0));
   return html`<div class="history" role="img" aria-label=${label} ref=${place} onMouseMove=${move} onMouseLeave=${() => setPointer(undefined)}>
     <svg width=${width} height=${HEIGHT} aria-hidden="true">
-      ${levels.map((level) => html`<line key=${level} class="grid" x1=${EDGES.left} x2=${width - EDGES.right} y1=${y(level)} y2=${y(level)} /><text x=${EDGES.left - 8} y=${y(level)} class="level">${format(level)}</text>`)}
+      ${levels.map((level) => html`<line key=${level} class="grid" x1=${EDGES.left} x2=${width - EDGES.right} y1=${y(level)} y2=${y(level)} /><text x=${EDGES.left - 8} y=${y(level)} class="level">${level < 10 ? level : format(level)}</text>`)}
       ${timesBetween(from, to, inner / LABEL_WIDTH).map((time) => html`<text key=${time} x=${x(time)} y=${HEIGHT - 6} class="time">${clockTime(time * 1000)}</text>`)}
       ${times.length < 2 ? null : series.map(({ label: name, values, tone }, i) => html`<g key=${name} class=${`series-${tone}`}>${i === 0 ? html`<polygon points=${`${x(times[0] ?? to)},${base} ${pointsOf(values)} ${x(to)},${base}`} />` : null}<polyline points=${pointsOf(values)} /></g>`)}
       ${at === undefined ? null : html`<line class="pointer" x1=${x(at)} x2=${x(at)} y1=${EDGES.top} y2=${base} />${series.map(({ label: name, values, tone }) => html`<circle key=${name} class=${`series-${tone}`} cx=${x(at)} cy=${y(values[pointed] ?? 0)} r="3.5" />`)}`}
