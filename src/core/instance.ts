@@ -575,6 +575,11 @@ export class Instance implements CallOwner {
     return true;
   }
 
+  /** True if a request that was sent is a call of a tool that is safe, by the word of a server whose word counts. */
+  mayRepeat(idText: string): boolean {
+    return this.calls.peekSent(Number(idText))?.again !== undefined;
+  }
+
   /** Ends a call whose time is up: the server is told, and the client gets an error. */
   tickCall(call: Call, nowMs: number): void {
     const { server, calls, questions } = this;

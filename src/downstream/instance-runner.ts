@@ -255,6 +255,7 @@ export class InstanceRunner {
         if (child === this.#child) this.#frame(attempt, { b, start, end });
       },
       returned: (request) => child === this.#child && this.instance.returned(request),
+      mayRepeat: (idText) => child === this.#child && this.instance.mayRepeat(idText),
       overflowed: () => this.#contain(() => this.instance.fromServer.overflowed()),
       badFrame: (reason, ends) => {
         if (child === this.#child) this.#contain(() => this.instance.fromServer.badFrame(reason, ends));

@@ -104,6 +104,7 @@ export class Federation {
       ...common,
       hasBulk: settings.hasBulkConnection,
       runOf: (name) => this.#list.get(name)?.run,
+      ownersOf: (name) => this.#usableOfferersOf(name).map(({ host: owner }) => owner),
       refused: (server, why) => this.#note('something of another host was not taken', { server, why }),
     });
     this.#services = new ServiceAnswers({
@@ -157,6 +158,10 @@ export class Federation {
     );
   }
 
+  #usableOfferersOf(name: string): KnownHost[] {
+    return this.#offerersOf(name).filter(({ host }) => this.#servers.has(`${name}@${host}`));
+  }
+
   #definition(
     name: string,
     { name: offeredName, description, mark, sharing, nature }: OfferedServer,
@@ -182,7 +187,7 @@ export class Federation {
   anywhere(name: string): BusServer | undefined {
     const known = this.#anywhere.get(name);
     if (known !== undefined) return known;
-    const offerers = this.#offerersOf(name).filter(({ host }) => this.#servers.has(`${name}@${host}`));
+    const offerers = this.#usableOfferersOf(name);
     const offers = offerers.flatMap(({ servers }) => servers.filter((server) => server.name === name));
     const [first] = offers;
     if (first === undefined || offers.some(isBound)) return undefined;

@@ -2,7 +2,7 @@
 // What comes twice is dropped; what can have no place is a fault of the peer.
 
 import type { BusHeaders } from './bus.ts';
-import { type BusFrameKind, countIn, HEADER, MOST_FRAME_BYTES, WINDOW_BYTES } from './frames.ts';
+import { type BusFrameKind, bufferOf, countIn, HEADER, MOST_FRAME_BYTES, WINDOW_BYTES } from './frames.ts';
 
 /** The most frames that may come before one that is missing. */
 const MOST_EARLY = 4096;
@@ -111,8 +111,4 @@ export class FrameReceiver {
     this.#granted = credit;
     this.#options.grant(this.#gotSeq, credit);
   }
-}
-
-function bufferOf(data: Uint8Array): Buffer {
-  return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }

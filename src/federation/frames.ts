@@ -21,6 +21,10 @@ export const HEADER = {
   host: 'Mcp-Host',
   /** `{attempt} {owner}`: a request that was sent before, and the run of the owner that it was meant for, or `-`. */
   again: 'Mcp-Again',
+  /** The owner must not begin before it is told to. */
+  hold: 'Mcp-Hold',
+  /** The run of the owner that may begin. */
+  begin: 'Mcp-Begin',
   /** The number of a frame within its call and direction, from 1 on. */
   seq: 'Mcp-Seq',
   /** The bytes that may be sent in all. */
@@ -122,4 +126,8 @@ export function countIn(text: string | undefined): number | undefined {
 /** The error response to a request; `id` is JSON. */
 export function errorResponse(id: string, error: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},"error":${error}}`);
+}
+
+export function bufferOf(data: Uint8Array): Buffer {
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }

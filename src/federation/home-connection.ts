@@ -1,7 +1,6 @@
-// A connection to a server on another host: to the rest of the daemon it is one like any other. Each request is a call over the bus;
-// it is sent again only where its owner would know that it had it before. What nobody can know ends with "outcome unknown".
+// A connection to a server on another host: to the rest of the daemon it is one like any other. Each request is a call over the bus. A call that
+// was not begun, or does no harm twice, may go to another owner where any will do; one that nobody knows of ends with "outcome unknown".
 
-import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import type { BusServer } from '../model/server-definition.ts';
 import { ERA_2026 } from '../protocol/era-2026.ts';
@@ -13,58 +12,39 @@ import { KNOWN_TOKEN } from '../util/secret-signs.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
+import { findMembers } from '../wire/json-members.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
 import { type ByteSink, Outbox } from '../wire/outbox.ts';
 import { copyOf } from '../wire/own-frame.ts';
 import type { PacedQueue } from '../wire/read-pacer.ts';
-import type { BusHeaders, ReceivedMessage } from './bus.ts';
-import { FrameReceiver } from './frame-receiver.ts';
-import { FrameSender } from './frame-sender.ts';
+import type { BusHeaders } from './bus.ts';
+import { callPlace, HEADER, headerValue, PROTOCOL_VERSION, WIRE_VERSION } from './frames.ts';
+import type { HomeOptions, OpenContext } from './home.ts';
 import {
-  type BusFrameKind,
-  CONTROL_END,
-  callPlace,
-  countIn,
-  frameKindOf,
-  HEADER,
-  headerValue,
-  KEEP_ALIVE_MS,
-  LOST_MS,
-  MOST_FRAME_BYTES,
-  PROTOCOL_VERSION,
-  WIRE_CODE,
-  WIRE_VERSION,
-} from './frames.ts';
-import type { AnsweredCall, HomeOptions, OpenContext } from './home.ts';
+  type AnsweredCall,
+  type CallConnection,
+  type ExpectedAnswers,
+  HomeCall,
+  type HomeRequest,
+} from './home-call.ts';
+import { hostIn, newWay, nextHost, secondWay, TaskHosts, withHost } from './owner-choice.ts';
 import { isBusMethod, nameToken, requestSubject, serverToken } from './subject.ts';
 
-/** The time after which a request that nobody has confirmed is sent again. */
-const RESEND_MS = 2000;
-/** The time after which a call that has begun and says nothing is asked for. */
-const SILENT_MS = 1.5 * KEEP_ALIVE_MS;
 /** A connection on which nothing was asked for so long asks something itself, so that its owner keeps what it has for it. */
 const IDLE_MS = 240_000;
+const LISTEN = 'subscriptions/listen';
 const PING_ID = '"mcp-bridge/ping"';
 const STREAM_BYTES = 12;
-/** From this size on, the owner is told at once that an answer has come, so that it need not keep it. */
-const LARGE_ANSWER = 64 * 1024;
 
 const envelope = new Envelope(ERA_2026.keys);
 const NOTHING = Buffer.alloc(0);
-const NEWLINE = 0x0a;
-const SPACE = 0x20;
-
-interface ExpectedAnswers {
-  readonly reply: string;
-  readonly forget: () => void;
-}
 
 interface ConnectionContext extends HomeOptions, OpenContext {
   readonly down: () => string | undefined;
   readonly expect: (call: AnsweredCall) => ExpectedAnswers;
 }
 
-export class HomeConnection implements Link, ByteSink {
+export class HomeConnection implements Link, ByteSink, CallConnection {
   readonly pid = undefined;
   /** An owner that does not answer the probe is not asked in another way. */
   readonly wasOpen = false;
@@ -78,6 +58,9 @@ export class HomeConnection implements Link, ByteSink {
   readonly #splitter: FrameSplitter;
   readonly #end = deferred<string>();
   readonly #calls = new Map<string, HomeCall>();
+  readonly #tasks = new TaskHosts();
+  /** The hosts that have answered. */
+  readonly #owners = new Set<string>();
   /** Messages that have come; each is handed on when its turn has time for it. */
   readonly #received: PacedQueue<Buffer>;
   #stream = newStream();
@@ -113,6 +96,10 @@ export class HomeConnection implements Link, ByteSink {
 
   get host(): string | undefined {
     return this.definition.host;
+  }
+
+  get server(): string {
+    return this.definition.name;
   }
 
   /** The number below which all calls are answered. */
@@ -154,10 +141,19 @@ export class HomeConnection implements Link, ByteSink {
     if (down !== undefined)
       return this.#refuse(idText, 'SERVER_UNREACHABLE', `cannot be reached: NATS is away (${down})`);
     if (!isBusMethod(method)) return this.#refuse(idText, 'REQUEST_REFUSED', `has no method ${method.slice(0, 64)}`);
-    const { name: field, isRepeatable } = ERA_2026.methods.of(b, envelope);
+    const { name: field, isRepeatable, role } = ERA_2026.methods.of(b, envelope);
     const named = field === undefined ? undefined : envelope.decode(b, field);
     const name = typeof named === 'string' ? named : undefined;
-    this.#begin({ idText, method, name, isRepeatable, body: b.subarray(0, end) });
+    const body = b.subarray(0, end);
+    const request = { idText, method, name, body };
+    const { host } = this;
+    if (host !== undefined) return this.#begin({ ...request, host });
+    const state = envelope.has(Field.requestState) ? hostIn(body, envelope.from(Field.requestState)) : undefined;
+    if (state !== undefined) return this.#begin({ ...request, body: state.message, host: state.host });
+    const ofTask = role === 'task' && name !== undefined ? this.#tasks.of(name) : undefined;
+    if (ofTask !== undefined) return this.#begin({ ...request, host: ofTask });
+    const isSafe = isRepeatable || this.#handler?.mayRepeat?.(idText) === true;
+    this.#begin({ ...request, host: undefined, way: newWay(isSafe, this.#askedMs) });
   }
 
   #begin(request: HomeRequest): void {
@@ -179,14 +175,36 @@ export class HomeConnection implements Link, ByteSink {
       this.failure ??= error;
       return this.#over(how);
     }
-    this.answer(Buffer.from(`{"jsonrpc":"2.0","id":${idText},"error":${rpcErrorOf(error)}}\n`));
+    this.#hand(Buffer.from(`{"jsonrpc":"2.0","id":${idText},"error":${rpcErrorOf(error)}}\n`));
   }
 
   // --- what becomes of calls ---
 
   /** Hands a message on; a newline stands behind it. */
-  answer(message: Buffer): void {
+  #hand(message: Buffer): void {
     if (!this.#isClosed) this.#received.push(message, message.length);
+  }
+
+  notified(message: Buffer): void {
+    this.#hand(message);
+  }
+
+  answered({ request }: HomeCall, message: Buffer, host: string | undefined): void {
+    if (request.idText === PING_ID) return;
+    this.#hand(this.host === undefined && host !== undefined ? this.#bound(message, host) : message);
+  }
+
+  /** An answer with what leads a later request to the same host, where any other one would know nothing of it. */
+  #bound(message: Buffer, host: string): Buffer {
+    this.#owners.add(host);
+    if (!envelope.scan(message, 0, message.length - 1, DEEPEST)) return message;
+    if (envelope.has(Field.resultState)) return withHost(message, { from: envelope.from(Field.resultState), host });
+    if (envelope.has(Field.resultType) && envelope.decode(message, Field.resultType) === 'task') {
+      const span = findMembers(message, envelope.from(Field.result), ['taskId'])?.spans.get('taskId');
+      const taskId: unknown = span && JSON.parse(message.toString('utf8', span.from, span.to));
+      if (typeof taskId === 'string') this.#tasks.note(taskId, host);
+    }
+    return message;
   }
 
   /** A call is answered, or nobody waits for it. */
@@ -195,25 +213,64 @@ export class HomeConnection implements Link, ByteSink {
     this.#handler?.drained();
   }
 
-  /** A call was certainly not carried out. */
   undone(call: HomeCall, code: BridgeErrorCode, how: string): void {
-    if (call.request.idText === PING_ID) return;
-    this.#refuse(call.request.idText, code, how);
-  }
-
-  /** Nobody knows if a call was carried out. What does no harm twice is asked for once more. */
-  lost(call: HomeCall, how: string): void {
     const { request } = call;
     if (request.idText === PING_ID) return;
-    if (this.host !== undefined && !isProbeId(request.idText)) return this.#over(how);
-    if (request.isRepeatable && !request.isSecondTry) return this.#begin({ ...request, isSecondTry: true });
-    if (isProbeId(request.idText)) return this.#refuse(request.idText, 'SERVER_UNREACHABLE', how);
+    if (code === 'SERVER_UNREACHABLE' && request.host !== undefined && this.#movesOn(call)) return;
+    this.#refuse(request.idText, code, how);
+  }
+
+  turnedAway(call: HomeCall, host: string): boolean {
+    const { way } = call.request;
+    way?.tried.add(host);
+    const owners = this.#context.ownersOf(this.definition.offeredName);
+    return way !== undefined && owners.some((owner) => !way.tried.has(owner)) && this.#movesOn(call);
+  }
+
+  quiet(call: HomeCall): void {
+    const { idText, way } = call.request;
+    if (way === undefined) return;
+    call.abandon();
+    this.callOver(call);
+    if (call.isCancelled || this.#movesOn(call)) return;
+    this.#refuse(idText, 'SERVER_UNREACHABLE', 'cannot be reached: no host has taken the call');
+  }
+
+  /** Has another owner take a call that was not begun, or does no harm twice. False if there is no time left for it. */
+  #movesOn({ request }: HomeCall): boolean {
+    const { way } = request;
+    const { clock, ownersOf, down } = this.#context;
+    if (way === undefined || clock.now() >= way.untilMs || down() !== undefined) return false;
+    this.#begin({ ...request, host: nextHost(way, ownersOf(this.definition.offeredName)) });
+    return true;
+  }
+
+  lost(call: HomeCall, how: string): void {
+    const { request } = call;
+    const { idText, way } = request;
+    if (idText === PING_ID) return;
+    if (this.host !== undefined && !isProbeId(idText)) return this.#over(how);
+    if (!call.mayHaveBegun) return this.#movesOn(call) ? undefined : this.#refuse(idText, 'SERVER_UNREACHABLE', how);
+    if (way?.isSafe === true && !way.isSecondTry) return this.#askElsewhere(call, how);
+    this.#failLost(idText, how);
+  }
+
+  /** Makes a call once more that does no harm twice. Whoever listens has to know instead that it may have missed something. */
+  #askElsewhere({ request, host }: HomeCall, how: string): void {
+    const { clock, ownersOf, down } = this.#context;
+    if (request.method === LISTEN || down() !== undefined) return this.#failLost(request.idText, how);
+    const way = secondWay(host, clock.now());
+    this.#begin({ ...request, way, host: nextHost(way, ownersOf(this.definition.offeredName)) });
+  }
+
+  #failLost(idText: string, how: string): void {
+    if (isProbeId(idText)) return this.#refuse(idText, 'SERVER_UNREACHABLE', how);
     const { name } = this.definition;
     const error = new BridgeError('OUTCOME_UNKNOWN', `Server ${name} ${how}; the outcome of the call is unknown`, {
       server: name,
       hint: 'Look at what it was to change before it is called again.',
     });
-    this.answer(Buffer.from(`{"jsonrpc":"2.0","id":${request.idText},"error":${rpcErrorOf(error)}}\n`));
+    this.#hand(Buffer.from(`{"jsonrpc":"2.0","id":${idText},"error":${rpcErrorOf(error)}}\n`));
   }
 
   /** The bus is there again: each call asks for what it has missed. */
@@ -236,7 +293,7 @@ export class HomeConnection implements Link, ByteSink {
     this.#askedMs = this.#context.clock.now();
     const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"${PROTOCOL_VERSION}","io.modelcontextprotocol/clientCapabilities":{}}`;
     const body = Buffer.from(`{"jsonrpc":"2.0","id":${PING_ID},"method":"server/discover","params":{${meta}}}`);
-    this.#begin({ idText: PING_ID, method: 'server/discover', name: undefined, isRepeatable: true, body });
+    this.#begin({ idText: PING_ID, method: 'server/discover', name: undefined, host: this.host, body });
   }
 
   // --- the link ---
@@ -294,14 +351,15 @@ export class HomeConnection implements Link, ByteSink {
     this.#over('was closed');
   }
 
-  /** Tells the owner that nothing more is asked on this stream. */
+  /** Tells the owners that nothing more is asked on this stream. */
   #sayGoodbye(): void {
-    const { host } = this;
-    if (!this.#hasAsked || this.#context.down() !== undefined || host === undefined) return;
+    if (!this.#hasAsked || this.#context.down() !== undefined) return;
     const { bus } = this.#context;
     const place = callPlace({ stream: this.#stream, number: this.#lastNumber, done: this.#lastNumber });
     const headers = { ...this.commonHeaders(), [HEADER.frame]: 'end', [HEADER.call]: place };
-    bus.publish({ subject: this.subjectOf('server/discover', undefined, host), headers, data: NOTHING });
+    const hosts = this.host === undefined ? this.#owners : [this.host];
+    for (const host of hosts)
+      bus.publish({ subject: this.subjectOf('server/discover', undefined, host), headers, data: NOTHING });
   }
 
   commonHeaders(): BusHeaders {
@@ -342,326 +400,4 @@ export class HomeConnection implements Link, ByteSink {
 
 function newStream(): string {
   return randomBytes(STREAM_BYTES).toString('base64url');
-}
-
-interface HomeRequest {
-  readonly idText: string;
-  readonly method: string;
-  readonly name: string | undefined;
-  readonly isRepeatable: boolean;
-  readonly body: Buffer;
-  readonly isSecondTry?: boolean;
-}
-
-interface CallContext extends ConnectionContext {
-  readonly stream: string;
-  readonly connection: HomeConnection;
-  readonly isPaused: boolean;
-}
-
-/** One request on its way to an owner, until its one answer. */
-class HomeCall implements AnsweredCall {
-  readonly number: number;
-  readonly request: HomeRequest;
-  isOver = false;
-  readonly #context: CallContext;
-  readonly #answers: ExpectedAnswers;
-  readonly #receiver: FrameReceiver;
-  readonly #sender: FrameSender;
-  /** The host and the run that the call is bound to; undefined while any owner may take it. */
-  #owner: { readonly host: string; readonly run: string | undefined } | undefined;
-  #subject = '';
-  /** The owner has said something: it has the request, or its first part. */
-  #isHeard = false;
-  #isCancelled: Buffer | undefined;
-  #receivedBytes = 0;
-  #isPaused: boolean;
-  #heardMs: number;
-  #sentMs: number;
-  #downMs: number | undefined;
-  #attempts = 0;
-
-  constructor(number: number, request: HomeRequest, context: CallContext) {
-    this.number = number;
-    this.request = request;
-    this.#context = context;
-    this.#answers = context.expect(this);
-    this.#isPaused = context.isPaused;
-    this.#heardMs = context.clock.now();
-    this.#sentMs = this.#heardMs;
-    this.#receiver = new FrameReceiver({
-      mostBytes: context.limits.maxMessageBytes + MOST_FRAME_BYTES,
-      message: (kind, body) => this.#message(kind, body),
-      grant: () => this.#grant(false),
-    });
-    this.#receiver.isPaused = context.isPaused;
-    // The owner gets the other parts once it has the first one, which is the request.
-    this.#sender = new FrameSender((headers, data) => this.#sendPart(headers, data), MOST_FRAME_BYTES);
-    const { host } = context.connection;
-    if (host !== undefined) this.#owner = { host, run: context.runOf(host) };
-  }
-
-  get subject(): string {
-    return this.#subject;
-  }
-
-  get #server(): string {
-    return this.#context.connection.definition.name;
-  }
-
-  get waitingBytes(): number {
-    return this.#sender.waitingBytes;
-  }
-
-  set isPaused(isPaused: boolean) {
-    this.#isPaused = isPaused;
-    this.#receiver.isPaused = isPaused;
-  }
-
-  // --- the request ---
-
-  begin(): void {
-    const { request } = this;
-    if (request.body.length <= MOST_FRAME_BYTES) return this.#publish({}, request.body);
-    this.#sender.push('end', request.body);
-  }
-
-  #sendPart(headers: BusHeaders, data: Uint8Array): void {
-    if (headers[HEADER.seq] !== '1') return this.#control(headers, data);
-    this.#publish({ ...headers, [HEADER.length]: `${this.request.body.length}` }, data);
-  }
-
-  #publish(more: BusHeaders, data: Uint8Array): void {
-    const { connection, stream, bus, hasBulk } = this.#context;
-    const { method, name } = this.request;
-    this.#subject = connection.subjectOf(method, name, this.#owner?.host);
-    this.#attempts++;
-    this.#sentMs = this.#context.clock.now();
-    const headers: Record<string, string> = {
-      ...connection.commonHeaders(),
-      [HEADER.method]: method,
-      [HEADER.version]: PROTOCOL_VERSION,
-      [HEADER.acceptPart]: '1',
-      [HEADER.call]: callPlace({ stream, number: this.number, done: Math.min(connection.doneNumber, this.number) }),
-      ...more,
-    };
-    if (name !== undefined) headers[HEADER.name] = headerValue(name);
-    if (hasBulk) headers[HEADER.acceptBulk] = '1';
-    if (this.#attempts > 1) {
-      headers[HEADER.again] = `${this.#attempts} ${this.#owner?.run ?? '-'}`;
-      headers[HEADER.got] = `${this.#receiver.gotSeq}`;
-      headers[HEADER.credit] = `${this.#receiver.credit}`;
-    }
-    bus.publish({ subject: this.#subject, reply: this.#answers.reply, headers, data });
-  }
-
-  #control(headers: BusHeaders, data: Uint8Array = NOTHING): void {
-    this.#context.bus.publish({ subject: `${this.#answers.reply}${CONTROL_END}`, headers, data });
-  }
-
-  /** Says what is here, and how much more may come. */
-  #grant(isAgain: boolean): void {
-    this.#sentMs = this.#context.clock.now();
-    const headers = { [HEADER.got]: `${this.#receiver.gotSeq}`, [HEADER.credit]: `${this.#receiver.credit}` };
-    this.#control(isAgain ? { ...headers, [HEADER.again]: '1' } : headers);
-  }
-
-  /** Asks the owner that has the request, or may have it, for what is missing. */
-  #askAgain(): void {
-    if (this.#owner === undefined) return; // nobody knows who may have it
-    if (this.request.body.length <= MOST_FRAME_BYTES || this.#sender.keptBytes === 0) this.#publish({}, this.#whole());
-    else this.#sender.resend();
-  }
-
-  /** The request; without its bytes if the owner has all of them, which came in parts. */
-  #whole(): Buffer {
-    return this.request.body.length <= MOST_FRAME_BYTES ? this.request.body : NOTHING;
-  }
-
-  // --- what comes ---
-
-  take(message: ReceivedMessage): void {
-    if (this.isOver) return;
-    const { headers, data, isUnheard } = message;
-    if (isUnheard) return this.#onUnheard();
-    const kind = frameKindOf(headers);
-    if (kind === undefined) return;
-    const owner = ownerIn(headers);
-    if (this.#owner !== undefined && owner.host !== this.#owner.host)
-      return this.#context.refused(
-        this.#server,
-        `host ${owner.host.slice(0, 64)} has answered in the place of another`,
-      );
-    this.#heardMs = this.#context.clock.now();
-    if (kind === 'err' && headers[HEADER.seq] === undefined) return this.#onRefused(data);
-    if (this.#owner?.run !== owner.run) this.#onOwner(owner);
-    if (this.isOver) return;
-    this.#isHeard = true;
-    if (this.#isCancelled !== undefined) this.#control({}, this.#isCancelled);
-    if (kind === 'ka' || kind === 'ack') return this.#onSign(headers);
-    this.#receivedBytes += data.length;
-    const fault = this.#receiver.take(kind, headers, data);
-    if (fault !== undefined) this.#onFault(fault);
-  }
-
-  /** The first word of an owner binds the call to it. Another run of its daemon knows nothing of the call. */
-  #onOwner(owner: { readonly host: string; readonly run: string }): void {
-    if (this.#isHeard && this.#owner?.run !== undefined)
-      return this.#lost(`was restarted: its host ${owner.host} has another daemon by now`);
-    this.#owner = owner;
-  }
-
-  /** The owner says how much of the request it has, and how much more may come. */
-  #onSign(headers: BusHeaders): void {
-    const got = countIn(headers[HEADER.got]);
-    const credit = countIn(headers[HEADER.credit]);
-    if (got !== undefined && credit !== undefined) this.#sender.granted(got, credit);
-  }
-
-  #onUnheard(): void {
-    const where = this.#owner === undefined ? 'no host offers it now' : `host ${this.#owner.host} is not there`;
-    if (this.#attempts === 1 && !this.#isHeard)
-      return this.#undone('SERVER_UNREACHABLE', `cannot be reached: ${where}`);
-    // An owner that is known to be there has lost NATS for a moment: it is asked again until the call counts as lost.
-    const { runOf } = this.#context;
-    if (this.#owner?.run !== undefined && runOf(this.#owner.host) === this.#owner.run) return;
-    this.#lost(`cannot be reached any more: ${where}`);
-  }
-
-  /** The owner has refused the request before it was a call. */
-  #onRefused(data: Uint8Array): void {
-    const body = messageOf(data);
-    const isRead =
-      body !== undefined && envelope.scan(body, 0, body.length - 1, DEEPEST) && envelope.kind === 'response';
-    const error = isRead ? envelope.decode(body, Field.error) : undefined;
-    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-    if (body === undefined || code === undefined || code === WIRE_CODE.streamLost)
-      return this.#lost('does not know the call any more');
-    this.#answer(body);
-  }
-
-  #onFault(fault: string): void {
-    const { refused, connection } = this.#context;
-    const server = this.#server;
-    refused(server, `its frames are ${fault}`);
-    this.#control({}, this.#cancelNotice());
-    const error = new BridgeError('SERVER_ANSWER_REFUSED', `Server ${server} has sent frames that are ${fault}`, {
-      server,
-    });
-    this.#settle();
-    connection.answer(Buffer.from(`{"jsonrpc":"2.0","id":${this.request.idText},"error":${rpcErrorOf(error)}}\n`));
-  }
-
-  #cancelNotice(): Buffer {
-    const params = `{"requestId":${this.request.idText}}`;
-    return Buffer.from(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`);
-  }
-
-  /** A whole message has come. */
-  #message(kind: BusFrameKind, body: Buffer): void {
-    if (this.isOver) return;
-    if (kind === 'end' && body.length === 0) {
-      if (this.#isCancelled === undefined) return this.#lost('has ended the call');
-      return this.#settle();
-    }
-    const message = messageOf(body);
-    if (message === undefined) return this.#onFault('not UTF-8');
-    const isSound = envelope.scan(message, 0, message.length - 1, DEEPEST);
-    if (kind === 'msg') {
-      if (isSound && envelope.kind === 'notification') this.#context.connection.answer(message);
-      else this.#onFault('no notifications');
-      return;
-    }
-    if (!isSound || envelope.kind !== 'response' || envelope.raw(message, Field.id) !== this.request.idText)
-      return this.#onFault('not the answer to its request');
-    this.#answer(message);
-  }
-
-  #answer(message: Buffer): void {
-    if (this.#receivedBytes >= LARGE_ANSWER) this.#grant(false);
-    this.#settle();
-    if (this.#isCancelled === undefined && this.request.idText !== PING_ID) this.#context.connection.answer(message);
-  }
-
-  // --- the end ---
-
-  /** Nobody waits for the answer any more. The owner is told again once it says that it has begun. */
-  cancel(notice: Buffer): void {
-    this.#isCancelled = Buffer.from(notice);
-    this.#control({}, this.#isCancelled);
-  }
-
-  /** The connection ends: the owner need not go on. */
-  abandon(): void {
-    if (this.#context.down() === undefined && this.#isCancelled === undefined) this.#control({}, this.#cancelNotice());
-    this.isOver = true;
-    this.#answers.forget();
-  }
-
-  denied(): void {
-    const how = `may not be used: NATS does not let this daemon publish to ${this.#subject}`;
-    this.#undone('REQUEST_REFUSED', how);
-  }
-
-  #undone(code: BridgeErrorCode, how: string): void {
-    this.#settle();
-    if (this.#isCancelled === undefined) this.#context.connection.undone(this, code, how);
-  }
-
-  #lost(how: string): void {
-    if (this.isOver) return;
-    this.#settle();
-    if (this.#isCancelled === undefined) this.#context.connection.lost(this, how);
-  }
-
-  #settle(): void {
-    this.isOver = true;
-    this.#answers.forget();
-    this.#context.connection.callOver(this);
-  }
-
-  busIsBack(): void {
-    const nowMs = this.#context.clock.now();
-    this.#downMs = undefined;
-    this.#heardMs = nowMs;
-    this.#askAgain();
-  }
-
-  tick(nowMs: number): void {
-    const { down, limits } = this.#context;
-    const why = down();
-    if (why !== undefined) {
-      this.#downMs ??= nowMs;
-      if (nowMs - this.#downMs >= limits.resumeGraceMs) this.#lost(`cannot be reached: NATS is away (${why})`);
-      return;
-    }
-    if (this.#isPaused) {
-      // What does not come is not missed; the owner keeps it for a caller that shows that it is there.
-      this.#heardMs = nowMs;
-      if (this.#isHeard && nowMs - this.#sentMs >= KEEP_ALIVE_MS) this.#grant(false);
-      return;
-    }
-    const silentMs = nowMs - this.#heardMs;
-    if (silentMs >= LOST_MS) return this.#lost(`has said nothing for ${LOST_MS / 1000} s`);
-    if (this.#receiver.hasGap) return this.#grant(true);
-    const patienceMs = this.#isHeard ? SILENT_MS : RESEND_MS;
-    if (silentMs >= patienceMs && nowMs - this.#sentMs >= RESEND_MS) this.#askAgain();
-  }
-}
-
-function ownerIn(headers: BusHeaders): { readonly host: string; readonly run: string } {
-  const [host = '', run = ''] = headers[HEADER.owner]?.split(' ') ?? [];
-  return { host, run };
-}
-
-/** A message of the owner with a newline behind it, as frames of the bridge have it; undefined if it is not UTF-8. */
-function messageOf(data: Uint8Array): Buffer | undefined {
-  if (!isUtf8(data)) return undefined;
-  const frame = Buffer.allocUnsafe(data.length + 1);
-  frame.set(data);
-  // Within JSON a newline means no more than a space.
-  for (let at = frame.indexOf(NEWLINE); at >= 0 && at < data.length; at = frame.indexOf(NEWLINE, at + 1))
-    frame[at] = SPACE;
-  frame[data.length] = NEWLINE;
-  return frame;
 }

@@ -9,6 +9,7 @@ import type { FlushTurn } from '../wire/outbox.ts';
 import type { ReadPacer } from '../wire/read-pacer.ts';
 import type { Bus, ReceivedMessage } from './bus.ts';
 import { BULK_END } from './frames.ts';
+import type { AnsweredCall } from './home-call.ts';
 import { HomeConnection } from './home-connection.ts';
 import { tokenOf } from './subject.ts';
 
@@ -29,6 +30,8 @@ export interface HomeOptions {
   readonly hasBulk: boolean;
   /** The run of the daemon on a host, as far as it is known; undefined if the host is not there. */
   readonly runOf: (host: string) => string | undefined;
+  /** The hosts that offer a server of this name, and may be asked. */
+  readonly ownersOf: (name: string) => readonly string[];
   /** Something of another host was not taken. */
   readonly refused: (server: string, why: string) => void;
 }
@@ -37,11 +40,6 @@ export interface HomeOptions {
 export interface OpenContext {
   readonly pacer: ReadPacer;
   readonly failed: (error: unknown) => void;
-}
-
-/** One call, as its answers find it. */
-export interface AnsweredCall {
-  take(message: ReceivedMessage): void;
 }
 
 export class Home {

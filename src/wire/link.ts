@@ -10,6 +10,8 @@ export interface LinkHandler extends FrameSink {
    * Returns true if it is sent again once the link is closed; otherwise this link has to answer it.
    */
   returned?(request: Frame): boolean;
+  /** True if the request with this id, as it was sent, does no harm if it is carried out twice. */
+  mayRepeat?(idText: string): boolean;
   /** The peer will send nothing more, but may still read. */
   ended(): void;
   /** Nothing goes either way any more. Called once, last. */

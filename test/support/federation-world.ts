@@ -130,7 +130,7 @@ interface CameBack {
   readonly id?: number;
   readonly method?: string;
   readonly params?: { readonly progress?: number };
-  readonly result?: { readonly text?: string };
+  readonly result?: { readonly text?: string; readonly requestState?: string };
   readonly error?: { readonly code: number; readonly message: string; readonly data?: { readonly code?: string } };
 }
 
@@ -146,6 +146,7 @@ class HomeNode {
     this.home = new Home({
       ...{ bus: this.node, clock, turn, limits, tenant: 'acme', user, host, hasBulk: false },
       runOf: (name) => world.runs.get(name),
+      ownersOf: () => [...world.runs.keys()],
       refused: (_, why) => world.refused.push(why),
     });
   }
@@ -166,7 +167,7 @@ class HomeNode {
   }
 }
 
-const META = {
+export const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientCapabilities': {},
 };
@@ -191,6 +192,7 @@ class TestConnection {
       ended: () => undefined,
       closed: () => undefined,
       drained: () => undefined,
+      mayRepeat: (idText) => this.safe.has(idText),
     };
     connection.start(handler);
   }
@@ -212,6 +214,14 @@ class TestConnection {
   cancel(id: number): void {
     this.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
   }
+
+  /** The request state in the answer to a request. */
+  stateOf(id: number): string | undefined {
+    return this.answersTo(id)[0]?.result?.requestState;
+  }
+
+  /** The ids of requests that do no harm twice. */
+  readonly safe = new Set<string>();
 
   answersTo(id: number): CameBack[] {
     return this.came.filter((message) => message.id === id);

@@ -84,15 +84,19 @@ export class MemoryBus {
 
   /** True if nothing is due then. */
   isIdleAt(nowMs: number): boolean {
-    return this.#underway.every(({ dueMs }) => dueMs > nowMs);
+    return !this.#underway.some((one) => this.#isDueAt(one, nowMs));
+  }
+
+  #isDueAt({ to, dueMs }: Underway, nowMs: number): boolean {
+    return dueMs <= nowMs && !to.node.isFrozen;
   }
 
   /** Delivers what is due, and what follows from it. */
   deliver(): void {
     for (;;) {
-      const due = this.#underway.filter(({ dueMs }) => dueMs <= this.nowMs);
+      const due = this.#underway.filter((one) => this.#isDueAt(one, this.nowMs));
       if (due.length === 0) return;
-      this.#underway = this.#underway.filter(({ dueMs }) => dueMs > this.nowMs);
+      this.#underway = this.#underway.filter((one) => !due.includes(one));
       for (const { to, message } of due) if (this.#subscribers.has(to) && to.node.isUp) to.take(message);
     }
   }
@@ -127,6 +131,8 @@ export class MemoryNode implements Bus {
   /** Nodes of different sides do not hear each other. */
   side = 0;
   isUp = true;
+  /** Its process stands still: what comes for it waits, and nobody is told. */
+  isFrozen = false;
 
   constructor(bus: MemoryBus) {
     this.#bus = bus;

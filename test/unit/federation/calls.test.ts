@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { BusMessage } from '../../../src/federation/bus.ts';
-import { WINDOW_BYTES } from '../../../src/federation/frames.ts';
-import { type Asked, FederationWorld } from '../../support/federation-world.ts';
+import { errorResponse, WINDOW_BYTES } from '../../../src/federation/frames.ts';
+import { type Asked, FederationWorld, META } from '../../support/federation-world.ts';
 import { runs } from '../../support/runs.ts';
 
 const echo = (asked: Asked): void => asked.answer({ text: (asked.params.arguments as { text?: string }).text ?? '' });
@@ -165,6 +165,195 @@ test('any owner may take a call of a server by its name alone', () => {
   for (let id = 1; id <= 20; id++) connection.call(id, {});
   expect(connection.came).toHaveLength(20);
   expect(new Set(took)).toEqual(new Set(['one', 'two']));
+});
+
+/** Two owners of one server, a home with a connection to any of them, and the calls that came to each. */
+function twoOwners() {
+  const world = new FederationWorld();
+  const came = { one: [] as Asked[], two: [] as Asked[] };
+  const one = world.owner('one', (asked) => came.one.push(asked));
+  const two = world.owner('two', (asked) => came.two.push(asked));
+  const home = world.home('laptop');
+  const connection = home.open(undefined);
+  const all = (): Asked[] => [...came.one, ...came.two].filter(({ method }) => method === 'tools/call');
+  return { world, came, one, two, home, connection, all };
+}
+
+describe('a server by its name alone', () => {
+  test('a safe call whose owner dies is made once more by another one', () => {
+    const { world, came, one, two, connection, all } = twoOwners();
+    connection.safe.add('1');
+    connection.call(1, {});
+    world.advance(1000);
+    (came.one.length > 0 ? one : two).node.connect(false);
+    world.advance(20_000);
+    expect(all()).toHaveLength(2);
+    all()
+      .find((asked) => (came.one.length > 0 ? came.two : came.one).includes(asked))
+      ?.answer({ text: 'the other one' });
+    for (const asked of all()) asked.answer({ text: 'answered' });
+    world.settle();
+    expect(connection.answersTo(1)).toHaveLength(1);
+    expect(connection.answersTo(1)[0]?.result).toBeDefined();
+  });
+
+  test('a safe call that is lost twice ends', () => {
+    const { world, one, two, connection } = twoOwners();
+    connection.safe.add('1');
+    connection.call(1, {});
+    world.advance(1000);
+    world.bus.fateOf = ({ headers }) => ({
+      isLost: headers['Mcp-Owner'] !== undefined && headers['Mcp-Frame'] !== 'ack',
+    });
+    world.advance(2000);
+    for (const { node } of [one, two]) world.clock.after(9000, () => node.connect(false));
+    world.advance(60_000);
+    expect(connection.answersTo(1)[0]?.error?.data?.code).toMatch(/OUTCOME_UNKNOWN|SERVER_UNREACHABLE/);
+  });
+
+  test('a call that has begun, and may do harm twice, is made by no other owner', () => {
+    const { world, came, one, two, connection, all } = twoOwners();
+    connection.call(1, {});
+    world.advance(1000);
+    (came.one.length > 0 ? one : two).node.connect(false);
+    world.advance(40_000);
+    expect(all()).toHaveLength(1);
+    expect(connection.answersTo(1)[0]?.error?.data?.code).toBe('OUTCOME_UNKNOWN');
+    expect(connection.endedBy).toBeUndefined();
+  });
+
+  test('calls that come to an owner that stands still go to another one, and it begins none of them later', () => {
+    const { world, came, one, connection, all } = twoOwners();
+    one.node.isFrozen = true;
+    for (let id = 1; id <= 10; id++) connection.call(id, { key: id });
+    world.advance(12_000);
+    expect(came.one).toEqual([]);
+    for (const asked of came.two) asked.answer({ text: 'done' });
+    world.settle();
+    expect(connection.came.filter(({ result }) => result?.text === 'done')).toHaveLength(10);
+    one.node.isFrozen = false;
+    world.advance(60_000);
+    expect(all()).toHaveLength(10);
+    expect(new Set(all().map(({ params }) => (params.arguments as { key: number }).key)).size).toBe(10);
+    expect(one.owner.load.calls).toBe(0);
+  });
+
+  test('a call that nobody takes ends with the reason, and was certainly not made', () => {
+    const { world, one, two, connection, all } = twoOwners();
+    for (const { node } of [one, two]) node.isFrozen = true;
+    connection.call(1, {});
+    world.advance(30_000);
+    expect(connection.answersTo(1)[0]?.error).toMatchObject({ data: { code: 'SERVER_UNREACHABLE' } });
+    for (const { node } of [one, two]) node.isFrozen = false;
+    world.advance(30_000);
+    expect(all()).toEqual([]);
+  });
+
+  test('a call that is cancelled before it was begun is never begun', () => {
+    const { world, one, two, home, connection, all } = twoOwners();
+    for (const { node } of [one, two]) node.isFrozen = true;
+    connection.call(1, {});
+    connection.cancel(1);
+    for (const { node } of [one, two]) node.isFrozen = false;
+    world.advance(30_000);
+    expect(all()).toEqual([]);
+    expect(home.home.openCalls).toBe(0);
+  });
+
+  test('an owner with too much to do turns a call away, and another one takes it', () => {
+    const { world, came, one, connection } = twoOwners();
+    one.owner.takeNoMore();
+    const busy = world.bus.node();
+    let asked = 0;
+    busy.subscribe(
+      'mcp.v1.req.acme.*.tools.>',
+      ({ reply = '' }) => {
+        asked++;
+        const headers = { 'Mcp-Frame': 'err', 'Mcp-Owner': 'one run-one' };
+        busy.publish({ subject: reply, headers, data: errorResponse('1', '{"code":-32603,"message":"Too much"}') });
+      },
+      { queue: 'tools' },
+    );
+    connection.call(1, {});
+    connection.call(2, {});
+    expect([asked, came.two.length, connection.came]).toEqual([1, 2, []]);
+  });
+
+  test('the retry of a call goes to the owner that has asked, with its own request state', () => {
+    const { world, came, connection, all } = twoOwners();
+    for (let id = 1; id <= 6; id++) {
+      connection.call(id, { id });
+      const [asked] = all().slice(-1);
+      const host = asked !== undefined && came.one.includes(asked) ? 'one' : 'two';
+      all()[all().length - 1]?.answer({ resultType: 'input_required', inputRequests: {}, requestState: `of ${host}` });
+      world.settle();
+      const requestState = connection.stateOf(id);
+      expect(requestState).not.toBe(`of ${host}`);
+      const before = came[host].length;
+      const params = { name: 'work', arguments: { id }, requestState, inputResponses: {}, _meta: META };
+      connection.write({ jsonrpc: '2.0', id: 100 + id, method: 'tools/call', params });
+      expect(came[host]).toHaveLength(before + 1);
+      expect(came[host].at(-1)?.params.requestState).toBe(`of ${host}`);
+      if (id === 3) connection.list(200); // it takes a turn at the owners, so that the calls after it come to the other one
+    }
+  });
+
+  test('a retry whose owner is gone goes to no other one', () => {
+    const { world, came, one, two, connection, all } = twoOwners();
+    connection.call(1, {});
+    const isOne = came.one.length > 0;
+    all()[0]?.answer({ resultType: 'input_required', inputRequests: {}, requestState: 's' });
+    world.settle();
+    const requestState = connection.stateOf(1);
+    (isOne ? one : two).node.connect(false);
+    const params = { name: 'work', arguments: {}, requestState, inputResponses: {}, _meta: META };
+    connection.write({ jsonrpc: '2.0', id: 2, method: 'tools/call', params });
+    world.advance(30_000);
+    expect(all()).toHaveLength(1);
+    expect(connection.answersTo(2)[0]?.error?.message).toContain(isOne ? 'host one' : 'host two');
+  });
+
+  test.each(['nobody', '../x', '', 'x'.repeat(80), 'one two', 'é'])(
+    'a request state that names the host %j is no way to anybody else',
+    (host) => {
+      const { connection, all } = twoOwners();
+      const requestState = `mcp-bridge@${host}~s`;
+      const params = { name: 'work', arguments: {}, requestState, inputResponses: {}, _meta: META };
+      connection.write({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+      if (host === 'nobody') expect(connection.answersTo(1)[0]?.error?.message).toContain('host nobody is not there');
+      else expect(all()[0]?.params.requestState).toBe(requestState);
+    },
+  );
+
+  test('requests about a task go to the owner that works on it', () => {
+    const { world, came, connection, all } = twoOwners();
+    for (let id = 1; id <= 6; id++) {
+      connection.call(id, {});
+      const [asked] = all().slice(-1);
+      const host = asked !== undefined && came.one.includes(asked) ? 'one' : 'two';
+      asked?.answer({ resultType: 'task', taskId: `task ${id}`, status: 'working', ttlMs: 1000 });
+      world.settle();
+      const before = came[host].length;
+      connection.write({
+        jsonrpc: '2.0',
+        id: 100 + id,
+        method: 'tasks/get',
+        params: { taskId: `task ${id}`, _meta: META },
+      });
+      expect(came[host].slice(before).map(({ method }) => method)).toEqual(['tasks/get']);
+    }
+  });
+
+  test('whoever listens hears that its owner is gone, and is not moved to another one unawares', () => {
+    const { world, came, one, two, connection } = twoOwners();
+    const params = { notifications: { toolsListChanged: true }, _meta: META };
+    connection.write({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params });
+    world.advance(1000);
+    (came.one.length > 0 ? one : two).node.connect(false);
+    world.advance(30_000);
+    expect(came.one.length + came.two.length).toBe(1);
+    expect(connection.answersTo(1)[0]?.error).toBeDefined();
+  });
 });
 
 describe('over a bus that loses, repeats, delays and reorders', () => {

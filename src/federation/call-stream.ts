@@ -1,0 +1,153 @@
+// The calls of one client at one server: to the core they are one connection. It bounds what one client may have under way, and begins no call twice.
+
+import type { BusPrincipal } from '../model/principal.ts';
+import { INTERNAL_ERROR, INVALID_REQUEST, rpcError } from '../protocol/rpc-error.ts';
+import type { Carrier } from '../wire/link.ts';
+import type { BusHeaders, ReceivedMessage } from './bus.ts';
+import { type CallPlace, countIn, HEADER, WIRE_CODE } from './frames.ts';
+import { type CallContext, MOST_HOST_BYTES, OwnedCall } from './owned-call.ts';
+import { OwnerLink } from './owner-link.ts';
+import { checkedRequest } from './request-check.ts';
+import type { RequestSubject } from './subject.ts';
+
+/** The most calls of one stream that are not answered. */
+const MOST_OPEN = 1024;
+/** The most answers of one stream that are kept for a caller that may not have them. */
+const MOST_KEPT = 256;
+/** A stream of calls on which nothing is asked for so long is over. Its caller asks something before that. */
+const IDLE_MS = 600_000;
+
+export interface StreamContext extends CallContext {
+  /** Makes a session for a link, with this one view. */
+  readonly accept: (link: Carrier, principal: BusPrincipal, view: string) => unknown;
+  readonly ended: () => void;
+  /** Something was refused that is answered elsewhere. */
+  readonly noted: (why: string) => void;
+  readonly begun: (call: OwnedCall) => void;
+}
+
+/** The calls of one client at one server: to the core it is one connection. */
+export class CallStream {
+  readonly server: string;
+  readonly principal: BusPrincipal;
+  readonly calls = new Map<number, OwnedCall>();
+  /** Calls with this number or a lower one are not begun: they are done, or forgotten. */
+  floor = 0;
+  readonly #context: StreamContext;
+  readonly #link: OwnerLink;
+  #usedMs: number;
+  /** The numbers of calls of callers that do not count. They count down, away from all others. */
+  #uncounted = 0;
+  #isEnded = false;
+
+  constructor({ server, principal }: Pick<CallStream, 'server' | 'principal'>, context: StreamContext) {
+    this.server = server;
+    this.principal = principal;
+    this.#context = context;
+    this.#usedMs = context.clock.now();
+    this.#link = new OwnerLink({ turn: context.turn, closed: () => this.end() });
+    context.accept(this.#link, principal, `server:${server}`);
+  }
+
+  get openCount(): number {
+    let open = 0;
+    for (const call of this.calls.values()) if (!call.isOver) open++;
+    return open;
+  }
+
+  get heldBytes(): number {
+    let bytes = 0;
+    for (const call of this.calls.values()) bytes += call.heldBytes;
+    return bytes;
+  }
+
+  begin(subject: RequestSubject, message: ReceivedMessage, place: CallPlace | undefined): void {
+    const { clock, limits } = this.#context;
+    this.#usedMs = clock.now();
+    if (place !== undefined) this.#forgetDone(place.done);
+    if (this.#link.isClosed || this.#link.isFull || this.openCount >= MOST_OPEN)
+      return this.#context.refused(message, INTERNAL_ERROR, 'Too much is under way for this client; ask again later');
+    const length = countIn(message.headers[HEADER.length]) ?? message.data.length;
+    if (length > limits.maxMessageBytes)
+      return this.#context.refused(
+        message,
+        WIRE_CODE.tooLarge,
+        `A message may have at most ${limits.maxMessageBytes} bytes`,
+      );
+    const isInParts = message.headers[HEADER.length] !== undefined;
+    const mayWait = isInParts || message.headers[HEADER.hold] !== undefined;
+    if (mayWait && (place === undefined || this.#context.hostBytes() + length > MOST_HOST_BYTES))
+      return this.#context.refused(message, WIRE_CODE.tooLarge, 'Too much is under way for this host; ask again later');
+    const number = place?.number ?? --this.#uncounted;
+    const call = new OwnedCall(number, message, {
+      context: this.#context,
+      isNumbered: place !== undefined,
+      settled: (one) => this.#settled(one),
+      ask: (body, one) => this.#ask(subject, message.headers, body, one),
+      cancel: (idText) => this.#link.cancel(idText),
+    });
+    this.calls.set(number, call);
+    call.start(isInParts ? length : undefined);
+  }
+
+  /** Hands a whole request to the core. */
+  #ask(subject: RequestSubject, headers: BusHeaders, body: Buffer, call: OwnedCall): void {
+    const checked = checkedRequest({ subject, headers, body, maxDepth: this.#context.limits.maxDepth });
+    if (typeof checked !== 'string') {
+      this.#context.noted(checked.why);
+      return call.fail(body, rpcError(checked.code, checked.why));
+    }
+    const idText = checked;
+    if (this.#link.isOpen(idText))
+      return call.fail(body, rpcError(INVALID_REQUEST, `A request with id ${idText} is still under way`));
+    const frame = Buffer.allocUnsafe(body.length + 1);
+    body.copy(frame);
+    frame[body.length] = 0x0a;
+    call.idText = idText;
+    this.#context.begun(call);
+    this.#link.take(frame, body.length, idText, call);
+  }
+
+  /** Forgets calls whose answers were sent whole. */
+  forgetSent(): void {
+    for (const [number, call] of this.calls) if (call.isSent) this.#forget(number);
+  }
+
+  #settled(call: OwnedCall): void {
+    this.#context.settled(call);
+    let kept = 0;
+    for (const one of this.calls.values()) if (one.isOver) kept++;
+    if (kept <= MOST_KEPT) return;
+    for (const [number, one] of this.calls) if (one.isOver) return this.#forget(number);
+  }
+
+  #forgetDone(done: number): void {
+    for (const [number, call] of this.calls) {
+      if (number >= done) break;
+      if (call.isOver) this.#forget(number);
+    }
+  }
+
+  /** Numbers rise, but a call may be forgotten before an earlier one has ended: that one keeps its entry, which is looked at first. */
+  #forget(number: number): void {
+    this.calls.get(number)?.drop();
+    this.calls.delete(number);
+    if (number > this.floor) this.floor = number;
+  }
+
+  tick(nowMs: number): void {
+    if (this.calls.size > 0) this.#usedMs = nowMs;
+    for (const [number, call] of [...this.calls]) if (call.tick(nowMs) === 'forget') this.#forget(number);
+    if (nowMs - this.#usedMs >= IDLE_MS) this.end();
+  }
+
+  /** Ends all calls, and the connection to the core. */
+  end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#link.destroy();
+    for (const call of this.calls.values()) call.drop();
+    this.calls.clear();
+    this.#context.ended();
+  }
+}

@@ -1,0 +1,443 @@
+// One request on its way to an owner, until its one answer. It is sent again only where its owner would know that it had it before. Where it may
+// go to another owner is not decided here: its connection is told how it has ended.
+
+import { isUtf8 } from 'node:buffer';
+import { ERA_2026 } from '../protocol/era-2026.ts';
+import { INTERNAL_ERROR, rpcErrorOf } from '../protocol/rpc-error.ts';
+import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import { DEEPEST } from '../wire/json-grammar.ts';
+import type { BusHeaders, ReceivedMessage } from './bus.ts';
+import { FrameReceiver } from './frame-receiver.ts';
+import { FrameSender } from './frame-sender.ts';
+import {
+  type BusFrameKind,
+  CONTROL_END,
+  callPlace,
+  countIn,
+  frameKindOf,
+  HEADER,
+  headerValue,
+  KEEP_ALIVE_MS,
+  LOST_MS,
+  MOST_FRAME_BYTES,
+  PROTOCOL_VERSION,
+  WIRE_CODE,
+} from './frames.ts';
+import type { HomeOptions } from './home.ts';
+import type { CallWay } from './owner-choice.ts';
+
+/** The time after which a request that nobody has confirmed is sent again. */
+const RESEND_MS = 2000;
+/** The time after which a call that has begun and says nothing is asked for. */
+const SILENT_MS = 1.5 * KEEP_ALIVE_MS;
+/** From this size on, the owner is told at once that an answer has come, so that it need not keep it. */
+const LARGE_ANSWER = 64 * 1024;
+
+const envelope = new Envelope(ERA_2026.keys);
+const NOTHING = Buffer.alloc(0);
+const NEWLINE = 0x0a;
+const SPACE = 0x20;
+
+export interface HomeRequest {
+  readonly idText: string;
+  readonly method: string;
+  readonly name: string | undefined;
+  readonly body: Buffer;
+  /** The host that has to take it; undefined if any owner may. */
+  readonly host: string | undefined;
+  /** Undefined if no other owner may take it. */
+  readonly way?: CallWay;
+}
+
+/** One call, as its answers find it. */
+export interface AnsweredCall {
+  take(message: ReceivedMessage): void;
+}
+
+export interface ExpectedAnswers {
+  readonly reply: string;
+  readonly forget: () => void;
+}
+
+/** The connection that a call belongs to. */
+export interface CallConnection {
+  /** The server, as people here know it. */
+  readonly server: string;
+  /** The number below which all calls are answered. */
+  readonly doneNumber: number;
+  subjectOf(method: string, name: string | undefined, host: string | undefined): string;
+  commonHeaders(): BusHeaders;
+  /** A notification has come; a newline stands behind it. */
+  notified(message: Buffer): void;
+  /** The answer has come, or an error in its place. `host` is the owner's. */
+  answered(call: HomeCall, message: Buffer, host: string | undefined): void;
+  /** The call is over: it was answered, or nobody waits for it. */
+  callOver(call: HomeCall): void;
+  /** The call was certainly not carried out. */
+  undone(call: HomeCall, code: BridgeErrorCode, how: string): void;
+  /** Nobody has taken the call so far. Where any owner may, the connection asks another one. */
+  quiet(call: HomeCall): void;
+  /** An owner has too much to do. True if another one is asked. */
+  turnedAway(call: HomeCall, host: string): boolean;
+  /** Nobody knows if the call was carried out. */
+  lost(call: HomeCall, how: string): void;
+}
+
+export interface HomeCallContext extends HomeOptions {
+  readonly stream: string;
+  readonly connection: CallConnection;
+  readonly isPaused: boolean;
+  readonly down: () => string | undefined;
+  readonly expect: (call: AnsweredCall) => ExpectedAnswers;
+}
+
+/** An owner, by its own word. */
+interface NamedOwner {
+  readonly host: string;
+  readonly run: string | undefined;
+}
+
+export class HomeCall implements AnsweredCall {
+  readonly number: number;
+  readonly request: HomeRequest;
+  isOver = false;
+  readonly #context: HomeCallContext;
+  readonly #answers: ExpectedAnswers;
+  readonly #receiver: FrameReceiver;
+  readonly #sender: FrameSender;
+  /** The host and the run that the call is bound to; undefined while any owner may take it. */
+  #owner: NamedOwner | undefined;
+  #subject = '';
+  /** The owner has said something: it has the request, or its first part. */
+  #isHeard = false;
+  /** The owner waits for a word of the home before it begins. */
+  readonly #isHeld: boolean;
+  /** The owner was told that it may begin, or need not be told. */
+  #mayHaveBegun: boolean;
+  /** The owner has said that the call has begun. */
+  #hasBegun = false;
+  #isCancelled: Buffer | undefined;
+  #receivedBytes = 0;
+  #isPaused: boolean;
+  #heardMs: number;
+  #sentMs: number;
+  #downMs: number | undefined;
+  #attempts = 0;
+
+  constructor(number: number, request: HomeRequest, context: HomeCallContext) {
+    this.number = number;
+    this.request = request;
+    this.#context = context;
+    this.#answers = context.expect(this);
+    this.#isPaused = context.isPaused;
+    this.#isHeld = request.way?.isSafe === false;
+    this.#mayHaveBegun = !this.#isHeld;
+    this.#heardMs = context.clock.now();
+    this.#sentMs = this.#heardMs;
+    this.#receiver = new FrameReceiver({
+      mostBytes: context.limits.maxMessageBytes + MOST_FRAME_BYTES,
+      message: (kind, body) => this.#message(kind, body),
+      grant: () => this.#grant(false),
+    });
+    this.#receiver.isPaused = context.isPaused;
+    // The owner gets the other parts once it has the first one, which is the request.
+    this.#sender = new FrameSender((headers, data) => this.#sendPart(headers, data), MOST_FRAME_BYTES);
+    const { host } = request;
+    if (host !== undefined) this.#owner = { host, run: context.runOf(host) };
+  }
+
+  get subject(): string {
+    return this.#subject;
+  }
+
+  /** True if nobody waits for the answer. */
+  get isCancelled(): boolean {
+    return this.#isCancelled !== undefined;
+  }
+
+  /** False if the call was certainly not begun anywhere. */
+  get mayHaveBegun(): boolean {
+    return this.#mayHaveBegun;
+  }
+
+  /** The host that has the call, or has to take it. */
+  get host(): string | undefined {
+    return this.#owner?.host;
+  }
+
+  get #server(): string {
+    return this.#context.connection.server;
+  }
+
+  get waitingBytes(): number {
+    return this.#sender.waitingBytes;
+  }
+
+  set isPaused(isPaused: boolean) {
+    this.#isPaused = isPaused;
+    this.#receiver.isPaused = isPaused;
+  }
+
+  // --- the request ---
+
+  begin(): void {
+    const { request } = this;
+    if (request.body.length <= MOST_FRAME_BYTES) return this.#publish({}, request.body);
+    this.#sender.push('end', request.body);
+  }
+
+  #sendPart(headers: BusHeaders, data: Uint8Array): void {
+    if (headers[HEADER.seq] !== '1') return this.#control(headers, data);
+    this.#publish({ ...headers, [HEADER.length]: `${this.request.body.length}` }, data);
+  }
+
+  #publish(more: BusHeaders, data: Uint8Array): void {
+    const { connection, stream, bus, hasBulk } = this.#context;
+    const { method, name } = this.request;
+    this.#subject = connection.subjectOf(method, name, this.#owner?.host);
+    this.#attempts++;
+    this.#sentMs = this.#context.clock.now();
+    const headers: Record<string, string> = {
+      ...connection.commonHeaders(),
+      [HEADER.method]: method,
+      [HEADER.version]: PROTOCOL_VERSION,
+      [HEADER.acceptPart]: '1',
+      [HEADER.call]: callPlace({ stream, number: this.number, done: Math.min(connection.doneNumber, this.number) }),
+      ...more,
+    };
+    if (name !== undefined) headers[HEADER.name] = headerValue(name);
+    if (hasBulk) headers[HEADER.acceptBulk] = '1';
+    if (this.#isHeld) headers[HEADER.hold] = '1';
+    if (this.#attempts > 1) {
+      headers[HEADER.again] = `${this.#attempts} ${this.#owner?.run ?? '-'}`;
+      headers[HEADER.got] = `${this.#receiver.gotSeq}`;
+      headers[HEADER.credit] = `${this.#receiver.credit}`;
+    }
+    bus.publish({ subject: this.#subject, reply: this.#answers.reply, headers, data });
+  }
+
+  #control(headers: BusHeaders, data: Uint8Array = NOTHING): void {
+    this.#context.bus.publish({ subject: `${this.#answers.reply}${CONTROL_END}`, headers, data });
+  }
+
+  /** Says what is here, and how much more may come. */
+  #grant(isAgain: boolean): void {
+    this.#sentMs = this.#context.clock.now();
+    const headers = { [HEADER.got]: `${this.#receiver.gotSeq}`, [HEADER.credit]: `${this.#receiver.credit}` };
+    this.#control(isAgain ? { ...headers, [HEADER.again]: '1' } : headers);
+  }
+
+  /** Asks the owner that has the request, or may have it, for what is missing. */
+  #askAgain(): void {
+    const mayMove = this.request.way !== undefined && !this.#isHeard;
+    if (mayMove || this.#owner === undefined) return this.#context.connection.quiet(this);
+    if (this.request.body.length <= MOST_FRAME_BYTES || this.#sender.keptBytes === 0) this.#publish({}, this.#whole());
+    else this.#sender.resend();
+  }
+
+  /** The request; without its bytes if the owner has all of them, which came in parts. */
+  #whole(): Buffer {
+    return this.request.body.length <= MOST_FRAME_BYTES ? this.request.body : NOTHING;
+  }
+
+  // --- what comes ---
+
+  take(message: ReceivedMessage): void {
+    if (this.isOver) return;
+    const { headers, data, isUnheard } = message;
+    if (isUnheard) return this.#onUnheard();
+    const kind = frameKindOf(headers);
+    if (kind === undefined) return;
+    const owner = ownerIn(headers);
+    if (this.#owner !== undefined && owner.host !== this.#owner.host)
+      return this.#context.refused(
+        this.#server,
+        `host ${owner.host.slice(0, 64)} has answered in the place of another`,
+      );
+    this.#heardMs = this.#context.clock.now();
+    if (kind === 'err' && headers[HEADER.seq] === undefined) return this.#onRefused(data, owner.host);
+    if (this.#owner?.run !== owner.run) this.#onOwner(owner);
+    if (this.isOver) return;
+    this.#isHeard = true;
+    if (this.#isCancelled !== undefined) this.#control({}, this.#isCancelled);
+    if (kind === 'ka' || kind === 'ack') return this.#onSign(kind, headers);
+    this.#hasBegun = true;
+    this.#receivedBytes += data.length;
+    const fault = this.#receiver.take(kind, headers, data);
+    if (fault !== undefined) this.#onFault(fault);
+  }
+
+  /** The first word of an owner binds the call to it. Another run of its daemon knows nothing of the call. */
+  #onOwner(owner: { readonly host: string; readonly run: string }): void {
+    if (this.#isHeard && this.#owner?.run !== undefined)
+      return this.#lost(`was restarted: its host ${owner.host} has another daemon by now`);
+    this.#owner = owner;
+  }
+
+  /** The owner says that it has the request, or how much of it, and how much more may come. */
+  #onSign(kind: BusFrameKind, headers: BusHeaders): void {
+    this.#hasBegun ||= kind === 'ack';
+    if (this.#isHeld && !this.#hasBegun && this.#isCancelled === undefined) this.#letBegin();
+    const got = countIn(headers[HEADER.got]);
+    const credit = countIn(headers[HEADER.credit]);
+    if (got !== undefined && credit !== undefined) this.#sender.granted(got, credit);
+  }
+
+  /** From here on this owner may have begun, and no other one may take the call. */
+  #letBegin(): void {
+    this.#mayHaveBegun = true;
+    this.#control({ [HEADER.begin]: this.#owner?.run ?? '' });
+  }
+
+  #onUnheard(): void {
+    const where = this.#owner === undefined ? 'no host offers it now' : `host ${this.#owner.host} is not there`;
+    if (this.#attempts === 1 && !this.#isHeard)
+      return this.#undone('SERVER_UNREACHABLE', `cannot be reached: ${where}`);
+    // An owner that is known to be there has lost NATS for a moment: it is asked again until the call counts as lost.
+    const { runOf } = this.#context;
+    if (this.#owner?.run !== undefined && runOf(this.#owner.host) === this.#owner.run) return;
+    this.#lost(`cannot be reached any more: ${where}`);
+  }
+
+  /** The owner has refused the request before it was a call. */
+  #onRefused(data: Uint8Array, host: string): void {
+    const body = messageOf(data);
+    const isRead =
+      body !== undefined && envelope.scan(body, 0, body.length - 1, DEEPEST) && envelope.kind === 'response';
+    const error = isRead ? envelope.decode(body, Field.error) : undefined;
+    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+    if (body === undefined || code === undefined || code === WIRE_CODE.streamLost)
+      return this.#lost('does not know the call any more');
+    if (code !== INTERNAL_ERROR || this.isCancelled || this.request.way === undefined) return this.#answer(body);
+    this.#settle();
+    if (!this.#context.connection.turnedAway(this, host)) this.#context.connection.answered(this, body, host);
+  }
+
+  #onFault(fault: string): void {
+    const { refused, connection } = this.#context;
+    const server = this.#server;
+    refused(server, `its frames are ${fault}`);
+    this.#control({}, this.#cancelNotice());
+    const error = new BridgeError('SERVER_ANSWER_REFUSED', `Server ${server} has sent frames that are ${fault}`, {
+      server,
+    });
+    this.#settle();
+    if (this.#isCancelled !== undefined) return;
+    const message = `{"jsonrpc":"2.0","id":${this.request.idText},"error":${rpcErrorOf(error)}}\n`;
+    connection.answered(this, Buffer.from(message), undefined);
+  }
+
+  #cancelNotice(): Buffer {
+    const params = `{"requestId":${this.request.idText}}`;
+    return Buffer.from(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`);
+  }
+
+  /** A whole message has come. */
+  #message(kind: BusFrameKind, body: Buffer): void {
+    if (this.isOver) return;
+    if (kind === 'end' && body.length === 0) {
+      if (this.#isCancelled === undefined) return this.#lost('has ended the call');
+      return this.#settle();
+    }
+    const message = messageOf(body);
+    if (message === undefined) return this.#onFault('not UTF-8');
+    const isSound = envelope.scan(message, 0, message.length - 1, DEEPEST);
+    if (kind === 'msg') {
+      if (isSound && envelope.kind === 'notification') this.#context.connection.notified(message);
+      else this.#onFault('no notifications');
+      return;
+    }
+    if (!isSound || envelope.kind !== 'response' || envelope.raw(message, Field.id) !== this.request.idText)
+      return this.#onFault('not the answer to its request');
+    this.#answer(message);
+  }
+
+  #answer(message: Buffer): void {
+    if (this.#receivedBytes >= LARGE_ANSWER) this.#grant(false);
+    this.#settle();
+    if (this.#isCancelled === undefined) this.#context.connection.answered(this, message, this.#owner?.host);
+  }
+
+  // --- the end ---
+
+  /** Nobody waits for the answer any more. The owner is told again once it says that it has begun. */
+  cancel(notice: Buffer): void {
+    this.#isCancelled = Buffer.from(notice);
+    this.#control({}, this.#isCancelled);
+  }
+
+  /** The call ends here: whoever has it need not go on. */
+  abandon(): void {
+    if (this.#context.down() === undefined && this.#isCancelled === undefined) this.#control({}, this.#cancelNotice());
+    this.isOver = true;
+    this.#answers.forget();
+  }
+
+  denied(): void {
+    const how = `may not be used: NATS does not let this daemon publish to ${this.#subject}`;
+    this.#undone('REQUEST_REFUSED', how);
+  }
+
+  #undone(code: BridgeErrorCode, how: string): void {
+    this.#settle();
+    if (this.#isCancelled === undefined) this.#context.connection.undone(this, code, how);
+  }
+
+  #lost(how: string): void {
+    if (this.isOver) return;
+    this.#settle();
+    if (this.#isCancelled === undefined) this.#context.connection.lost(this, how);
+  }
+
+  #settle(): void {
+    this.isOver = true;
+    this.#answers.forget();
+    this.#context.connection.callOver(this);
+  }
+
+  busIsBack(): void {
+    const nowMs = this.#context.clock.now();
+    this.#downMs = undefined;
+    this.#heardMs = nowMs;
+    this.#askAgain();
+  }
+
+  tick(nowMs: number): void {
+    const { down, limits } = this.#context;
+    const why = down();
+    if (why !== undefined) {
+      this.#downMs ??= nowMs;
+      if (nowMs - this.#downMs >= limits.resumeGraceMs) this.#lost(`cannot be reached: NATS is away (${why})`);
+      return;
+    }
+    if (this.#isPaused && this.#isHeard) {
+      // What does not come is not missed; the owner keeps it for a caller that shows that it is there.
+      this.#heardMs = nowMs;
+      if (nowMs - this.#sentMs >= KEEP_ALIVE_MS) this.#grant(false);
+      return;
+    }
+    const silentMs = nowMs - this.#heardMs;
+    if (silentMs >= LOST_MS) return this.#lost(`has said nothing for ${LOST_MS / 1000} s`);
+    if (this.#receiver.hasGap) return this.#grant(true);
+    const patienceMs = this.#isHeard && this.#hasBegun ? SILENT_MS : RESEND_MS;
+    if (silentMs >= patienceMs && nowMs - this.#sentMs >= RESEND_MS) this.#askAgain();
+  }
+}
+
+function ownerIn(headers: BusHeaders): { readonly host: string; readonly run: string } {
+  const [host = '', run = ''] = headers[HEADER.owner]?.split(' ') ?? [];
+  return { host, run };
+}
+
+/** A message of the owner with a newline behind it, as frames of the bridge have it; undefined if it is not UTF-8. */
+function messageOf(data: Uint8Array): Buffer | undefined {
+  if (!isUtf8(data)) return undefined;
+  const frame = Buffer.allocUnsafe(data.length + 1);
+  frame.set(data);
+  // Within JSON a newline means no more than a space.
+  for (let at = frame.indexOf(NEWLINE); at >= 0 && at < data.length; at = frame.indexOf(NEWLINE, at + 1))
+    frame[at] = SPACE;
+  frame[data.length] = NEWLINE;
+  return frame;
+}

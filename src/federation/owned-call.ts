@@ -1,0 +1,294 @@
+// One call at its owner, from the first frame of its request until its caller has the answer: what comes of it in parts is put together, what
+// goes back is numbered and kept. It knows neither what is asked nor who may ask it.
+
+import { ERA_2026 } from '../protocol/era-2026.ts';
+import { certainId, rpcError } from '../protocol/rpc-error.ts';
+import { Envelope, Field } from '../wire/envelope.ts';
+import type { BusHeaders, ReceivedMessage } from './bus.ts';
+import { FrameReceiver } from './frame-receiver.ts';
+import { FrameSender } from './frame-sender.ts';
+import {
+  BULK_END,
+  type BusFrameKind,
+  bufferOf,
+  CONTROL_END,
+  countIn,
+  errorResponse,
+  frameKindOf,
+  HEADER,
+  KEEP_ALIVE_MS,
+  LOST_MS,
+  MOST_FRAME_BYTES,
+  WIRE_CODE,
+} from './frames.ts';
+import type { OwnerContext } from './owner-context.ts';
+import type { CallOutput } from './owner-link.ts';
+
+const envelope = new Envelope(ERA_2026.keys);
+const NOTHING = Buffer.alloc(0);
+/** The most bytes of requests that come in parts, and of answers that wait, for one host. */
+export const MOST_HOST_BYTES = 64 * 1024 * 1024;
+/** The longest message for a caller that takes no parts: NATS has this bound unless it is told otherwise. */
+const MOST_PLAIN_BYTES = 1024 * 1024;
+
+export interface CallContext extends OwnerContext {
+  readonly refused: (message: ReceivedMessage, code: number, why: string) => void;
+  readonly makeRoom: () => void;
+  readonly settled: (call: OwnedCall) => void;
+  /** The bytes that are held for the host. */
+  readonly hostBytes: () => number;
+}
+
+export interface CallPorts {
+  readonly context: CallContext;
+  /** True if the caller counts frames and gives credit. */
+  readonly isNumbered: boolean;
+  /** The call is answered. */
+  readonly settled: (call: OwnedCall) => void;
+  readonly ask: (body: Buffer, call: OwnedCall) => void;
+  readonly cancel: (idText: string) => void;
+}
+
+/** One call, from its first frame until its caller has the answer. */
+export class OwnedCall implements CallOutput {
+  readonly number: number;
+  /** The id of the request, as it was spelled; '' before it is whole. */
+  idText = '';
+  isOver = false;
+  readonly #ports: CallPorts;
+  readonly #message: ReceivedMessage;
+  #reply: string;
+  readonly #hasBulk: boolean;
+  readonly #sender: FrameSender | undefined;
+  #receiver: FrameReceiver | undefined;
+  /** The bytes of a request that is not handed on yet. */
+  #length = 0;
+  /** True until the caller says that this owner may begin. */
+  #isHeld: boolean;
+  /** The whole request, while the call is held. */
+  #held: Buffer | undefined;
+  #unlisten: (() => void) | undefined;
+  #sentMs: number;
+  /** The last sign that the caller takes what it is sent. */
+  #heardMs: number;
+
+  constructor(number: number, message: ReceivedMessage, ports: CallPorts) {
+    this.number = number;
+    this.#message = message;
+    this.#ports = ports;
+    this.#reply = message.reply ?? '';
+    this.#hasBulk = message.headers[HEADER.acceptBulk] === '1';
+    this.#isHeld = ports.isNumbered && message.headers[HEADER.hold] === '1';
+    this.#sentMs = ports.context.clock.now();
+    this.#heardMs = this.#sentMs;
+    if (ports.isNumbered) this.#sender = new FrameSender((headers, data, kind) => this.#send(headers, data, kind));
+  }
+
+  get heldBytes(): number {
+    return (this.#isWaiting ? this.#length : 0) + (this.#sender?.keptBytes ?? 0);
+  }
+
+  /** True while the request is not whole, or may not be begun. */
+  get #isWaiting(): boolean {
+    return this.#receiver !== undefined || this.#held !== undefined;
+  }
+
+  /** True if the whole answer was sent. */
+  get isSent(): boolean {
+    return this.isOver && this.#sender?.hasSentAll !== false;
+  }
+
+  /** Begins with a whole request, or with the first part of one that has `length` bytes. */
+  start(length: number | undefined): void {
+    const { data, headers } = this.#message;
+    if (this.#isHeld || length !== undefined) this.#listen();
+    if (length === undefined) return this.#isWhole(bufferOf(data));
+    this.#length = length;
+    const receiver = new FrameReceiver({
+      mostBytes: length,
+      message: (_, body) => {
+        this.#receiver = undefined;
+        this.#isWhole(body);
+      },
+      grant: () => this.#tellPlace(),
+    });
+    this.#receiver = receiver;
+    this.#takePart(headers, data);
+    this.#tellPlace();
+  }
+
+  /** Begins, or tells the caller that it may say so. */
+  #isWhole(body: Buffer): void {
+    if (!this.#isHeld) return this.#ports.ask(body, this);
+    this.#held = body;
+    this.#length = body.length;
+    this.#publish({ [HEADER.frame]: 'ka' });
+  }
+
+  /** The caller lets a run of an owner begin: no other one will have the call. */
+  #mayBegin(run: string): void {
+    if (!this.#isHeld || run !== this.#ports.context.run || this.isOver) return;
+    this.#isHeld = false;
+    const body = this.#held;
+    this.#held = undefined;
+    if (body !== undefined) this.#ports.ask(body, this);
+  }
+
+  #takePart(headers: BusHeaders, data: Uint8Array): void {
+    const kind = frameKindOf(headers);
+    const fault =
+      kind === 'part' || kind === 'end' ? this.#receiver?.take(kind, headers, data) : ('unnumbered' as const);
+    if (fault === undefined) return;
+    this.#receiver = undefined;
+    this.#ports.context.refused(this.#message, WIRE_CODE.tooLarge, `The parts of the request are ${fault}`);
+    this.over();
+  }
+
+  /** Tells the caller how much of its request is here, and how much more may come. */
+  #tellPlace(): void {
+    const receiver = this.#receiver;
+    if (receiver === undefined) return;
+    this.#publish({
+      [HEADER.frame]: 'ka',
+      [HEADER.got]: `${receiver.gotSeq}`,
+      [HEADER.credit]: `${receiver.credit}`,
+    });
+  }
+
+  // --- what the core writes ---
+
+  notify(body: Buffer): void {
+    this.#push('msg', body);
+  }
+
+  answer(body: Buffer): void {
+    this.#finish('end', body);
+  }
+
+  over(): void {
+    this.#finish('end', NOTHING);
+  }
+
+  /** Answers a request that is not handed on. */
+  fail(b: Buffer, error: string): void {
+    const isRead = envelope.scan(b, 0, b.length, this.#ports.context.limits.maxDepth) || envelope.has(Field.id);
+    this.#finish('err', errorResponse(isRead ? certainId(envelope, b) : 'null', error));
+  }
+
+  #finish(kind: BusFrameKind, body: Buffer): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#receiver = undefined;
+    this.#held = undefined;
+    this.#heardMs = this.#ports.context.clock.now();
+    this.#push(kind, body);
+    this.#ports.settled(this);
+  }
+
+  #push(kind: BusFrameKind, body: Buffer): void {
+    const sender = this.#sender;
+    const { hostBytes, makeRoom } = this.#ports.context;
+    if (sender === undefined) return this.#pushPlain(kind, body);
+    if (kind === 'msg' && sender.waitingBytes > MOST_FRAME_BYTES) return; // the caller is behind: what is only news is left out
+    if (body.length > MOST_FRAME_BYTES && hostBytes() + body.length > MOST_HOST_BYTES) makeRoom();
+    if (body.length > MOST_FRAME_BYTES && hostBytes() + body.length > MOST_HOST_BYTES)
+      body = errorResponse(this.idText, rpcError(WIRE_CODE.tooLarge, 'Too many answers wait for this host'));
+    sender.push(kind, body);
+    if (!sender.hasSentAll) this.#listen();
+  }
+
+  /** For a caller that knows nothing of parts. */
+  #pushPlain(kind: BusFrameKind, body: Buffer): void {
+    const isTooLong = body.length > MOST_PLAIN_BYTES;
+    if (isTooLong && kind === 'msg') return;
+    const error = rpcError(WIRE_CODE.tooLarge, `The answer has ${body.length} bytes, and the caller takes no parts`);
+    this.#publish({ [HEADER.frame]: isTooLong ? 'err' : kind }, isTooLong ? errorResponse(this.idText, error) : body);
+  }
+
+  #send(headers: BusHeaders, data: Uint8Array, kind: BusFrameKind): void {
+    this.#publish(headers, data, kind);
+  }
+
+  #publish(headers: BusHeaders, data: Uint8Array = NOTHING, kind: BusFrameKind = 'ka'): void {
+    const { bus, host, run, clock } = this.#ports.context;
+    this.#sentMs = clock.now();
+    const isBulk = kind === 'part' && this.#hasBulk;
+    const own = this.#ports.isNumbered ? { ...headers, [HEADER.owner]: `${host} ${run}` } : headers;
+    bus.publish(
+      { subject: isBulk ? `${this.#reply}${BULK_END}` : this.#reply, headers: own, data },
+      isBulk ? 'bulk' : 'small',
+    );
+  }
+
+  // --- the caller ---
+
+  #listen(): void {
+    this.#unlisten ??= this.#ports.context.bus.subscribe(`${this.#reply}${CONTROL_END}`, (message) =>
+      this.#told(message),
+    );
+  }
+
+  /** Says that the call has begun, if it is not answered by now. */
+  acknowledge(): void {
+    if (this.isOver) return;
+    this.#listen();
+    this.#publish({ [HEADER.frame]: this.#ports.isNumbered ? 'ack' : 'ka' });
+  }
+
+  /** The same request has come once more: its caller has missed something. */
+  again(reply: string, headers: BusHeaders): void {
+    if (reply !== this.#reply) {
+      this.#unlisten?.();
+      this.#unlisten = undefined;
+      this.#reply = reply;
+    }
+    this.#listen();
+    this.#grant(headers);
+    if (this.#receiver !== undefined) return this.#tellPlace();
+    if (!this.isOver) this.#publish({ [HEADER.frame]: this.#held === undefined ? 'ack' : 'ka' });
+    this.#sender?.resend();
+  }
+
+  #grant(headers: BusHeaders): void {
+    const got = countIn(headers[HEADER.got]);
+    const credit = countIn(headers[HEADER.credit]);
+    this.#heardMs = this.#ports.context.clock.now();
+    if (got !== undefined && credit !== undefined) this.#sender?.granted(got, credit);
+  }
+
+  /** Takes what the caller says on the control subject: credit, a part of the request, or that it does not want the answer. */
+  #told({ headers, data }: ReceivedMessage): void {
+    if (frameKindOf(headers) !== undefined) return this.#takePart(headers, data);
+    const begins = headers[HEADER.begin];
+    if (begins !== undefined) return this.#mayBegin(begins);
+    if (headers[HEADER.got] !== undefined) {
+      this.#grant(headers);
+      if (headers[HEADER.again] !== undefined) this.#sender?.resend();
+      return;
+    }
+    if (this.isOver) return;
+    if (this.idText === '') this.over();
+    else this.#ports.cancel(this.idText);
+  }
+
+  tick(nowMs: number): 'forget' | undefined {
+    const { limits } = this.#ports.context;
+    if (this.isOver && this.#sender === undefined) return 'forget';
+    if (this.#held !== undefined && nowMs - this.#heardMs >= LOST_MS) return 'forget'; // another owner has taken it
+    // Also an answer that the caller has is remembered for a while: its request may come once more.
+    if ((this.isOver || this.#receiver !== undefined) && nowMs - this.#heardMs >= limits.resumeGraceMs) return 'forget';
+    if (!this.isSent && nowMs - this.#sentMs >= KEEP_ALIVE_MS) {
+      this.#listen();
+      this.#publish({ [HEADER.frame]: 'ka' });
+    }
+    return undefined;
+  }
+
+  drop(): void {
+    this.#unlisten?.();
+    this.#unlisten = undefined;
+    this.isOver = true;
+    this.#held = undefined;
+    this.#ports.context.settled(this);
+  }
+}
