@@ -319,9 +319,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     group: 'Servers and clients',
     summary: 'Show what the bridge does, with a daemon and servers of its own',
     words: [],
-    options: {},
-    examples: ['demo'],
-    run: async (_values, host) => (await import('./commands/demo/demo.ts')).demo({}, host),
+    options: options.DEMO,
+    examples: ['demo', 'demo --hosts'],
+    run: async (values, host) => (await import('./commands/demo/demo.ts')).demo(values, host),
   }),
   start: row({
     group: 'The daemon',

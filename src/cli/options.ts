@@ -113,6 +113,9 @@ export const DOCTOR = {
   'mcp-client-id': CONNECT['mcp-client-id'],
   start: { type: 'boolean', describe: 'Also start each server, one after the other' },
 } as const satisfies Options;
+export const DEMO = {
+  hosts: { type: 'boolean', describe: 'Three hosts that meet on NATS; needs a nats-server on this machine' },
+} as const satisfies Options;
 export const COMPLETION = { ...WHERE } as const satisfies Options;
 export const SEND = {
   ...LISTING,

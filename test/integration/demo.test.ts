@@ -1,11 +1,13 @@
 // `mcp-bridge demo`: it does what it says, and leaves nothing.
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
+import { natsTest } from '../support/nats-server.ts';
 import { PROGRAM, ROOT, tempDir, untilGone } from '../support/test-daemon.ts';
 
 const home = tempDir();
@@ -76,4 +78,47 @@ test('where it can make no directory it says what to do', async () => {
     stdout: '',
     stderr: `mcp-bridge: No directory can be made in ${nowhere}: ENOENT. Set TMPDIR to a directory that is there and that you may write to.\n`,
   });
+});
+
+natsTest('three hosts meet, call each other, and go on when one of each part is killed; nothing is left', async () => {
+  const { code, stdout, stderr } = await runCommand(['demo', '--hosts'], { env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  expect(stdout).toMatch(/● n1, process \d+ ─+ ● n2, process \d+ ─+ ● n3, process \d+\n {3}┌─ laptop ─+┐ {2}┌─ build/);
+  expect(stdout).toMatch(/✗ n1, killed ─+ ● n2.*\n.*\n.*daemon \d+ .*\n.*on NATS by n[23] /);
+  const [, killed, next] =
+    /kill -9 (\d+), which is the server on build.*build has started process (\d+)/s.exec(stdout) ?? [];
+  expect(Number(next)).toBeGreaterThan(0);
+  expect(next).not.toBe(killed);
+  expect(stdout).toContain('Server example@build cannot be reached: host build is not there');
+  expect(stdout).toMatch(/on any host:\n {5}Calls answered by process \d+: \d+\n {3}build has left the lists/);
+  expect(stdout).toMatch(/daemon killed +│.*uses example@lab +│/s);
+  const pids = [...stdout.matchAll(/(?:process|daemon|example) (\d+)/g)].map(([, pid]) => Number(pid));
+  expect(new Set(pids).size).toBeGreaterThanOrEqual(9);
+  await Promise.all(pids.map(untilGone));
+  expect([readdirSync(env.TMPDIR), readdirSync(home)]).toEqual([[], []]);
+});
+
+/** Ends the demonstration in the midst of it; its exit code, once nothing of it runs. */
+async function endedBy(signal: NodeJS.Signals, TMPDIR: string): Promise<number | null> {
+  const child = spawn(process.execPath, [PROGRAM, 'demo', '--hosts'], {
+    env: { ...process.env, ...env, TMPDIR },
+    cwd: home,
+  });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    if (!said.includes('2. An agent') && (said + chunk).includes('2. An agent')) child.kill(signal);
+    said += chunk;
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  const pids = [...said.matchAll(/(?:process|daemon|example) (\d+)/g)].map(([, pid]) => Number(pid));
+  expect(pids.length).toBeGreaterThanOrEqual(6);
+  await Promise.all(pids.map(untilGone));
+  return code;
+}
+
+natsTest('Ctrl-C or kill -9 in the midst of it ends all hosts', async () => {
+  const [calm, killed] = [tempDir(), tempDir()];
+  expect(await Promise.all([endedBy('SIGINT', calm), endedBy('SIGKILL', killed)])).toEqual([130, null]);
+  expect([readdirSync(calm), readdirSync(home)]).toEqual([[], []]);
 });

@@ -12,10 +12,10 @@ export interface Colours {
 
 const [RED, GREEN, YELLOW, GREY, BOLD] = [31, 32, 33, 90, 1];
 const STATES: Readonly<Record<string, number>> = {
-  ...{ ready: GREEN, yes: GREEN },
+  ...{ ready: GREEN, yes: GREEN, '●': GREEN },
   ...{ starting: YELLOW, stopping: YELLOW, waiting: YELLOW, connecting: YELLOW, initializing: YELLOW },
   ...{ parked: YELLOW, 'pending-approval': YELLOW, 'needs-input': YELLOW },
-  ...{ failed: RED, broken: RED, invalid: RED, missing: RED, 'blocked-by-policy': RED },
+  ...{ failed: RED, broken: RED, invalid: RED, missing: RED, 'blocked-by-policy': RED, '✗': RED },
 };
 const LEVELS: Readonly<Record<string, number>> = {
   ...{ error: RED, WRONG: RED, warn: YELLOW, note: YELLOW, '!': YELLOW, ok: GREEN, debug: GREY },

@@ -1,27 +1,40 @@
 // `mcp-bridge demo`: what the bridge does, with real clients, a real daemon and a real server. Each step says what it is
 // to show, does it, and fails unless that is what has happened.
 
-import { setTimeout as pause } from 'node:timers/promises';
-import { BridgeError } from '../../../util/bridge-error.ts';
 import { membersOf, textOf } from '../../../util/json-value.ts';
 import { DONE, INTERRUPTED } from '../../exit-code.ts';
 import type { CliHost } from '../../host.ts';
-import { coloursOf } from '../../render/colour.ts';
-import { printable } from '../../render/table.ts';
-import { widthOf } from '../../render/terminal.ts';
 import { recordsIn } from '../../tool-session.ts';
 import type { DemoClient } from './demo-client.ts';
+import { demand, Show } from './show.ts';
 import { Stage } from './stage.ts';
 
-/** For a person to read along. */
-const STEP_PAUSE_MS = 900;
+interface DemoValues {
+  readonly hosts?: boolean | undefined;
+}
 
-export async function demo(_values: object, host: CliHost): Promise<number> {
-  const stage = new Stage(host);
+export async function demo({ hosts }: DemoValues, host: CliHost): Promise<number> {
+  if (hosts === true) {
+    const { HostsStage, performHosts } = await import('./hosts-demo.ts');
+    return play(host, new HostsStage(host), performHosts);
+  }
+  return play(host, new Stage(host), perform);
+}
+
+interface Playable {
+  /** Ends all, however far it has come. */
+  close(): Promise<void>;
+}
+
+async function play<S extends Playable>(
+  host: CliHost,
+  stage: S,
+  story: (stage: S, show: Show) => Promise<void>,
+): Promise<number> {
   const interrupted = new Promise<typeof INTERRUPTED>((resolve) => host.onEnd(() => resolve(INTERRUPTED)));
   const show = new Show(host);
   try {
-    const shown = perform(stage, show).then(() => DONE);
+    const shown = story(stage, show).then(() => DONE);
     shown.catch(() => undefined); // an interrupted one fails where it stands
     const code = await Promise.race([shown, interrupted]);
     if (code === INTERRUPTED) show.stop();
@@ -111,41 +124,4 @@ async function converse(from: DemoClient, to: DemoClient, show: Show): Promise<v
   const [letter] = recordsIn(messages);
   show.say(`${to.name} reads a message from ${textOf(letter?.from)}: ${textOf(letter?.text)}`);
   demand(letter?.from === from.name && letter?.text === text, 'the message arrives as it was sent');
-}
-
-function demand(holds: boolean, what: string): asserts holds {
-  if (holds) return;
-  throw new BridgeError('DEMO_FAILED', `The demo has failed. It should show that ${what}`, {
-    hint: 'See: mcp-bridge doctor',
-  });
-}
-
-/** The story as it is told: at a person's pace on a terminal, plainly in a pipe. */
-class Show {
-  readonly #host: CliHost;
-  #steps = 0;
-  #isOver = false;
-
-  constructor(host: CliHost) {
-    this.#host = host;
-  }
-
-  async step(title: string): Promise<void> {
-    if (widthOf(this.#host) !== undefined) await pause(STEP_PAUSE_MS);
-    const heading = `${++this.#steps}. ${title}`;
-    this.say('', '');
-    this.#write(coloursOf(this.#host)?.heading(heading) ?? heading);
-  }
-
-  say(text: string, indent = this.#steps === 0 ? '' : '   '): void {
-    for (const line of text.split('\n')) this.#write(`${indent}${printable(line)}`.trimEnd());
-  }
-
-  stop(): void {
-    this.#isOver = true;
-  }
-
-  #write(line: string): void {
-    if (!this.#isOver) this.#host.stdout.write(`${line}\n`);
-  }
 }

@@ -2,21 +2,18 @@
 // It goes with all that runs there. Should this process be killed, the clients end with it, and the daemon when it has
 // had none for a while.
 
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ControlClient, type StatusReport } from '../../../client/control-client.ts';
 import { startDaemon } from '../../../client/start-daemon.ts';
-import { BridgeError, systemCode } from '../../../util/bridge-error.ts';
 import type { CliHost } from '../../host.ts';
 import { endDaemon } from '../../running-daemon.ts';
 import { DemoClient } from './demo-client.ts';
+import { environmentIn, freshDir } from './demo-home.ts';
 
 const IDLE_EXIT_MS = 10_000;
 const LOOK_MS = 20;
-/** All that programs need of this process; a bridge that we may run below is none of it. */
-const PASSED_ON = ['PATH', 'LANG', 'LC_ALL', 'NODE_OPTIONS', 'TMPDIR'];
 
 export class Stage {
   readonly socketPath: string;
@@ -92,28 +89,4 @@ export class Stage {
       await endDaemon(this.socketPath, { ...this.#host, environment: this.#environment }, 'stop');
     rmSync(this.#dir, { recursive: true, force: true });
   }
-}
-
-function freshDir(): string {
-  try {
-    return realpathSync(mkdtempSync(join(tmpdir(), 'mcp-bridge-demo-')));
-  } catch (error) {
-    throw new BridgeError('FILE_UNUSABLE', `No directory can be made in ${tmpdir()}: ${systemCode(error)}`, {
-      hint: 'Set TMPDIR to a directory that is there and that you may write to.',
-      cause: error,
-    });
-  }
-}
-
-/** Everything that is kept is kept here. */
-function environmentIn(dir: string, environment: CliHost['environment']): Record<string, string> {
-  const passed = PASSED_ON.flatMap((name) => {
-    const value = environment[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return {
-    ...Object.fromEntries(passed),
-    ...{ HOME: dir, XDG_CONFIG_HOME: join(dir, 'config'), XDG_STATE_HOME: join(dir, 'state') },
-    ...{ XDG_CACHE_HOME: join(dir, 'cache'), XDG_DATA_HOME: join(dir, 'data'), XDG_RUNTIME_DIR: dir },
-  };
 }

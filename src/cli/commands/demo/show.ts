@@ -1,0 +1,57 @@
+// The story of a demonstration as it is told: in steps, at a person's pace on a terminal, plainly in a pipe. It does nothing of what it tells.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { BridgeError } from '../../../util/bridge-error.ts';
+import type { CliHost } from '../../host.ts';
+import { type Colours, coloursOf } from '../../render/colour.ts';
+import { printable } from '../../render/table.ts';
+import { widthOf } from '../../render/terminal.ts';
+
+/** For a person to read along. */
+const STEP_PAUSE_MS = 900;
+
+export function demand(holds: boolean, what: string): asserts holds {
+  if (holds) return;
+  throw new BridgeError('DEMO_FAILED', `The demo has failed. It should show that ${what}`, {
+    hint: 'See: mcp-bridge doctor',
+  });
+}
+
+export class Show {
+  readonly #host: CliHost;
+  #steps = 0;
+  #isOver = false;
+
+  constructor(host: CliHost) {
+    this.#host = host;
+  }
+
+  async step(title: string): Promise<void> {
+    if (widthOf(this.#host) !== undefined) await pause(STEP_PAUSE_MS);
+    const heading = `${++this.#steps}. ${title}`;
+    this.say('', '');
+    this.#write(coloursOf(this.#host)?.heading(heading) ?? heading);
+  }
+
+  say(text: string, indent = this.#steps === 0 ? '' : '   '): void {
+    for (const line of text.split('\n')) this.#write(`${indent}${printable(line)}`.trimEnd());
+  }
+
+  /** Colours for what is drawn; undefined where there are none. */
+  get colours(): Colours | undefined {
+    return coloursOf(this.#host);
+  }
+
+  /** Lines as they are: whoever draws them has made them printable. */
+  draw(lines: readonly string[]): void {
+    for (const line of ['', ...lines]) this.#write(line === '' ? '' : `   ${line}`);
+  }
+
+  stop(): void {
+    this.#isOver = true;
+  }
+
+  #write(line: string): void {
+    if (!this.#isOver) this.#host.stdout.write(`${line}\n`);
+  }
+}
