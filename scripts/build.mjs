@@ -226,11 +226,9 @@ async function builtSandbox() {
 
 /** The room that sends traces and metrics. A module that is compiled by itself may import nothing at run time; it may require. */
 async function builtTelemetry() {
-  const metafile = await packed('telemetry', {
-    entryPoints: ['src/telemetry/telemetry.ts'],
-    supported: { 'dynamic-import': false },
-  });
-  writeFileSync('dist/telemetry.LICENSE', licensesOf(metafile));
+  // Only a daemon that has somewhere to send traces and metrics reads it.
+  const source = { entryPoints: ['src/telemetry/telemetry.ts'], supported: { 'dynamic-import': false } };
+  writeFileSync('dist/telemetry/LICENSE', licensesOf(await packed('telemetry', source, 'telemetry')));
 }
 
 /** The parser of command lines, with the licenses of all the packages that are in it. */
@@ -288,6 +286,7 @@ rmSync('dist', { recursive: true, force: true });
 mkdirSync('dist/later', { recursive: true });
 mkdirSync('dist/code-mode', { recursive: true });
 mkdirSync('dist/hosts', { recursive: true });
+mkdirSync('dist/telemetry', { recursive: true });
 await Promise.all([
   build({
     ...commonJs,

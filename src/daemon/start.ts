@@ -76,7 +76,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     xdgConfigHome: process.env.XDG_CONFIG_HOME,
     runsPrograms: true,
   };
-  keepLaterCode(join(dirname(options.finderProgram), 'later'));
+  const packages = dirname(options.finderProgram);
+  keepLaterCode(join(packages, 'later'));
   const lastGood = new LastGoodConfigs(stateDir(process.env, home), (error) =>
     logger.warn('config not kept', { reason: messageOf(error) }),
   );
@@ -84,8 +85,9 @@ export async function serve(options: ServeOptions): Promise<void> {
   for (const fault of loaded.faults) logger.warn('config', { file: loaded.file, fault });
   const config = await withHttpFlag(loaded.config, options.httpFlag);
   const { enabled: hasCodeMode } = config.codeMode;
-  if (hasCodeMode) keepLaterCode(join(dirname(options.finderProgram), 'code-mode'));
-  if (config.federation !== undefined) keepLaterCode(join(dirname(options.finderProgram), 'hosts'));
+  if (hasCodeMode) keepLaterCode(join(packages, 'code-mode'));
+  if (config.federation !== undefined) keepLaterCode(join(packages, 'hosts'));
+  if (wantsTelemetry(config.telemetry, process.env)) keepLaterCode(join(packages, 'telemetry'));
   const { path } = socketPath({
     flag: options.socketFlag,
     environment: process.env.MCP_BRIDGE_SOCKET,

@@ -46,9 +46,9 @@ test.each([
   'later/jsonc-parser.cjs.gz',
   'later/metrics-text.cjs.gz',
   'later/oauth.cjs.gz',
-  'later/telemetry.cjs.gz',
   'later/ws.cjs.gz',
   'hosts/federation.cjs.gz',
+  'telemetry/telemetry.cjs.gz',
 ])('%s is ASCII, so that it can be read as it is and takes one byte for each character', (name) => {
   expect([...new Set(codeOf(name))].filter((letter) => letter > '\u007f')).toEqual([]);
 });
@@ -89,11 +89,12 @@ test('the daemon has nothing of other hosts in it, and does not read it without 
   expect(readdirSync(join(ROOT, 'dist/later'))).not.toContain('federation.cjs.gz');
 });
 
-test('the daemon has nothing of OpenTelemetry in it, and what has it imports nothing while it runs', () => {
+test('the daemon has nothing of OpenTelemetry in it, and what has it is not read without an endpoint and imports nothing', () => {
   const ofTelemetry = /resourceSpans|mcp\.server\.operation\.duration|gen_ai\./;
   expect(ofTelemetry.exec(codeOf('daemon.cjs'))?.[0]).toBeUndefined();
-  expect(codeOf('later/telemetry.cjs.gz')).toMatch(ofTelemetry);
-  expect(codeOf('later/telemetry.cjs.gz')).not.toMatch(/\bimport\(/);
+  expect(codeOf('telemetry/telemetry.cjs.gz')).toMatch(ofTelemetry);
+  expect(codeOf('telemetry/telemetry.cjs.gz')).not.toMatch(/\bimport\(/);
+  expect(readdirSync(join(ROOT, 'dist/later'))).not.toContain('telemetry.cjs.gz');
 });
 
 test('the front for HTTP has nothing in it that verifies signatures', () => {
