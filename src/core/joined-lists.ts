@@ -92,6 +92,8 @@ const OUTWARD = 'mcp-bridge://';
 interface JoinedListsOptions {
   readonly session: Session;
   readonly places: () => JoinedPlaces;
+  /** The place of a server that can be named in another way than the lists name it. */
+  readonly placeNamed: (name: string) => JoinedPlace | undefined;
   /** Tools of the bridge's own. No joined name may collide with them. */
   readonly ownTools: readonly JoinedItem[];
   /** The longest joined name. */
@@ -119,6 +121,14 @@ export class JoinedLists {
     if (all !== this.#madeFor) this.#servers = all.map((place) => new JoinedServer(this.#options.session, place));
     this.#madeFor = all;
     return this.#servers;
+  }
+
+  /** The server that a client means by a name, which may stand in no list. */
+  serverNamed(name: string): JoinedServer | undefined {
+    const listed = this.servers.find((joined) => joined.name === name);
+    if (listed !== undefined) return listed;
+    const place = this.#options.placeNamed(name);
+    return place && new JoinedServer(this.#options.session, place);
   }
 
   #withAlias(alias: string): JoinedServer | undefined {

@@ -30,8 +30,9 @@ import {
   type JoinedItem,
   JoinedLists,
   type JoinedPart,
+  type JoinedPlace,
   type JoinedPlaces,
-  type JoinedServer,
+  JoinedServer,
 } from './joined-lists.ts';
 import { aliasIn, joinedTaskId } from './joined-names.ts';
 import { joinedTerms } from './lists-for-2026.ts';
@@ -108,6 +109,8 @@ export class JoinedView implements View, ListWatcher {
   readonly #clients = new ViewClients();
   #places: JoinedPlaces = { all: [], byAlias: new Map() };
   #servers: ReadonlySet<Server> = new Set();
+  /** The servers that clients have asked for by names that no list has; by these names. */
+  readonly #unlisted = new Map<string, JoinedPlace>();
   /** The targets of names as clients spell them, with their quotes; filled on first use. */
   readonly #targets = { tools: new Map<string, NamedTarget>(), prompts: new Map<string, NamedTarget>() };
 
@@ -126,17 +129,60 @@ export class JoinedView implements View, ListWatcher {
     const { settings } = this.#terms;
     const before = new Map(this.#places.all.map((place) => [place.server.name, place]));
     const nameOf = ({ name }: Server): string => settings.nameOf(name);
-    const known = new Map(this.#places.all.map(({ server, alias }) => [nameOf(server), alias]));
-    const aliases = aliasesOf(servers.map(nameOf), known);
+    const aliases = aliasesOf(servers.map(nameOf), this.#aliases);
     const all = servers.map((server) => {
       const place = before.get(server.name) ?? { alias: aliases.get(nameOf(server)) ?? server.name, server };
       place.server = server;
       return place;
     });
-    this.#places = { all, byAlias: new Map(all.map((place) => [place.alias, place])) };
+    this.#keep(all);
+  }
+
+  /** The aliases that are taken, by the clients' names for the servers. */
+  get #aliases(): Map<string, string> {
+    const { settings } = this.#terms;
+    const listed = this.#places.all.map(({ server, alias }): [string, string] => [settings.nameOf(server.name), alias]);
+    return new Map([...[...this.#unlisted].map(([name, { alias }]): [string, string] => [name, alias]), ...listed]);
+  }
+
+  /** Keeps these places beside those that no list has, and watches the servers there, and those only. */
+  #keep(all: readonly JoinedPlace[]): void {
+    const places = [...this.#unlisted.values(), ...all];
+    this.#places = { all, byAlias: new Map(places.map((place) => [place.alias, place])) };
     for (const server of this.#servers) server.views.delete(this);
-    this.#servers = new Set(servers);
+    this.#servers = new Set(places.map(({ server }) => server));
     for (const server of this.#servers) server.views.add(this);
+  }
+
+  /** A name may stand for a server that the lists have under another one, or, among hosts, for one that they do not have. */
+  #placeNamed(name: string): JoinedPlace | undefined {
+    const server = this.#serverNamed(name);
+    if (server === undefined) return undefined;
+    const listed = this.#places.all.find((place) => place.server === server);
+    if (listed !== undefined) return listed;
+    const known = this.#unlisted.get(name);
+    if (known?.server === server) return known;
+    const names = [...this.#aliases.keys(), name];
+    const place = { alias: aliasesOf(names, this.#aliases).get(name) ?? name, server };
+    this.#unlisted.set(name, place);
+    this.#keep(this.#places.all);
+    return place;
+  }
+
+  #serverNamed(name: string): Server | undefined {
+    const { settings, cwd } = this.#terms;
+    const id = settings.idOf(name);
+    return settings.sees(id) ? this.#context.servers.find(id, cwd) : undefined;
+  }
+
+  /** Servers that stand in no list may be others now, or may have gone. */
+  #lookAtUnlisted(): void {
+    for (const [name, place] of [...this.#unlisted]) {
+      const now = this.#serverNamed(name);
+      if (now === undefined || this.#places.all.some(({ server }) => server === now)) this.#unlisted.delete(name);
+      else place.server = now;
+    }
+    this.#keep(this.#places.all);
   }
 
   get pending(): PendingRequests {
@@ -153,6 +199,7 @@ export class JoinedView implements View, ListWatcher {
     return new JoinedLists({
       session,
       places: () => this.#places,
+      placeNamed: (name) => this.#placeNamed(name),
       ownTools: this.#ownItems,
       longestName: this.#context.limits.maxToolNameLength,
       clock: this.#context.clock,
@@ -290,7 +337,8 @@ export class JoinedView implements View, ListWatcher {
 
   outwardUri(session: Session, instance: Instance, uri: string): string {
     const lists = this.listsFor(session);
-    const joined = lists.servers.find((one) => one.instance === instance);
+    const unlisted = [...this.#unlisted.values()].map((place) => new JoinedServer(session, place));
+    const joined = [...lists.servers, ...unlisted].find((one) => one.instance === instance);
     return joined === undefined ? '' : new JoinedResources(lists, this.pending).outwardUri(joined, uri);
   }
 
@@ -318,7 +366,7 @@ export class JoinedView implements View, ListWatcher {
   }
 
   outwardTaskId({ server: name }: Instance, taskId: string): string {
-    const place = this.#places.all.find(({ server }) => server.name === name);
+    const place = [...this.#places.byAlias.values()].find(({ server }) => server.name === name);
     return place === undefined ? '' : joinedTaskId(place.alias, taskId);
   }
 
@@ -356,9 +404,14 @@ export class JoinedView implements View, ListWatcher {
     this.#instead?.serversChanged(); // the same servers may have other names
     const before = this.servers();
     const now = serversFor(this.#terms, this.#context.servers);
-    if (before.length === now.length && before.every((server, i) => server === now[i])) return;
-    this.#place(now);
-    for (const session of this.#clients.all()) each(session, () => followServers(session, before, now));
+    const areListedAlike = before.length === now.length && before.every((server, i) => server === now[i]);
+    const seenBefore = [...this.#servers];
+    if (!areListedAlike) this.#place(now);
+    if (this.#unlisted.size > 0) this.#lookAtUnlisted();
+    const seen = [...this.#servers];
+    if (seenBefore.length !== seen.length || !seenBefore.every((server) => this.#servers.has(server)))
+      for (const session of this.#clients.all()) each(session, () => followServers(session, seenBefore, seen));
+    if (areListedAlike) return;
     for (const kind of LIST_KINDS) this.listChanged(kind, () => true);
   }
 

@@ -284,7 +284,7 @@ class DeskProgram implements ProgramHost {
   }
 
   #call(server: string, tool: string, argumentsText: string, answered: (answer: HostAnswer) => void): void {
-    const joined = serverNamed(this.#lists.servers, server);
+    const joined = serverNamed(this.#lists, server);
     const run = (name: string): void =>
       this.#submit(
         `"name":"execute_tool","arguments":{"server":${latin1Json(joined?.name ?? server)},"tool":${latin1Json(name)},"arguments":${argumentsText}}`,
@@ -390,8 +390,8 @@ class DeskProgram implements ProgramHost {
 
   async #toolsOf(name: string): Promise<readonly TypedTool[]> {
     const lists = this.#lists;
-    const [server = '', tool] = partsOf(name, lists.servers);
-    const joined = serverNamed(lists.servers, server);
+    const [server = '', tool] = partsOf(name, lists);
+    const joined = serverNamed(lists, server);
     if (joined === undefined)
       throw noSuchServer(
         server,
@@ -420,8 +420,8 @@ function identifierOf(name: string): string {
   return name.replace(/[^A-Za-z0-9_$]/g, '_').replace(/^(?=\d)/, '_');
 }
 
-function serverNamed(servers: readonly JoinedServer[], name: string): JoinedServer | undefined {
-  return servers.find((joined) => joined.name === name) ?? servers.find((joined) => identifierOf(joined.name) === name);
+function serverNamed(lists: JoinedLists, name: string): JoinedServer | undefined {
+  return lists.serverNamed(name) ?? lists.servers.find((joined) => identifierOf(joined.name) === name);
 }
 
 /** The tool's own name; undefined if the list has none, or is not known. */
@@ -433,9 +433,9 @@ function toolNamed(joined: JoinedServer, name: string): string | undefined {
 }
 
 /** Divides SERVER.TOOL, where a server's name may have dots too. */
-function partsOf(name: string, servers: readonly JoinedServer[]): readonly [string, string?] {
-  if (serverNamed(servers, name) !== undefined) return [name];
-  const owner = servers
+function partsOf(name: string, lists: JoinedLists): readonly [string, string?] {
+  if (serverNamed(lists, name) !== undefined) return [name];
+  const owner = lists.servers
     .flatMap((joined) => [joined.name, identifierOf(joined.name)])
     .filter((server) => name.startsWith(`${server}.`) || name.startsWith(`${server}:`))
     .sort((a, b) => b.length - a.length)[0];

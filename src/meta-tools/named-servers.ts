@@ -16,7 +16,7 @@ export class NamedServers {
 
   /** Finds the server of a call. If there is none, answers the call and returns undefined. */
   for(call: Call, lists: JoinedLists, wanted: Wanted): JoinedServer | undefined {
-    const joined = lists.servers.find(({ name }) => name === wanted.server);
+    const joined = lists.serverNamed(wanted.server);
     if (joined !== undefined) return joined;
     const names = lists.servers.map(({ name }) => name);
     this.#pending.refuse(call, toolError(noSuchServer(wanted.server, names), wanted));

@@ -88,7 +88,7 @@ export class ToolGuide {
       await lists.whenListed('tools', isKnown);
       return this.#searched(args, lists.servers);
     }
-    const joined = lists.servers.find(({ name }) => name === args.server);
+    const joined = lists.serverNamed(textOf(args.server));
     if (joined === undefined)
       throw noSuchServer(
         textOf(args.server),

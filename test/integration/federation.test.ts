@@ -111,6 +111,32 @@ natsTest('calls a tool of another host, which knows who has asked', async () => 
   });
 });
 
+natsTest('a name without its host means whichever host offers it, also behind the meta-tools', async () => {
+  const nats = await NatsServer.start();
+  const owners = [await startOwner(nats, 'builder'), await startOwner(nats, 'lab')];
+  const laptop = await startHost(nats.url, 'laptop');
+  const all = await laptop.client();
+  for (const host of ['builder', 'lab']) await untilTool(all, `fixture_${host}__echo`);
+
+  const client = await laptop.client({ 'mcp-bridge/view': 'discover' });
+  const echo = { server: 'fixture', tool: 'echo' };
+  const say = (text: string): Promise<unknown> =>
+    client.callTool(nextId++, 'execute_tool', { ...echo, arguments: { text } }).then(textOf);
+  expect(await say('of any')).toBe('of any');
+  expect(JSON.stringify(await client.callTool(nextId++, 'get_tool_details', echo))).toContain('inputSchema');
+  expect(JSON.stringify(await client.callTool(nextId++, 'list_tools', { server: 'fixture' }))).toContain('echo');
+  const { stdout } = await runCommand(['call', 'fixture', 'echo', 'text=asked', '--mcp-bridge-socket', laptop.path]);
+  expect(stdout.trim()).toBe('asked');
+
+  // With one host left the name means the server in the lists.
+  await owners[1]?.stop();
+  await untilTool(all, 'fixture_lab__echo', false);
+  expect(await say('of the one')).toBe('of the one');
+  await owners[0]?.stop();
+  await untilTool(all, 'fixture_builder__echo', false);
+  expect(await say('of nobody')).toContain('There is no server');
+});
+
 natsTest('carries progress, cancellation, questions and long results', async () => {
   const nats = await NatsServer.start();
   await startOwner(nats, 'builder');
