@@ -88,7 +88,8 @@ export interface OpenCallReport extends NamedCall {
   readonly role: CallRole;
   readonly at: number | null;
   readonly ageMs: number | null;
-  readonly state: 'waiting' | 'sent';
+  /** `suspended` once its client was asked something and has not come back yet: `ageMs` counts from the question. */
+  readonly state: 'waiting' | 'sent' | 'suspended';
   readonly waitedMs: number | null;
   readonly serverMs: number | null;
   readonly waits: readonly WaitReason[];

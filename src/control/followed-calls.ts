@@ -30,7 +30,7 @@ interface FollowedCallsOptions {
 
 export class FollowedCalls {
   readonly #options: FollowedCallsOptions;
-  readonly #followed = new Map<ObservedCall, FollowedCall>();
+  readonly #followed = new Map<object, FollowedCall>();
   readonly #names = new CallNames();
   /** The calls that have ended, in a ring; `#next` is the place of the oldest one. */
   #recent: CallReport[] = [];
@@ -65,13 +65,13 @@ export class FollowedCalls {
     return this.#followed.get(call);
   }
 
-  /** The name of a call, whether it is followed or not. */
-  nameOf(call: ObservedCall): string {
+  /** The name of a call, whether it is followed or not. One that waits for a retry is known by its suspension. */
+  nameOf(call: object): string {
     return this.#followed.get(call)?.call ?? this.#names.of(call);
   }
 
   /** True if this is the name of a call. */
-  isNamed(call: ObservedCall, name: string): boolean {
+  isNamed(call: object, name: string): boolean {
     return (this.#followed.get(call)?.call ?? this.#names.known(call)) === name;
   }
 
@@ -248,20 +248,20 @@ export class FollowedCalls {
 /** Names of calls. None comes twice, not even after a restart of the daemon: an old page must not cancel another call. */
 class CallNames {
   readonly #prefix = randomBytes(4).toString('hex');
-  readonly #unfollowed = new WeakMap<ObservedCall, string>();
+  readonly #unfollowed = new WeakMap<object, string>();
   #last = 0;
 
   next(): string {
     return `${this.#prefix}-${++this.#last}`;
   }
 
-  of(call: ObservedCall): string {
+  of(call: object): string {
     const name = this.#unfollowed.get(call) ?? this.next();
     this.#unfollowed.set(call, name);
     return name;
   }
 
-  known(call: ObservedCall): string | undefined {
+  known(call: object): string | undefined {
     return this.#unfollowed.get(call);
   }
 }
@@ -376,7 +376,7 @@ export class FollowedCall {
 }
 
 /** The name in a JSON string that has one byte for each character; as it is spelled where that is no text. */
-function nameIn(json: string): string {
+export function nameIn(json: string): string {
   if (json.length > LONGEST_NAME * 6) return bounded(json);
   try {
     const name: unknown = JSON.parse(Buffer.from(json, 'latin1').toString());

@@ -47,6 +47,7 @@ export interface ControlledDaemon {
   readonly watched: WatchedDaemon;
   /** All sessions of clients. */
   sessions(): readonly Session[];
+  readonly suspended: CallsHere['suspended'];
   copies(): Iterable<RunCopy>;
   settings(): Promise<ControlAnswer<'bridge/settings'>>;
   /** Searches as a client in `cwd` does, and explains it. */
@@ -95,6 +96,7 @@ function answerersOf(daemon: ControlledDaemon): Answerers {
   const watches = new Watches(daemon.watched);
   const calls = (): CallsHere => ({
     sessions: daemon.sessions(),
+    suspended: daemon.suspended,
     followed: watches.calls,
     clock: daemon.watched.clock,
   });

@@ -282,7 +282,12 @@ export class Router {
     const { b } = frame;
     const id = envelope.id(b, Field.id);
     if (id === undefined) return this.#refuse(session, 'null', { code: INVALID_REQUEST, message: BAD_ID });
-    this.#routeRequest(session, method, id, frame);
+    if (!this.#refusesFields(session, method, b)) {
+      // It comes again once `initialize` is answered, and is taken then.
+      if (session.isHolding && method.role !== 'ping')
+        return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);
+      this.#routeRequest(session, method, id, frame);
+    }
     // Only now: it is `initialize` that says who is no client but watches the daemon.
     if (session.role !== 'control') this.#context.events.requestTaken.tell(session);
   }
@@ -290,7 +295,6 @@ export class Router {
   /** Gives a request to the view, or deals with it here. */
   #routeRequest(session: Session, method: Method, id: RequestId, frame: Frame): void {
     const { b, start, end } = frame;
-    if (this.#refusesFields(session, method, b)) return;
     if (method.role === 'ping') return session.output.answer(envelope.raw(b, Field.id), '{}');
     if (isCall(method) && session.isServed && session.view !== undefined) {
       session.becomeReady();
@@ -299,7 +303,6 @@ export class Router {
         return session.output.fail(envelope.raw(b, Field.id), TASKS_NOT_DECLARED);
       return session.view.submit(session, { id, role: method.role, frame }, envelope);
     }
-    if (session.isHolding) return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);
     this.#onRareRequest(session, method, { id, idText: envelope.raw(b, Field.id), b, start, end });
   }
 

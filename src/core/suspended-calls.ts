@@ -66,6 +66,17 @@ export type RetryOutcome =
   /** The user does not visit the page: the call has ended with the error that wants it. */
   | { readonly is: 'declined'; readonly frame: Frame; readonly era: Era };
 
+/** A request that was answered with questions. */
+interface AskedRequest {
+  readonly client: string;
+  readonly clientName: string;
+  readonly idText: string;
+  readonly role: CallRole;
+  /** The name of the tool in JSON; '' where there is none. */
+  readonly nameText: string;
+  readonly atMs: number;
+}
+
 type SuspensionState = 'open' | 'gathering' | 'away' | 'ended' | 'over';
 
 /** The questions of one call. */
@@ -86,6 +97,8 @@ export class Suspension {
   keys = 0;
   /** Bytes that are charged to its owner; 0 while none are. */
   charged = 0;
+  /** The request that was answered with the questions, as lists of calls show it; undefined until then. */
+  asked: AskedRequest | undefined;
   timer: Timer | undefined;
 
   constructor(instance: Instance, call: Call) {
@@ -124,6 +137,11 @@ export class SuspendedCalls {
   /** The number of calls that wait for a retry. */
   get size(): number {
     return this.#byId.size;
+  }
+
+  /** The calls that wait for a retry. */
+  get waiting(): Iterable<Suspension> {
+    return this.#byId.values();
   }
 
   /** Has a call answered with a question, in a moment; false if there is no room for it. */
@@ -172,7 +190,15 @@ export class SuspendedCalls {
 
   /** Answers a request with the questions, and with a new state. */
   #answerWithQuestions(request: Call, suspension: Suspension): void {
-    const { session, output, idText } = request;
+    const { session, output, idText, plan, laneName } = request;
+    suspension.asked = {
+      client: session.clientId,
+      clientName: session.name,
+      idText,
+      role: plan.role,
+      nameText: suspension.asked?.nameText ?? (laneName.startsWith('"') ? laneName : ''),
+      atMs: this.#context.clock.now(),
+    };
     this.#byId.delete(suspension.id);
     suspension.id = ++this.#lastId;
     this.#byId.set(suspension.id, suspension);
@@ -311,6 +337,17 @@ export class SuspendedCalls {
     refuseAll(suspension, end, reason);
     if (call === undefined) return this.over(suspension);
     this.#context.contain(call.session, () => instance.giveUpSuspended(call, reason));
+  }
+
+  /** Somebody ends a call that waits for a retry, which gets this error. False if the server has answered it already. */
+  stop(suspension: Suspension, error: BridgeError): boolean {
+    const { call, instance, outcome } = suspension;
+    if (call !== undefined) this.#context.contain(call.session, () => instance.stop(call, error));
+    else if (outcome?.is === 'pages') {
+      suspension.unanswered.clear();
+      suspension.outcome = { is: 'error', error };
+    } else return false;
+    return true;
   }
 
   #onTick(): void {

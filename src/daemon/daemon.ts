@@ -521,6 +521,10 @@ export class Daemon implements ControlledDaemon {
     return statusReport(reported, cwd);
   }
 
+  get suspended(): SuspendedCalls {
+    return this.#suspended;
+  }
+
   answers(): readonly ToolAnswers[] {
     return this.#accounts.report();
   }

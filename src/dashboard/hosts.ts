@@ -1,13 +1,16 @@
 // Other hosts as the screens see them: which one a server runs on, and whether it can be reached.
 
 import { signal } from '@preact/signals';
-import type { FederationReport, HostReport } from '../model/federation-report.ts';
+import type { ControlAnswer } from '../control/report.ts';
+
+export type HostsReport = NonNullable<ControlAnswer<'bridge/hosts'>>;
+export type OtherHost = HostsReport['hosts'][number];
 
 /** The answer of `bridge/hosts`; undefined while this daemon meets no others. */
-export const hosts = signal<FederationReport | undefined>(undefined);
+export const hosts = signal<HostsReport | undefined>(undefined);
 
 /** The host on which a server runs, or its name where that host has gone; undefined for a server of this host. */
-export function hostOf(server: string): HostReport | string | undefined {
+export function hostOf(server: string): OtherHost | string | undefined {
   if (hosts.value === undefined) return undefined;
   const at = server.lastIndexOf('@');
   if (at < 0) return undefined;
@@ -15,12 +18,12 @@ export function hostOf(server: string): HostReport | string | undefined {
   return hosts.value.hosts.find(({ host, servers }) => host === name && servers.includes(server.slice(0, at))) ?? name;
 }
 
-export function hostName(host: HostReport | string | undefined): string {
+export function hostName(host: OtherHost | string | undefined): string {
   return typeof host === 'object' ? host.host : (host ?? '');
 }
 
 /** The reason why a server of another host cannot be reached; '' if it can. */
-export function whyUnreachable(host: HostReport | string): string {
+export function whyUnreachable(host: OtherHost | string): string {
   const [fault] = hosts.value?.faults ?? [];
   if (hosts.value?.nats === null) return fault ?? 'NATS is away';
   if (typeof host === 'string') return `${host} is not there, or does not offer it any more`;

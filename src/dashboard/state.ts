@@ -3,12 +3,11 @@
 
 import { batch, signal } from '@preact/signals';
 import type { ClientReport, InstanceReport, StatusReport } from '../control/report.ts';
-import type { FederationReport } from '../model/federation-report.ts';
 import type { DaemonPresence, LiveMessage } from '../ui/page-protocol.ts';
 import { CallBook } from './call-book.ts';
 import { ask } from './connection.ts';
 import { type JsonFields, membersOf } from './data.ts';
-import { hosts } from './hosts.ts';
+import { hosts, type HostsReport } from './hosts.ts';
 
 export type Status = Omit<StatusReport, 'instances' | 'latencies' | 'counters' | 'errors'>;
 export type Latency = StatusReport['latencies'][number];
@@ -93,7 +92,7 @@ async function listCalls(): Promise<void> {
 function takeParts(parts: Readonly<Record<string, unknown>>): void {
   if (parts.instances !== undefined) instances.value = parts.instances as InstanceReport[];
   if (parts.latencies !== undefined) latencies.value = parts.latencies as Latency[];
-  if (parts.hosts !== undefined) hosts.value = (parts.hosts ?? undefined) as FederationReport | undefined;
+  if (parts.hosts !== undefined) hosts.value = (parts.hosts ?? undefined) as HostsReport | undefined;
   if (parts.memory !== undefined) memory.value = parts.memory as Record<string, number>;
   if (typeof parts.toolBytes === 'number') toolBytes.value = parts.toolBytes;
   if (parts.clients !== undefined)

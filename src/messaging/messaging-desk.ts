@@ -121,6 +121,7 @@ export class MessagingDesk implements OwnTools, CallOwner {
 
   stop(call: Call, error: BridgeError): void {
     this.#stopWaiting(call);
+    call.session.events.callFailed.tell(call, error);
     call.output.fail(call.idText, failureOf(error));
     call.close();
   }

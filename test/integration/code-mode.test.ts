@@ -98,6 +98,26 @@ test('the view code has one tool, and says which servers there are; discover has
   expect((await connected.callTool(++calls, 'execute_tool', {})).error?.message).toContain('There is no tool');
 });
 
+test('a program is ended by the control method, and so are its calls; its client gets one error', async () => {
+  const by = await client();
+  const control = await daemon.client({ 'mcp-bridge/role': 'control' });
+  clients.push(control);
+  const running = by.callTool(++calls, 'run_code', { code: 'return await servers.fixture.hold({})' });
+  const open = async (): Promise<{ call: string; server: string | null }[]> => {
+    const { result } = await control.request(++calls, 'bridge/calls', {});
+    return (result as { open: { call: string; server: string | null }[] }).open;
+  };
+  await expect.poll(async () => (await open()).length, { timeout: 20_000 }).toBe(2);
+  const program = (await open()).find(({ server }) => server === null);
+  const ended = await control.request(++calls, 'bridge/cancel', { call: program?.call });
+  expect(ended.result).toEqual({ cancelled: true, reason: null });
+  expect(await running).toMatchObject({ error: { data: { code: 'CALL_STOPPED' } } });
+  await expect.poll(open, { timeout: 20_000 }).toEqual([]);
+  const again = await control.request(++calls, 'bridge/cancel', { call: program?.call });
+  expect(again.result).toMatchObject({ cancelled: false });
+  expect(await returnedBy(by, 'return 7')).toBe(7);
+});
+
 test('calls that are started together run side by side', async () => {
   const by = await client();
   // The first one ends only when the second one is made.

@@ -38,3 +38,25 @@ test('no more kinds are told apart than the bridge may have, whatever servers sa
   const errors = counters.errorsByCode();
   expect([Object.keys(errors).length, errors['0'], errors.OTHER]).toEqual([101, 2, 901]);
 });
+
+test('a request that waits for the answer to `initialize` is counted and told once', async () => {
+  const core = new CoreInMemory();
+  core.server().opensByItself = false;
+  const told: string[] = [];
+  core.events.requestTaken.on(({ name }) => told.push(name));
+  const client = core.connect();
+  client.initialize('init', { _meta: { 'mcp-bridge/view': 'server:memory' } });
+  await core.settle();
+  const session = core.sessionOf(client);
+  expect(session?.isHolding).toBe(true);
+  client.say({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  client.call(1);
+  client.say({ jsonrpc: '2.0', id: 2, method: 'ping' });
+  expect([told.length, core.counters.requests]).toEqual([2, 2]); // initialize and ping
+  core.server().open();
+  await core.settle();
+  core.server().answer(core.server().requests.at(-1));
+  await core.settle();
+  expect(client.answersTo(1)).toHaveLength(1);
+  expect([told.length, core.counters.requests]).toEqual([3, 3]);
+});
