@@ -417,8 +417,8 @@ interface SearchParams extends OfServer {
 /** A search as clients get it, with the reasons for its order. */
 export interface SearchReport {
   readonly hits: readonly SearchHit[];
-  /** The words of the question; `findsAny` is false for one by which nothing is found: a synonym may help. */
-  readonly words: readonly { readonly word: string; readonly findsAny: boolean }[];
+  /** The words of the question that count, with the stems that each is taken for. `findsAny` is false for one that no tool has: a synonym may help. */
+  readonly words: readonly { readonly word: string; readonly meant: readonly string[]; readonly findsAny: boolean }[];
   /** Servers whose tools are not known, and were not searched. */
   readonly notSearched: readonly string[];
   readonly unknown: Failure | null;
@@ -431,8 +431,19 @@ interface SearchHit {
   readonly description: string;
   /** From 0 to 1. */
   readonly relevance: number;
-  /** The part of the relevance that is gone without each word, in the order of `words`; negative for a word that lowers it. Empty behind the first ten. */
-  readonly shares: readonly number[];
+  /** The words of the question that the tool has, the most important first. */
+  readonly matches: readonly WordMatch[];
+}
+
+/** A word of a question, and where a tool or its server has it. */
+interface WordMatch {
+  readonly word: string;
+  /** As it stands in the tool. */
+  readonly matched: string;
+  readonly field: 'name' | 'title' | 'tags' | 'description' | 'parameters' | 'server';
+  readonly how: 'exact' | 'stem' | 'synonym' | 'beginning' | 'typo' | 'phrase';
+  /** The part of the question that this answers, from 0 to 1. */
+  readonly weight: number;
 }
 
 /** A setting as the daemon uses it. */

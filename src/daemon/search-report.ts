@@ -4,7 +4,6 @@
 import { bounded } from '../control/bounded-text.ts';
 import type { SearchReport } from '../control/report.ts';
 import { type ServersHere, unknownServer } from '../control/servers-here.ts';
-import { explainedSearch } from '../meta-tools/search-explanation.ts';
 import type { SearchedServer, ToolFinder } from '../meta-tools/tool-finder.ts';
 
 interface SearchWanted {
@@ -16,6 +15,7 @@ interface SearchWanted {
 }
 
 const LONGEST_DESCRIPTION = 300;
+const MOST_WORDS = 50;
 
 export async function searchReport(
   here: ServersHere,
@@ -28,16 +28,17 @@ export async function searchReport(
   const searched = new Set(servers.map(({ joined }) => joined.name));
   const notSearched = names.filter((name) => !searched.has(name));
   if (query.trim() === '') return { ...none, notSearched, unknown: null };
-  const { tools, words } = await explainedSearch(finder, query, { servers, limit });
-  const hits = tools.map(({ found: { joined, tool, relevance }, shares }) => {
+  const { found, words } = await finder.explained(query, { servers, limit });
+  const hits = found.map(({ joined, tool, relevance, words: matches }) => {
     const { title, description } = tool.words;
     return {
       ...{ server: joined.name, tool: tool.name, title: title === '' ? null : bounded(title) },
       description: bounded(description, LONGEST_DESCRIPTION),
-      ...{ relevance, shares },
+      ...{ relevance, matches },
     };
   });
-  return { hits, words, notSearched, unknown: null };
+  const asked = words.slice(0, MOST_WORDS).map(({ word, meant }) => ({ word, meant, findsAny: meant.length > 0 }));
+  return { hits, words: asked, notSearched, unknown: null };
 }
 
 function searchedIn(here: ServersHere, name: string): SearchedServer[] {

@@ -7,7 +7,7 @@ import type { DaemonPresence, LiveMessage } from '../ui/page-protocol.ts';
 import { CallBook } from './call-book.ts';
 import { ask } from './connection.ts';
 import { type JsonFields, membersOf } from './data.ts';
-import { hosts, type HostsReport } from './hosts.ts';
+import { type HostsReport, hosts } from './hosts.ts';
 
 export type Status = Omit<StatusReport, 'instances' | 'latencies' | 'counters' | 'errors'>;
 export type Latency = StatusReport['latencies'][number];

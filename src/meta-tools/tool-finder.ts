@@ -38,8 +38,6 @@ export interface ExplainedFind {
 export interface FindOptions {
   readonly servers: readonly SearchedServer[];
   readonly limit: number | undefined;
-  /** Leaves out the user's own ranker: for who asks many times for a reason. */
-  readonly isByWords?: boolean;
 }
 
 interface RankedFind {
@@ -112,7 +110,7 @@ export class ToolFinder {
 
   async #found(
     query: string,
-    { servers, limit, isByWords = false }: FindOptions,
+    { servers, limit }: FindOptions,
   ): Promise<{ readonly search: ToolSearch; readonly found: FoundTool[]; readonly keys: string[] }> {
     const search = await this.#loaded();
     const synonyms = this.#synonyms();
@@ -126,9 +124,7 @@ export class ToolFinder {
     }
     const accepts = (key: string, tool: string): boolean =>
       byKey.get(key)?.joined.gate.refusalOf(tool) === undefined && byKey.has(key);
-    const matches = isByWords
-      ? search.search(query, { limit, accepts })
-      : await this.#ranked(query, search, { limit, accepts, byKey });
+    const matches = await this.#ranked(query, search, { limit, accepts, byKey });
     const found: FoundTool[] = [];
     const keys: string[] = [];
     for (const { server: key, tool: name, relevance } of matches) {

@@ -45,32 +45,43 @@ function Bench({ question }: { question: string }): Markup {
     <${Panel} title=${answer === undefined ? 'Searching' : plural(list.length, 'best tool')} aside=${unknown}>
       ${error ? html`<${Failure} error=${error} />` : null}
       ${answer !== undefined && list.length === 0 ? html`<${Empty} title="No tool was found" text="If one should have been, say what a word means, on the right." />` : null}
-      <ol class="hits">${list.map((hit, i) => html`<${Hit} key=${`${textOf(hit.server)} ${textOf(hit.tool)}`} hit=${hit} rank=${i + 1} asked=${asked} />`)}</ol>
+      <ol class="hits">${list.map((hit, i) => html`<${Hit} key=${`${textOf(hit.server)} ${textOf(hit.tool)}`} hit=${hit} rank=${i + 1} />`)}</ol>
     </>
     <div class="stack">
       <${Panel} title="The words of the question">${
         asked.length === 0
           ? html`<p class="panel-text muted">None of them counts.</p>`
-          : html`<ul class="lines">${recordsOf(words).map((one, i) => html`<li key=${i} class="line"><span class="line-main tool">${text(one.word)}</span>${one.findsAny === false ? html`<${Badge} tone="warn">in no tool</>` : html`<span class="line-side">finds tools</span>`}</li>`)}</ul>`
+          : html`<ul class="lines">${recordsOf(words).map((one, i) => html`<li key=${i} class="line"><span class="line-main tool">${text(one.word)}</span>${one.findsAny === false ? html`<${Badge} tone="warn">in no tool</>` : html`<span class="line-side">${meansOf(one)}</span>`}</li>`)}</ul>`
       }</>
       <${Synonym} question=${question} done=${again} />
     </div>
   </div>`;
 }
 
-/** A share below this explains nothing. */
-const LEAST_SHARE = 0.005;
+/** The stems that a word is taken for, besides itself. */
+function meansOf(one: JsonFields): unknown {
+  const others = textsOf(one.meant).filter((stem) => !textOf(one.word).startsWith(stem));
+  return others.length === 0 ? 'finds tools' : html`also ${text(others.slice(0, 4).join(', '))}`;
+}
 
-function Hit({ hit, rank, asked }: { hit: JsonFields; rank: number; asked: readonly string[] }): Markup {
+const HOW: Readonly<Record<string, string>> = {
+  stem: 'in another form',
+  synonym: 'a synonym',
+  beginning: 'its beginning',
+  typo: 'nearly',
+  phrase: 'its words',
+};
+
+function Hit({ hit, rank }: { hit: JsonFields; rank: number }): Markup {
   const relevance = Number(hit.relevance ?? 0);
-  const shares = Array.isArray(hit.shares) ? hit.shares.map(Number) : [];
-  const why = shares
-    .map((share, i) => ({ word: asked[i] ?? '', share }))
-    .filter(({ share }) => Math.abs(share) >= LEAST_SHARE);
   return html`<li class="hit"><span class="hit-rank">${rank}</span>
     <div class="hit-main"><p class="hit-name"><a href=${address('servers', textOf(hit.server), 'tools', textOf(hit.tool))}>${text(hit.server)} <span class="tool">${text(hit.tool)}</span></a></p>
       <p class="hit-text">${text(textOf(hit.title) || textOf(hit.description), 160)}</p>
-      <p class="chips">${why.map(({ word, share }) => html`<span key=${word} class=${share < 0 ? 'chip why bad' : 'chip why'} title="the part of the relevance that is gone without this word">${text(word)} <b>${share < 0 ? '−' : '+'}${Math.abs(share).toFixed(2)}</b></span>`)}</p></div>
+      <p class="chips">${recordsOf(hit.matches).map((one, i) => {
+        const [word, matched, how] = [textOf(one.word), textOf(one.matched), HOW[textOf(one.how)]];
+        const place = one.field === 'server' ? 'of the server' : `in ${textOf(one.field)}`;
+        return html`<span key=${i} class="chip why" title=${`${how === undefined ? 'as asked' : how}: the part of the question that this answers`}>${text(word)}${how === undefined || matched === word ? null : html` → ${text(matched)}`} <span class="muted">${place}</span> <b>${Number(one.weight ?? 0).toFixed(2)}</b></span>`;
+      })}</p></div>
     <div class="hit-score"><b>${relevance.toFixed(2)}</b><${Bar} share=${relevance} /></div></li>`;
 }
 

@@ -124,7 +124,7 @@ describe('a ranker of the user', () => {
     expect(found.map(({ tool }) => tool.name)).toEqual(['read_page']);
     expect(found.every(({ relevance }) => relevance > 0 && relevance <= 1)).toBe(true);
     expect(await namesWith(finder, 'write_file')).toContain('write_file');
-    expect(await finder.find('zebra', { servers, limit: 5, isByWords: true })).toEqual([]);
+    expect((await finder.explained('zebra', { servers, limit: 5 })).found.map(({ words }) => words)).toEqual([[]]);
     used = undefined;
     expect(await namesWith(finder, 'zebra')).toEqual([]);
     expect(failed).not.toHaveBeenCalled();
