@@ -82,9 +82,10 @@ export class ServerMessages implements FrameSink {
   frame(b: Buffer, start: number, end: number): void {
     const { limits, events } = this.#context;
     const { keys, keysWithOutcome } = this.#instance.era;
+    const isLong = end - start > this.#cutter.leastBytes;
     // Which call is answered is known behind the scan. To look at the head of each result costs 5 to 35 ns of the 3 µs of a call; to scan
     // results for clients of 2026 once more would cost them as much as the first scan.
-    const looksAtResults = events.callAnswered.isHeard || this.#instance.completesResults;
+    const looksAtResults = isLong || events.callAnswered.isHeard || this.#instance.completesResults;
     envelope.keys = looksAtResults ? keysWithOutcome : keys;
     const isSound = envelope.scan(b, start, end, limits.maxDepth);
     // A server that leaves out "jsonrpc" can still be understood; its clients may be as tolerant.
@@ -252,7 +253,7 @@ export class ServerMessages implements FrameSink {
     this.#context.events.callAnswered.tell(call, shown.b, envelope);
     // A program gets the whole: what it makes of it is the model's.
     const isLong = shown.end - shown.start > this.#cutter.leastBytes && call.withinText === '';
-    const passed = isLong ? this.#cut(call, shown, envelope) : shown;
+    const passed = isLong ? this.#cutter.cut(call, shown, envelope) : shown;
     if (envelope.has(Field.result)) {
       const { b, start, end } = passed;
       const at = envelope.from(Field.result);
@@ -262,13 +263,6 @@ export class ServerMessages implements FrameSink {
     call.close();
     if (mayMakeTask(call)) this.#notices.taskBegun();
     this.#instance.slowClients.check(session);
-  }
-
-  /** The answer without what a model should not get at once. The envelope is that of the returned frame. */
-  #cut(call: Call, answer: Frame, envelope: Envelope): Frame {
-    const cut = this.#cutter.cut(call, answer, envelope);
-    if (cut !== answer) envelope.scan(cut.b, cut.start, cut.end, this.#context.limits.maxDepth);
-    return cut;
   }
 
   /** The answer that the client gets for the server's one: nearly always the same. */

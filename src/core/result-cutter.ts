@@ -8,7 +8,10 @@ import type { Call } from './call.ts';
 export interface ResultCutter {
   /** Answers up to this length are passed on without a look; infinite while nothing is cut. */
   readonly leastBytes: number;
-  /** Returns what is passed on of an answer: another frame, or the same one if it stays as it is. */
+  /**
+   * Returns what is passed on of an answer: another frame, or the same one if it stays as it is. The envelope was read with the keys of
+   * results, and is that of the returned frame afterwards.
+   */
   cut(call: Call, answer: Frame, envelope: Envelope): Frame;
 }
 

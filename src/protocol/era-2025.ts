@@ -65,6 +65,8 @@ export const OWN_METHODS = {
 
 const RESULT = new KeyTable([
   { text: 'isError', field: Field.isError },
+  { text: 'content', field: Field.content },
+  { text: 'structuredContent', field: Field.structuredContent },
   // The members that results of the other era have, and that are added for its clients.
   { text: 'resultType', field: Field.resultType },
   { text: 'ttlMs', field: Field.ttlMs },

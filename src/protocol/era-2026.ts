@@ -60,6 +60,7 @@ const RESULT = new KeyTable([
   { text: 'ttlMs', field: Field.ttlMs },
   { text: 'cacheScope', field: Field.cacheScope },
   { text: 'isError', field: Field.isError },
+  { text: 'content', field: Field.content },
   { text: 'structuredContent', field: Field.structuredContent },
   {
     text: '_meta',

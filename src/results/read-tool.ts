@@ -1,6 +1,7 @@
 // The tool `read_result`, with which a model reads what was cut off a result, and the resource that is the whole of it. Both
 // know the results of the client that asks and no others.
 
+import { StringDecoder } from 'node:string_decoder';
 import type { Call, ClientRequest } from '../core/call.ts';
 import { namedPlan } from '../core/call-plan.ts';
 import type { JoinedItem } from '../core/joined-lists.ts';
@@ -104,7 +105,7 @@ class ReadTool implements BridgeTools {
     const read = async (): Promise<Buffer> => {
       const kept = this.#context.kept.find(ownerOf(session), uri.slice(RESULT_URI.length));
       if (kept === undefined) throw new BridgeError('RESOURCE_NOT_FOUND', 'There is no such result of this client');
-      return resourceOf(uri, await this.#wholeOf(kept));
+      return resourceOf(uri, await this.#wholeOf(kept), this.#pauseFor(call));
     };
     this.#later(call, request, read, (result) => call.output.answerBytes(call.idText, result));
     return true;
@@ -128,10 +129,14 @@ class ReadTool implements BridgeTools {
     if (kept === undefined) throw noSuchResult(id);
     const whole = await this.#wholeOf(kept);
     const { readWhole } = await import('./reading.ts');
-    return readWhole(whole, args, async () => {
+    return readWhole(whole, args, this.#pauseFor(call));
+  }
+
+  #pauseFor(call: Call): () => Promise<void> {
+    return async () => {
       await this.#context.pause();
       if (!isOpen(call)) throw new BridgeError('CLIENT_GONE', 'Nobody waits for the answer');
-    });
+    };
   }
 
   async #wholeOf(kept: KeptResult): Promise<WholeResult> {
@@ -205,15 +210,27 @@ function textResult(text: string): string {
 const LINE_BREAK = Buffer.from('\\n');
 const NEWLINE = Buffer.from('\n');
 
+/** What is written as JSON at a time. */
+const PIECE_BYTES = 64 * 1024;
+
 /** The text of a whole result as a resource, in the bytes of its server, with a newline behind them. */
-function resourceOf(uri: string, { bytes, parts }: WholeResult): Buffer {
-  const texts = parts.flatMap(({ kind, read, label }, i) => {
-    const text =
-      kind === 'text'
-        ? bytes.subarray(read.from, read.to)
-        : Buffer.from(JSON.stringify(label || bytes.toString('utf8', read.from, read.to)).slice(1, -1));
-    return i === 0 ? [text] : [LINE_BREAK, text];
-  });
-  const head = `{"contents":[{"uri":${JSON.stringify(uri)},"mimeType":"text/plain","text":"`;
-  return Buffer.concat([Buffer.from(head), ...texts, Buffer.from('"}]}'), NEWLINE]);
+async function resourceOf(uri: string, { bytes, parts }: WholeResult, pause: () => Promise<void>): Promise<Buffer> {
+  const pieces: Buffer[] = [Buffer.from(`{"contents":[{"uri":${JSON.stringify(uri)},"mimeType":"text/plain","text":"`)];
+  for (const [i, { kind, read, label }] of parts.entries()) {
+    if (i > 0) pieces.push(LINE_BREAK);
+    if (kind === 'text') pieces.push(bytes.subarray(read.from, read.to));
+    else if (kind === 'data') pieces.push(insideString(label));
+    else {
+      const decoder = new StringDecoder('utf8');
+      for (let from = read.from; from < read.to; from += PIECE_BYTES) {
+        pieces.push(insideString(decoder.write(bytes.subarray(from, Math.min(from + PIECE_BYTES, read.to)))));
+        await pause();
+      }
+    }
+  }
+  return Buffer.concat([...pieces, Buffer.from('"}]}'), NEWLINE]);
+}
+
+function insideString(text: string): Buffer {
+  return Buffer.from(JSON.stringify(text).slice(1, -1));
 }

@@ -41,7 +41,8 @@ function pageOf(whole: WholeText, { offset, limit }: ReadArguments): string {
 
 /** The characters that are shown of a line before and behind what was found. */
 const SHOWN = 200;
-const LINE_COST = 32;
+/** A line costs as much as so many bytes. */
+const LINE_COST = 128;
 
 async function linesWith(
   find: string,
@@ -54,7 +55,8 @@ async function linesWith(
   let left = limit;
   let next: number | undefined;
   let work = 0;
-  for (const { text, from, to, repeated } of whole.lines(offset)) {
+  const wants = (text: string): boolean => text.toLowerCase().includes(wanted);
+  for (const { text, from, to, repeated } of whole.lines(offset, wants)) {
     work += to - from + LINE_COST;
     if (work > PAUSE_BYTES) {
       work = 0;

@@ -11,13 +11,15 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
-import { type ContentPart, contentOf, type ResultContent } from './content.ts';
+import { copyOf } from '../wire/own-frame.ts';
+import { type ContentPart, contentAt, contentOf, type ResultContent } from './content.ts';
 import { type Cutting, cutFrame, cuttingOf } from './cutting.ts';
 import { type KeptResult, type KeptResults, ownerOf, type WholeResult } from './kept-results.ts';
 
 /** The bound of the view `discover` where the config says nothing. In `all` nothing is cut then. */
 const DEFAULT_MOST_BYTES = 100_000;
 
+const NEWLINE = 0x0a;
 /** The first version of MCP with links in results. */
 const HAS_LINKS = '2025-06-18';
 /** Resources of this scheme are kept results. */
@@ -56,33 +58,44 @@ export class ContentCutter implements ResultCutter {
     const view = call.output === call.session.output ? cuttingViewOf(call) : undefined;
     const most = view === undefined ? 0 : mostBytesIn(view, this.#context.settings());
     if (most === 0 || answer.end - answer.start <= most || !envelope.has(Field.result)) return answer;
-    const at = placeOfResult(call, answer.b, envelope.span(Field.result));
-    const content = at === undefined ? undefined : contentOf(answer.b, at.from);
+    const content = contentIn(call, answer.b, envelope);
     const cutting = content && cuttingOf(answer.b, content, most);
-    if (at === undefined || content === undefined || cutting === undefined) return answer;
-    const kept = this.#context.kept.keep(ownerOf(call.session), wholeOf(answer.b, at, content));
+    if (content === undefined || cutting === undefined) return answer;
+    const kept = this.#context.kept.keep(ownerOf(call.session), wholeOf(answer, content));
     if (kept === undefined) return answer;
     this.#context.events.incident.tell('resultsCut', call.session);
-    return cutFrame(answer, content, cutting, itemsAbout(kept, cutting, call.session, this.#context.settings()));
+    const more = itemsAbout(kept, cutting, call.session, this.#context.settings());
+    const cut = cutFrame(answer, content, cutting, more);
+    const { from, to } = content.at;
+    const left = to - from - (answer.end - answer.start - (cut.end - cut.start));
+    envelope.move(answer.start, content.at, cut.start, left);
+    return cut;
   }
 }
 
-/** The result of a tool within the answer: of a task of 2026, it is a part of what is said of the task. */
-function placeOfResult({ plan }: Call, b: Buffer, answer: Span): Span | undefined {
-  if (byteAt(b, answer.from) !== OPEN_OBJECT) return undefined;
-  if (plan.role !== 'task') return answer;
-  const result = findMembers(b, answer.from, ['result'])?.spans.get('result');
-  return result !== undefined && byteAt(b, result.from) === OPEN_OBJECT ? result : undefined;
+/** The content of the result that the answer brings: of a task of 2026, it is a part of what is said of the task. */
+function contentIn({ plan }: Call, b: Buffer, envelope: Envelope): ResultContent | undefined {
+  const at = envelope.from(Field.result);
+  if (byteAt(b, at) !== OPEN_OBJECT) return undefined;
+  if (plan.role === 'task') {
+    const result = findMembers(b, at, ['result'])?.spans.get('result');
+    return result && contentOf(b, result.from);
+  }
+  if (!envelope.has(Field.content) || envelope.doubts(CONTENTS)) return undefined;
+  const structured = envelope.has(Field.structuredContent) ? envelope.span(Field.structuredContent) : undefined;
+  return contentAt(b, envelope.span(Field.content), structured);
 }
 
-/** A copy of the result in bytes of its own. */
-function wholeOf(b: Buffer, at: Span, { parts, structured }: ResultContent): WholeResult {
-  const bytes = Buffer.allocUnsafeSlow(at.to - at.from + 1);
-  b.copy(bytes, 0, at.from, at.to);
-  bytes[bytes.length - 1] = 0x0a;
-  const moved = ({ from, to }: Span): Span => ({ from: from - at.from, to: to - at.from });
+const CONTENTS: readonly Field[] = [Field.content, Field.structuredContent];
+
+/** The answer in bytes that nobody else keeps, and the places of its parts there. A long one has such bytes already. */
+function wholeOf(answer: Frame, { parts, structured }: ResultContent): WholeResult {
+  const { b, start, end } = answer;
+  const hasOwnBytes = start === 0 && end === b.length - 1 && b[end] === NEWLINE;
+  if (hasOwnBytes) return { bytes: b, parts, structured };
+  const moved = ({ from, to }: Span): Span => ({ from: from - start, to: to - start });
   const movedPart = (part: ContentPart): ContentPart => ({ ...part, item: moved(part.item), read: moved(part.read) });
-  return { bytes, parts: parts.map(movedPart), structured: structured && moved(structured) };
+  return { bytes: copyOf(answer).b, parts: parts.map(movedPart), structured: structured && moved(structured) };
 }
 
 /** The items that stand behind what is left, in JSON of which each character is one byte. */

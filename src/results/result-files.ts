@@ -3,7 +3,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { constants, existsSync, rmSync } from 'node:fs';
-import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensurePrivateTree } from '../local/private-file.ts';
 import { expectSystemError } from '../util/expected-error.ts';
@@ -58,7 +58,21 @@ export class ResultFiles {
 
   /** Reads a file, and puts a newline behind its bytes. */
   async read(path: string): Promise<Buffer> {
-    return Buffer.concat([await readFile(path), NEWLINE]);
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    try {
+      const { size } = await file.stat();
+      const bytes = Buffer.allocUnsafeSlow(size + NEWLINE.length);
+      let at = 0;
+      while (at < size) {
+        const { bytesRead } = await file.read(bytes, at, size - at, at);
+        if (bytesRead === 0) throw new Error(`${path} has become shorter`);
+        at += bytesRead;
+      }
+      bytes.set(NEWLINE, size);
+      return bytes;
+    } finally {
+      await file.close();
+    }
   }
 
   remove(path: string): Promise<void> {

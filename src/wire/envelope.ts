@@ -67,9 +67,10 @@ export const Field = {
   serverInfo: 36,
   resultSubscriptionId: 37,
   structuredContent: 38,
+  content: 39,
 } as const;
 export type Field = (typeof Field)[keyof typeof Field];
-const FIELD_COUNT = 39;
+const FIELD_COUNT = 40;
 const LAST_AT_TOP = Field.error;
 
 export type FrameKind = 'request' | 'notification' | 'response';
@@ -182,6 +183,21 @@ export class Envelope {
   /** The field's value as an id; undefined if it is missing or no id. */
   id(b: Buffer, field: Field): RequestId | undefined {
     return this.has(field) ? readRequestId(b, this.from(field), this.to(field)) : undefined;
+  }
+
+  /**
+   * Moves what was read to where it stands in another frame: the one from `start` on, in which the value at `span` has another
+   * length. Nothing that is read may stand inside of that value.
+   */
+  move(start: number, span: Span, newStart: number, newLength: number): void {
+    const by = newStart - start;
+    const grown = newLength - (span.to - span.from);
+    for (let i = 0; i < this.#foundCount; i++) {
+      const field = this.#found[i] as number;
+      const [from, to] = [this.#from[field] as number, this.#to[field] as number];
+      this.#from[field] = from + by + (from >= span.to ? grown : 0);
+      this.#to[field] = to + by + (to >= span.to ? grown : 0);
+    }
   }
 
   /**

@@ -12,6 +12,7 @@ import { watchesOf } from './random.mjs';
 
 const EAGER = join(import.meta.dirname, '../fixtures/servers/eager-http.mjs');
 const FLOODING = join(import.meta.dirname, '../fixtures/servers/flooding.mjs');
+const LONG_RESULTS = join(import.meta.dirname, '../fixtures/servers/long-results.mjs');
 const QUICK = join(import.meta.dirname, 'quick-lingering.cjs');
 const MANY_TOOLS = join(import.meta.dirname, '../fixtures/servers/many-tools.mjs');
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
@@ -124,6 +125,34 @@ export const neighbours = {
     peer.close();
     const kills = isShort ? '' : `, killed ${longestMs.toFixed(0)} ms after their limit at most`;
     return `${run} programs${kills}; ${told}`;
+  },
+
+  async 'results of 8 MiB that are cut and read'(place, { isShort }) {
+    const mcpServers = {
+      long: { command: process.execPath, args: [LONG_RESULTS] },
+      neighbour: place.fixture(),
+    };
+    // A result that is in a file has to be read from there.
+    const daemon = await place.daemon({
+      config: place.config({ mcpServers, results: { maxMemoryBytes: 16 * 2 ** 20 } }),
+    });
+    const peer = await daemon.peer('discover');
+    const kinds = ['text', 'backslashes', 'lines', 'items', 'names', 'brackets', 'structured'];
+    let cuts = 0;
+    const trouble = async (round) => {
+      const kind = kinds[round % kinds.length];
+      const answer = await peer.soon(peer.call('execute_tool', { server: 'long', tool: 'give', arguments: { kind } }));
+      const { text = '' } = answer.result?.content.at(-2) ?? {};
+      const [, id] = /read_result {"id":"([^"]+)"/.exec(text) ?? [];
+      assert(id !== undefined, `${kind}: ${JSON.stringify(answer).slice(0, 300)}`);
+      for (const args of [{ offset: 7_000_000 }, { find: 'no such text' }, { find: '\\' }, { path: 'items[9].i' }])
+        assert.equal((await peer.soon(peer.call('read_result', { id, limit: 1000, ...args }))).never, undefined);
+      cuts++;
+    };
+    const told = await withNeighbour(place, daemon, isShort, trouble, { mostMib: 192 });
+    assert.deepEqual(peer.faults, []);
+    peer.close();
+    return `${cuts} results; ${told}`;
   },
 
   async 'clients that hang up with everything pending'(place, { isShort }) {

@@ -1,10 +1,7 @@
 // Which answers are cut where they are passed on: results of tools and of tasks in the joined views, and nothing else.
 
 import { expect, test } from 'vitest';
-import { contentOf } from '../../../src/results/content.ts';
-import { cuttingOf } from '../../../src/results/cutting.ts';
 import { CoreInMemory, type Message, type TestClient } from '../../support/core-in-memory.ts';
-import { expectProportionalWork } from '../../support/growth.ts';
 
 const LONG = { content: [{ type: 'text', text: 'line\n'.repeat(1000) }] };
 const TOOL = { name: 'tool', inputSchema: { type: 'object' }, execution: { taskSupport: 'optional' } };
@@ -66,13 +63,4 @@ test('a result for which there is no room is passed on whole', async () => {
   for (let n = 0; n < 20 && client.answersTo('list').length === 0; n++) await core.settle();
   const call = { id: 'call', method: 'tools/call', params: { name: 'memory__tool' } };
   expect((await answered(core, client, call, { result: LONG })).result).toEqual(LONG);
-});
-
-test('a result of many small items costs in proportion to its bytes', async () => {
-  await expectProportionalWork(400_000, (size) => {
-    const b = Buffer.from(`{"content":[${'{"type":"text","text":"x"},'.repeat(size)}{}]}\n`);
-    const content = contentOf(b, 0);
-    if (content === undefined) throw new Error('no content');
-    expect(cuttingOf(b, content, 1000)?.items.length).toBeLessThanOrEqual(1001);
-  });
 });

@@ -73,7 +73,9 @@ const ERAS: readonly EraWords[] = [
       },
     },
     meta: { keys: { progressToken: Field.metaProgressToken } },
-    result: { keys: { isError: Field.isError } },
+    result: {
+      keys: { isError: Field.isError, content: Field.content, structuredContent: Field.structuredContent },
+    },
   }),
   eraWords('2026', ERA_2026.keys, {
     params: {
@@ -109,6 +111,8 @@ const ERAS: readonly EraWords[] = [
       keys: {
         _meta: Field.resultMeta,
         isError: Field.isError,
+        content: Field.content,
+        structuredContent: Field.structuredContent,
         resultType: Field.resultType,
         inputRequests: Field.inputRequests,
         requestState: Field.resultState,
