@@ -27,5 +27,5 @@ export function whyUnreachable(host: OtherHost | string): string {
   const [fault] = hosts.value?.faults ?? [];
   if (hosts.value?.nats === null) return fault ?? 'NATS is away';
   if (typeof host === 'string') return `${host} is not there, or does not offer it any more`;
-  return host.latencyMs === null ? `${host.host} does not answer` : '';
+  return host.unreachable === null ? '' : `${host.host}: ${host.unreachable}`;
 }

@@ -2,7 +2,7 @@
 // loaded only where the config names a bus.
 
 import { createHash, randomBytes } from 'node:crypto';
-import type { FederationReport } from '../model/federation-report.ts';
+import type { FederationReport, HostReport } from '../model/federation-report.ts';
 import type { FederationSettings } from '../model/federation-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import type { BusPrincipal } from '../model/principal.ts';
@@ -13,14 +13,17 @@ import { anyOf } from '../util/glob.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Carrier } from '../wire/link.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
+import type { Board } from './board.ts';
 import type { Bus } from './bus.ts';
 import { Home, type OpenContext } from './home.ts';
 import type { HomeConnection } from './home-connection.ts';
-import { type Board, HostList, type KnownHost, type OfferedServer } from './host-list.ts';
+import type { OfferedServer } from './host-entry.ts';
+import { HostList, type KnownHost } from './host-list.ts';
 import { boardFault, NatsBoard } from './nats-board.ts';
 import { NatsBus, NOT_YET } from './nats-bus.ts';
+import { OwnHost } from './own-host.ts';
 import { Owner } from './owner.ts';
-import { ServiceAnswers } from './service-answers.ts';
+import { type ServiceAnswer, ServiceAnswers } from './service-answers.ts';
 
 export interface FederationOptions {
   readonly settings: FederationSettings;
@@ -52,6 +55,12 @@ export interface Ground {
 }
 
 const RUN_BYTES = 9;
+const RIVAL =
+  'another daemon has the same name, so this one offers nothing: give federation.host another value on one of them';
+/** With fewer hosts nobody waits when NATS comes back. */
+const FEW_HOSTS = 50;
+const DELAY_MS_FOR_EACH = 4;
+const MOST_DELAY_MS = 4000;
 /** The most that was refused and is said in the log each second. */
 const MOST_TOLD = 20;
 
@@ -61,17 +70,20 @@ export class Federation {
   readonly #run = randomBytes(RUN_BYTES).toString('base64url');
   readonly #owner: Owner;
   readonly #home: Home;
+  readonly #own: OwnHost;
   readonly #list: HostList;
   readonly #services: ServiceAnswers;
   readonly #use: (text: string) => boolean;
   readonly #unwatch: () => void;
-  #boardFault: string | undefined;
-  #conflict: string | undefined;
+  readonly #boardFaults = new Map<'read' | 'written', string>();
+  #hasRival = false;
   readonly #denied = new Set<string>();
   #servers: ReadonlyMap<string, BusServer> = new Map();
   /** Names without a host that were asked for, and that more than one host offers. */
   readonly #anywhere = new Map<string, BusServer>();
-  #offered: readonly string[] = [];
+  /** The hosts that offer a name. */
+  #offerers: ReadonlyMap<string, readonly Offerer[]> = new Map();
+  #offers: readonly OfferedServer[] = [];
   #told = 0;
   #toldMs = 0;
 
@@ -90,15 +102,21 @@ export class Federation {
       refused: ({ user: who, host: from, server }, why) =>
         this.#note('a request of another host was refused', { user: who, from, server, why }),
     });
+    const place = { board, clock, tenant, host, run, isDown: () => this.#home.down !== undefined };
+    this.#own = new OwnHost({
+      ...{ ...place, version },
+      isAlive: async (other) => (await this.#services.ask([other], clock)).has(other),
+      rivalled: (hasRival) => this.#onRival(hasRival),
+      forgotten: () => this.#list.watchAgain(),
+      fault: (error) => this.#onBoardFault('written', error),
+    });
     this.#list = new HostList({
-      ...{ board, clock, tenant, host, run, version },
-      load: () => this.#owner.load.calls,
-      isDown: () => this.#home.down !== undefined,
+      ...place,
       changed: () => this.#hostsChanged(),
       gone: (gone) => this.#owner.hostGone(gone),
-      refused: (from, why) => this.#onBadEntry(from, why),
-      fault: (why) => this.#onBoardFault(why),
-      faultOf: boardFault,
+      replaced: (by) => this.#own.wasReplaced(by),
+      refused: (from, why) => this.#note('the entry of a host was not taken', { host: from, why }),
+      fault: (error) => this.#onBoardFault('read', error),
     });
     this.#home = new Home({
       ...common,
@@ -113,10 +131,11 @@ export class Federation {
       version,
       host,
       calls: () => this.#owner.begun,
+      openCalls: () => this.#owner.load.calls,
       startedAt: new Date().toISOString(),
     });
     this.#unwatch = bus.watch((event) => {
-      if (event.is === 'up') this.#list.busIsUp();
+      if (event.is === 'up') this.#onUp();
       if (event.is === 'down' && event.why !== NOT_YET) options.logger.warn('NATS is away', { why: event.why });
       if (event.is === 'denied') this.#onDenied(event.operation, event.subject);
     });
@@ -126,24 +145,41 @@ export class Federation {
 
   /** Offers these of the own servers. */
   offer(servers: readonly OfferedServer[]): void {
-    this.#offered = servers.map(({ name }) => name);
-    this.#owner.offer(servers.map(({ name, ...terms }) => ({ name, isForAny: !isBound(terms) })));
-    this.#list.offer(servers);
+    this.#offers = servers;
+    this.#own.offer(servers);
+    const taken = this.#hasRival ? [] : servers;
+    this.#owner.offer(taken.map(({ name, ...terms }) => ({ name, isForAny: !isBound(terms) })));
+  }
+
+  /** Two daemons of one name would take each other's calls: the one that came later offers nothing. */
+  #onRival(hasRival: boolean): void {
+    this.#hasRival = hasRival;
+    if (hasRival) this.#options.logger.error(RIVAL, { host: this.#options.settings.host });
+    this.offer(this.#offers);
   }
 
   // --- what can be used ---
 
+  /** All come back when NATS does: the more there are, the longer each of them waits before it speaks. */
+  #onUp(): void {
+    const { size } = this.#list;
+    const delayMs = size < FEW_HOSTS ? 0 : Math.random() * Math.min(MOST_DELAY_MS, size * DELAY_MS_FOR_EACH);
+    this.#own.busIsUp(delayMs);
+    this.#list.busIsUp(delayMs);
+  }
+
   #hostsChanged(): void {
     const servers = new Map<string, BusServer>();
-    const { settings, refusalOf } = this.#options;
-    for (const known of this.#list.hosts) {
-      if (known.host === settings.host) continue;
-      for (const offered of known.servers) {
-        const name = `${offered.name}@${known.host}`;
-        if (!this.#use(name) && !this.#use(offered.name)) continue;
-        if (refusalOf(name) !== undefined || refusalOf(offered.name) !== undefined) continue;
-        const isOnly = this.#offerersOf(offered.name).length === 1;
-        servers.set(name, this.#definition(name, offered, known.host, isOnly ? [offered.name] : []));
+    const { refusalOf } = this.#options;
+    this.#offerers = offerersIn(this.#list.hosts);
+    for (const [offeredName, offerers] of this.#offerers) {
+      const isNameUsed = this.#use(offeredName);
+      const isNameRefused = refusalOf(offeredName) !== undefined;
+      const alsoNamed = offerers.length === 1 ? [offeredName] : [];
+      for (const { offered, host } of offerers) {
+        const name = `${offeredName}@${host}`;
+        if (isNameRefused || !(isNameUsed || this.#use(name)) || refusalOf(name) !== undefined) continue;
+        servers.set(name, this.#definition(name, offered, host, alsoNamed));
       }
     }
     this.#servers = servers;
@@ -151,15 +187,8 @@ export class Federation {
     this.#options.changed();
   }
 
-  #offerersOf(name: string): KnownHost[] {
-    const { host } = this.#options.settings;
-    return this.#list.hosts.filter(
-      (known) => known.host !== host && known.servers.some((server) => server.name === name),
-    );
-  }
-
-  #usableOfferersOf(name: string): KnownHost[] {
-    return this.#offerersOf(name).filter(({ host }) => this.#servers.has(`${name}@${host}`));
+  #usableOfferersOf(name: string): Offerer[] {
+    return (this.#offerers.get(name) ?? []).filter(({ host }) => this.#servers.has(`${name}@${host}`));
   }
 
   #definition(
@@ -187,8 +216,7 @@ export class Federation {
   anywhere(name: string): BusServer | undefined {
     const known = this.#anywhere.get(name);
     if (known !== undefined) return known;
-    const offerers = this.#usableOfferersOf(name);
-    const offers = offerers.flatMap(({ servers }) => servers.filter((server) => server.name === name));
+    const offers = this.#usableOfferersOf(name).map(({ offered }) => offered);
     const [first] = offers;
     if (first === undefined || offers.some(isBound)) return undefined;
     const marks = [...new Set(offers.map(({ mark }) => mark))].toSorted();
@@ -214,14 +242,11 @@ export class Federation {
 
   // --- faults ---
 
-  #onBadEntry(host: string, why: string): void {
-    if (host === this.#options.settings.host) this.#conflict = `${host}: ${why}`;
-    this.#note('the entry of a host was not taken', { host, why });
-  }
-
-  #onBoardFault(why: string | undefined): void {
-    if (why !== undefined && why !== this.#boardFault) this.#options.logger.warn('the list of hosts', { why });
-    this.#boardFault = why;
+  #onBoardFault(doing: 'read' | 'written', error: unknown): void {
+    const why = error === undefined ? undefined : boardFault(error);
+    if (why === undefined) return void this.#boardFaults.delete(doing);
+    if (![...this.#boardFaults.values()].includes(why)) this.#options.logger.warn('the list of hosts', { why });
+    this.#boardFaults.set(doing, why);
   }
 
   #onDenied(operation: string, subject: string): void {
@@ -246,48 +271,83 @@ export class Federation {
 
   async report(): Promise<FederationReport> {
     const { settings, clock } = this.#options;
-    const { down } = this.#home;
-    const denied = [...this.#denied].map(
-      (what) => `NATS does not let this daemon ${what}: see docs/federation.md for the permissions`,
-    );
-    const faults = [down === undefined ? undefined : `NATS is away: ${down}`, this.#boardFault, this.#conflict];
-    const latencies =
-      down === undefined
-        ? await this.#services.latencies(
-            this.#list.hosts.map(({ run }) => run),
-            clock,
-          )
-        : new Map<string, number>();
+    const known = [...this.#list.known];
+    const runs = known.flatMap(({ run, isSilent }) => (isSilent ? [] : run));
+    const answers = this.#home.down === undefined ? await this.#services.ask(runs, clock) : new Map<string, never>();
     const nowMs = clock.now();
     return {
       ...{ host: settings.host, tenant: settings.tenant, user: settings.user, nats: this.#ground.server() ?? null },
-      faults: [...faults.flatMap((fault) => fault ?? []), ...denied],
-      offered: this.#offered,
+      faults: this.#faults,
+      offered: this.#hasRival ? [] : this.#offers.map(({ name }) => name),
       callsOfOthers: this.#owner.load.calls,
-      hosts: this.#list.hosts.map(({ host, run, version, servers, calls, seenMs }) => ({
-        ...{ host, version, calls, seenMs: Math.round(nowMs - seenMs) },
-        servers: servers.map(({ name }) => name),
-        used: servers.flatMap(({ name }) => (this.#servers.has(`${name}@${host}`) ? [name] : [])),
-        latencyMs: latencies.get(run) ?? null,
-      })),
+      hosts: known.map((host) => this.#reportOf(host, answers.get(host.run), nowMs)),
     };
+  }
+
+  get #faults(): string[] {
+    const { down } = this.#home;
+    return [
+      ...(down === undefined ? [] : [`NATS is away: ${down}`]),
+      ...new Set(this.#boardFaults.values()),
+      ...(this.#hasRival ? [RIVAL] : []),
+      ...[...this.#denied].map(
+        (what) => `NATS does not let this daemon ${what}: see docs/federation.md for the permissions`,
+      ),
+    ];
+  }
+
+  #reportOf(known: KnownHost, answer: ServiceAnswer | undefined, nowMs: number): HostReport {
+    const { host, version, servers, isSilent } = known;
+    const seenMs = Math.max(0, Math.round(nowMs - this.#list.seenMsOf(known)));
+    return {
+      ...{ host, version, seenMs, calls: answer?.calls ?? 0, latencyMs: answer?.latencyMs ?? null },
+      servers: servers.map(({ name }) => name),
+      used: isSilent ? [] : servers.flatMap(({ name }) => (this.#servers.has(`${name}@${host}`) ? [name] : [])),
+      unreachable: this.#unreachable(known, answer, seenMs),
+    };
+  }
+
+  /** Why a host cannot be reached; null if it can. */
+  #unreachable({ isSilent }: KnownHost, answer: ServiceAnswer | undefined, seenMs: number): string | null {
+    if (this.#home.down !== undefined) return 'NATS is away';
+    if (isSilent)
+      return `it has been silent for ${Math.round(seenMs / 1000)} s: its daemon, its machine or its network is away`;
+    return answer === undefined ? 'it is on the list of hosts, and its daemon does not answer' : null;
   }
 
   /** Says goodbye: others look for nothing here any more. Calls that are under way go on. */
   async leave(): Promise<void> {
     this.#owner.takeNoMore();
-    await this.#list.close();
+    this.#list.close();
+    await this.#own.close();
   }
 
   /** Ends all calls. */
   async close(): Promise<void> {
     this.#unwatch();
-    await this.#list.close();
+    this.#list.close();
+    await this.#own.close();
     this.#owner.close();
     this.#home.close();
     this.#services.close();
     await this.#ground.close();
   }
+}
+
+interface Offerer {
+  readonly host: string;
+  readonly offered: OfferedServer;
+}
+
+function offerersIn(hosts: readonly KnownHost[]): Map<string, Offerer[]> {
+  const offerers = new Map<string, Offerer[]>();
+  for (const { host, servers } of hosts)
+    for (const offered of servers) {
+      const of = offerers.get(offered.name);
+      if (of === undefined) offerers.set(offered.name, [{ host, offered }]);
+      else of.push({ host, offered });
+    }
+  return offerers;
 }
 
 /** True for a server that keeps something for one client, or must not run twice: any other copy of it is another server. */

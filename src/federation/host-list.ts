@@ -1,54 +1,35 @@
-// The hosts that are there, and what they offer. Each daemon writes an entry of its own on a board that all read, renews it, and takes it
-// away when it leaves. What an entry says is the word of another host: it is checked and bounded, and counts for that host alone.
+// The hosts that are there, and what they offer: entries are read when they change, and signs of life are counted. What an entry says is the word of
+// another host: it is bounded, taken no more than once a second, and counts for that host alone.
 
-import type { ServerNature, Sharing } from '../model/server-definition.ts';
 import type { Clock, Timer } from '../util/clock.ts';
-import { isRecord } from '../util/json-value.ts';
-import { PROTOCOL_VERSION } from './frames.ts';
-import { isToken, tokenOf } from './subject.ts';
+import { type Board, ENTRY_AGE_MS, LEASE_MS, SIGN_AGE_MS, SIGN_MS } from './board.ts';
+import { decodeEntry, type HostEntry, isSameOffer } from './host-entry.ts';
+import { tokenOf } from './subject.ts';
 
-/** The place where entries stand. The bus has one; an entry that is not renewed disappears from it in time. */
-export interface Board {
-  /** Writes an entry; throws why that is not possible. */
-  put(key: string, value: Uint8Array): Promise<void>;
-  remove(key: string): Promise<void>;
-  /** Tells of each entry that is there, was written, or was removed. Returns what ends it. */
-  watch(prefix: string, changed: (key: string, value: Uint8Array | undefined) => void): Promise<() => void>;
-}
-
-export const LEASE_MS = 15_000;
-const RENEW_MS = 5_000;
 const TICK_MS = 1000;
+/** What has changed is told of together. */
+const TELL_MS = 50;
+/** Names of hosts with a sign are read at least so often, and whenever the number of signs has changed. */
+const LIST_MS = 30_000;
+/** A host whose entry has just come has a sign that a look at the board may have missed. */
+const FRESH_MS = 3000;
+/** After this time of watching, a host that was remembered and has not been heard of is gone. */
+const SETTLED_MS = 3000;
+/** The least time between two entries of one host that are read. */
+const READ_PAUSE_MS = 1000;
 const MOST_HOSTS = 4096;
-const MOST_SERVERS = 2000;
-const MOST_ENTRY_BYTES = 512 * 1024;
-const MOST_NAME = 128;
-const MOST_DESCRIPTION = 500;
-
-/** The form of a host's name. It stands in headers and keys as it is. */
-const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
-
-export interface OfferedServer {
-  readonly name: string;
-  readonly description: string;
-  /** Marks the definition, without showing anything of it. */
-  readonly mark: string;
-  readonly sharing: Sharing | undefined;
-  readonly nature: ServerNature | undefined;
-}
-
-interface HostEntry {
-  readonly host: string;
-  /** Names one run of the daemon there. */
-  readonly run: string;
-  readonly version: string;
-  readonly servers: readonly OfferedServer[];
-  /** The calls that it works on for other hosts. */
-  readonly calls: number;
-}
+const MOST_SERVERS_OF_ALL = 50_000;
+const MOST_BYTES_OF_ALL = 32 * 1024 * 1024;
 
 export interface KnownHost extends HostEntry {
+  /** The last time that it was known to be there. */
   readonly seenMs: number;
+  /** It has an entry, and gives no sign of life. */
+  readonly isSilent: boolean;
+  /** Known from the last run of this daemon, and not heard of since. */
+  readonly isRemembered: boolean;
+  /** The size of its entry. */
+  readonly bytes: number;
 }
 
 export interface HostListOptions {
@@ -57,196 +38,298 @@ export interface HostListOptions {
   readonly tenant: string;
   readonly host: string;
   readonly run: string;
-  readonly version: string;
-  readonly load: () => number;
   readonly isDown: () => boolean;
   /** Hosts have come or gone, or offer something else. */
   readonly changed: () => void;
   readonly gone: (host: string) => void;
+  /** Another daemon has written an entry under the own name. */
+  readonly replaced: (by: HostEntry) => void;
   /** The entry of a host was not taken. */
   readonly refused: (host: string, why: string) => void;
-  /** The board cannot be written or read, or can again. */
-  readonly fault: (why: string | undefined) => void;
-  readonly faultOf: (error: unknown) => string;
+  /** The board cannot be read; undefined if it can. */
+  readonly fault: (error: unknown) => void;
+}
+
+interface Unread {
+  readonly value: Uint8Array | undefined;
+  readonly isNews: boolean;
 }
 
 export class HostList {
   readonly #options: HostListOptions;
+  readonly #prefix: string;
   readonly #hosts = new Map<string, KnownHost>();
+  /** By the token of the host. */
+  readonly #byToken = new Map<string, string>();
   readonly #tick: Timer;
-  #offers: readonly OfferedServer[] = [];
-  #renewedMs = Number.NEGATIVE_INFINITY;
-  #isWriting = false;
+  /** Entries that have come too soon after the one before, by their keys. */
+  readonly #unread = new Map<string, Unread>();
+  readonly #readMs = new Map<string, number>();
+  #signs: ReadonlySet<string> | undefined;
+  #count = -1;
+  /** The last look at the board, and the last one that has succeeded. */
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #confirmedMs = Number.NEGATIVE_INFINITY;
+  /** The last time that the bus came back. */
+  #upMs = Number.NEGATIVE_INFINITY;
+  #listedMs = Number.NEGATIVE_INFINITY;
+  #watchedMs = Number.POSITIVE_INFINITY;
+  #dueMs = Number.NEGATIVE_INFINITY;
+  #bytes = 0;
+  #servers = 0;
+  #isTelling = false;
+  #isLooking = false;
   #isClosed = false;
   #unwatch: (() => void) | undefined;
-  #isWatching = false;
 
   constructor(options: HostListOptions) {
     this.#options = options;
-    this.#tick = options.clock.every(TICK_MS, () => this.tick());
+    this.#prefix = `${tokenOf(options.tenant)}.`;
+    this.#tick = options.clock.every(TICK_MS, () => void this.tick());
   }
 
+  /** All hosts with an entry, also silent ones. */
+  get known(): Iterable<KnownHost> {
+    return this.#hosts.values();
+  }
+
+  /** The hosts that are there. */
   get hosts(): readonly KnownHost[] {
-    return [...this.#hosts.values()];
+    return [...this.#hosts.values()].filter(({ isSilent }) => !isSilent);
   }
 
+  /** The number of hosts with an entry. */
+  get size(): number {
+    return this.#hosts.size;
+  }
+
+  /** A host that is there. */
   get(host: string): KnownHost | undefined {
-    return this.#hosts.get(host);
+    const known = this.#hosts.get(host);
+    return known?.isSilent === false ? known : undefined;
   }
 
-  get #key(): string {
-    return `${tokenOf(this.#options.tenant)}.${tokenOf(this.#options.host)}`;
-  }
-
-  /** Offers these servers from now on. */
-  offer(offers: readonly OfferedServer[]): void {
-    const isSame = JSON.stringify(offers) === JSON.stringify(this.#offers);
-    this.#offers = offers;
-    if (!isSame) this.#renewSoon();
-  }
-
-  #renewSoon(): void {
-    this.#renewedMs = Number.NEGATIVE_INFINITY;
-    void this.#renew();
+  /** Takes over what another run of this daemon knew. */
+  remember(entries: readonly HostEntry[]): void {
+    for (const entry of entries) {
+      if (entry.host === this.#options.host || this.#hosts.has(entry.host)) continue;
+      const bytes = JSON.stringify(entry).length;
+      this.#keep({ ...entry, seenMs: this.#options.clock.now(), isSilent: false, isRemembered: true, bytes });
+    }
   }
 
   /** The bus is there, again or for the first time: entries may have come and gone meanwhile. */
-  busIsUp(): void {
+  busIsUp(delayMs: number): void {
     const nowMs = this.#options.clock.now();
-    for (const [host, known] of this.#hosts) this.#hosts.set(host, { ...known, seenMs: nowMs });
-    this.#renewSoon();
-    void this.#watch();
+    this.#dueMs = nowMs + delayMs;
+    if (this.#hosts.size > 0) this.#upMs = nowMs;
+    this.watchAgain();
+    if (delayMs === 0) void this.tick();
   }
 
-  async #watch(): Promise<void> {
-    if (this.#isWatching || this.#isClosed) return;
-    this.#isWatching = true;
-    const { board, tenant, faultOf, fault } = this.#options;
+  /** Reads all entries again. */
+  watchAgain(): void {
     this.#unwatch?.();
     this.#unwatch = undefined;
-    try {
-      const prefix = `${tokenOf(tenant)}.`;
-      const unwatch = await board.watch(prefix, (key, value) => this.#entry(key.slice(prefix.length), value));
-      if (this.#isClosed) unwatch();
-      else this.#unwatch = unwatch;
-    } catch (error) {
-      fault(faultOf(error));
-    }
-    this.#isWatching = false;
+    this.#watchedMs = Number.POSITIVE_INFINITY;
+    this.#lookedMs = this.#listedMs = Number.NEGATIVE_INFINITY;
   }
 
-  async #renew(): Promise<void> {
-    const { board, clock, host, run, version, load, fault, faultOf, isDown } = this.#options;
-    if (this.#isWriting || this.#isClosed || isDown()) return;
-    this.#isWriting = true;
-    this.#renewedMs = clock.now();
-    const entry = { v: 1, host, run, version, era: PROTOCOL_VERSION, calls: load(), servers: this.#offers };
+  /** Called once a second. While the bus is away nobody can give a sign, so nobody is silent. */
+  async tick(): Promise<void> {
+    const { clock, isDown, fault } = this.#options;
+    if (this.#isLooking || this.#isClosed || isDown() || clock.now() < this.#dueMs) return;
+    this.#isLooking = true;
     try {
-      await board.put(this.#key, Buffer.from(JSON.stringify(entry)));
+      this.#readLate();
+      if (clock.now() - this.#lookedMs >= SIGN_MS) await this.#look();
+      if (this.#unwatch === undefined && !this.#isClosed) await this.#watch();
+      this.#forgetOld();
       fault(undefined);
-      if (this.#unwatch === undefined) void this.#watch();
     } catch (error) {
-      fault(faultOf(error));
+      if (!this.#isClosed) fault(error);
     }
-    this.#isWriting = false;
+    this.#isLooking = false;
   }
 
-  /** Takes an entry that was written, or the word that it was removed. */
-  #entry(key: string, value: Uint8Array | undefined): void {
+  // --- signs of life ---
+
+  /** Counts the signs, and reads of whom they are where that may have changed. */
+  async #look(): Promise<void> {
+    const { board, clock } = this.#options;
+    this.#lookedMs = clock.now();
+    const count = await board.countSigns();
+    if (count !== this.#count || clock.now() - this.#listedMs >= LIST_MS) {
+      const signs = await board.signs(this.#prefix);
+      this.#listedMs = clock.now();
+      this.#signs = signs;
+      this.#count = count;
+      this.#judge(signs);
+    }
+    this.#confirmedMs = clock.now();
+  }
+
+  #judge(signs: ReadonlySet<string>): void {
+    const nowMs = this.#options.clock.now();
+    // After the bus was away, all have some time to come back.
+    const isEarly = nowMs - this.#upMs < LEASE_MS;
+    for (const [token, host] of this.#byToken) {
+      const known = this.#hosts.get(host);
+      if (known === undefined || known.isRemembered) continue;
+      if (signs.has(this.#prefix + token)) this.#isBack(known);
+      else if (known.isSilent) continue;
+      else if (isEarly || nowMs - known.seenMs < FRESH_MS)
+        this.#count = -1; // the next look says
+      else this.#fallsSilent(known);
+    }
+  }
+
+  #isBack(known: KnownHost): void {
+    if (!known.isSilent) return;
+    this.#set({ ...known, seenMs: this.#options.clock.now(), isSilent: false });
+    this.#tell();
+  }
+
+  #fallsSilent(known: KnownHost): void {
+    const lastSignMs = this.#options.clock.now() - SIGN_AGE_MS;
+    this.#set({ ...known, seenMs: Math.max(known.seenMs, Math.min(lastSignMs, this.seenMsOf(known))), isSilent: true });
+    this.#options.gone(known.host);
+    this.#tell();
+  }
+
+  /** The time of the last sign of a host: one that is not silent was there at the last look. */
+  seenMsOf({ seenMs, isSilent, isRemembered }: KnownHost): number {
+    return isSilent || isRemembered ? seenMs : Math.max(seenMs, this.#confirmedMs);
+  }
+
+  // --- entries ---
+
+  async #watch(): Promise<void> {
+    const { board, clock } = this.#options;
+    const taken = (key: string, value: Uint8Array | undefined, isNews: boolean): void =>
+      this.#arrived(key.slice(this.#prefix.length), { value, isNews });
+    let isOver = false;
+    const unwatch = await board.watch(this.#prefix, taken, () => {
+      isOver = true;
+      if (this.#unwatch === unwatch) this.#unwatch = undefined;
+    });
+    if (this.#isClosed) unwatch();
+    else if (!isOver) this.#unwatch = unwatch;
+    this.#watchedMs = clock.now();
+  }
+
+  /** Takes an entry, or the word that it was removed. One that comes too soon after another waits, and only the last one counts. */
+  #arrived(key: string, entry: Unread): void {
     if (this.#isClosed) return;
-    if (value === undefined) {
-      for (const { host } of this.#hosts.values()) if (tokenOf(host) === key) this.#forget(host);
+    const nowMs = this.#options.clock.now();
+    const isSoon = nowMs - (this.#readMs.get(key) ?? Number.NEGATIVE_INFINITY) < READ_PAUSE_MS;
+    if ((isSoon && entry.value !== undefined) || this.#unread.has(key)) {
+      if (this.#unread.size < MOST_HOSTS || this.#unread.has(key)) this.#unread.set(key, entry);
       return;
     }
-    const { host: own, run, refused, clock, changed } = this.#options;
-    const entry = entryOf(value);
+    this.#take(key, entry);
+  }
+
+  #readLate(): void {
+    const late = [...this.#unread];
+    this.#unread.clear();
+    for (const [key, entry] of late) this.#take(key, entry);
+    const nowMs = this.#options.clock.now();
+    for (const [key, readMs] of this.#readMs) if (nowMs - readMs >= READ_PAUSE_MS) this.#readMs.delete(key);
+  }
+
+  #take(key: string, { value, isNews }: Unread): void {
+    const { host: own, run, refused, replaced, clock } = this.#options;
+    if (value === undefined) return this.#forget(this.#byToken.get(key));
+    const nowMs = clock.now();
+    this.#readMs.set(key, nowMs);
+    const entry = decodeEntry(value);
     if (typeof entry === 'string') return refused(key, entry);
     if (tokenOf(entry.host) !== key) return refused(key, `its entry is that of ${entry.host}`);
     if (entry.host === own) {
-      if (entry.run !== run) refused(own, 'another daemon has the same name: federation.host differs on each host');
+      if (entry.run !== run && isNews) replaced(entry);
       return;
     }
     const known = this.#hosts.get(entry.host);
-    if (known === undefined && this.#hosts.size >= MOST_HOSTS)
-      return refused(entry.host, `there are ${MOST_HOSTS} hosts already`);
-    this.#hosts.set(entry.host, { ...entry, seenMs: clock.now() });
+    const why = this.#noRoomFor(entry, value.length, known);
+    if (why !== undefined) return refused(entry.host, why);
+    // What was written just now is of a daemon that is there. What was there before is, if it has a sign, or nobody knows.
+    const isThere = isNews || this.#signs === undefined || this.#signs.has(this.#prefix + key);
+    this.#keep({ ...entry, seenMs: nowMs, isSilent: !isThere, isRemembered: false, bytes: value.length });
     if (known !== undefined && known.run !== entry.run) this.#options.gone(entry.host);
-    if (known === undefined || known.run !== entry.run || !isSameOffer(known, entry)) changed();
   }
 
-  #forget(host: string): void {
-    if (!this.#hosts.delete(host)) return;
+  #noRoomFor({ servers }: HostEntry, bytes: number, known: KnownHost | undefined): string | undefined {
+    if (known === undefined && this.#hosts.size >= MOST_HOSTS && !this.#dropOneSilent())
+      return `there are ${MOST_HOSTS} hosts already`;
+    if (this.#servers - (known?.servers.length ?? 0) + servers.length > MOST_SERVERS_OF_ALL)
+      return `all hosts together offer more than ${MOST_SERVERS_OF_ALL} servers`;
+    if (this.#bytes - (known?.bytes ?? 0) + bytes > MOST_BYTES_OF_ALL)
+      return `the entries of all hosts have more than ${MOST_BYTES_OF_ALL} bytes`;
+    return undefined;
+  }
+
+  #dropOneSilent(): boolean {
+    for (const { host, isSilent } of this.#hosts.values()) {
+      if (!isSilent) continue;
+      this.#drop(host);
+      return true;
+    }
+    return false;
+  }
+
+  // --- what is kept ---
+
+  #keep(host: KnownHost): void {
+    const before = this.#hosts.get(host.host);
+    this.#set(host);
+    this.#byToken.set(tokenOf(host.host), host.host);
+    this.#bytes += host.bytes - (before?.bytes ?? 0);
+    this.#servers += host.servers.length - (before?.servers.length ?? 0);
+    const isSame = before !== undefined && before.isSilent === host.isSilent && isSameOffer(before, host);
+    if (!isSame || before.run !== host.run) this.#tell();
+  }
+
+  #set(host: KnownHost): void {
+    this.#hosts.set(host.host, host);
+  }
+
+  #forget(host: string | undefined): void {
+    if (host === undefined || !this.#drop(host)) return;
     this.#options.gone(host);
-    this.#options.changed();
+    this.#tell();
   }
 
-  /** Called once a second. While the bus is away nobody can renew an entry, so none is over. */
-  tick(): void {
-    const { clock, isDown } = this.#options;
-    if (isDown()) return;
-    const nowMs = clock.now();
-    for (const { host, seenMs } of [...this.#hosts.values()]) if (nowMs - seenMs > LEASE_MS) this.#forget(host);
-    if (nowMs - this.#renewedMs >= RENEW_MS) void this.#renew();
+  #drop(host: string): boolean {
+    const known = this.#hosts.get(host);
+    if (known === undefined) return false;
+    this.#hosts.delete(host);
+    this.#byToken.delete(tokenOf(host));
+    this.#bytes -= known.bytes;
+    this.#servers -= known.servers.length;
+    return true;
   }
 
-  /** Takes the own entry away, so that others need not wait for its end. */
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
+  /** Entries that are over give no word of it, and hosts that were remembered may be gone for good. */
+  #forgetOld(): void {
+    const nowMs = this.#options.clock.now();
+    const isSettled = nowMs - this.#watchedMs >= SETTLED_MS;
+    for (const { host, isSilent, isRemembered, seenMs } of [...this.#hosts.values()])
+      if ((isSilent && nowMs - seenMs >= ENTRY_AGE_MS) || (isRemembered && isSettled)) this.#forget(host);
+  }
+
+  #tell(): void {
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    this.#options.clock.after(TELL_MS, () => {
+      this.#isTelling = false;
+      if (!this.#isClosed) this.#options.changed();
+    });
+  }
+
+  close(): void {
     this.#isClosed = true;
     this.#tick.cancel();
     this.#unwatch?.();
-    if (this.#options.isDown()) return;
-    try {
-      await this.#options.board.remove(this.#key);
-    } catch (error) {
-      this.#options.faultOf(error); // the entry is over by itself in a moment
-    }
   }
-}
-
-function isSameOffer(a: HostEntry, b: HostEntry): boolean {
-  return JSON.stringify(a.servers) === JSON.stringify(b.servers);
-}
-
-/** Reads an entry; a text says why it cannot be used. */
-function entryOf(value: Uint8Array): HostEntry | string {
-  if (value.length > MOST_ENTRY_BYTES) return `its entry has more than ${MOST_ENTRY_BYTES} bytes`;
-  let read: unknown;
-  try {
-    read = JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString());
-  } catch (error) {
-    return `its entry cannot be read: ${error instanceof SyntaxError ? 'it is not JSON' : 'its text is too long'}`;
-  }
-  if (!isRecord(read) || read.v !== 1) return 'its entry is of another version';
-  const { host, run, version, servers, calls, era } = read;
-  if (typeof host !== 'string' || !HOST_NAME.test(host)) return 'its entry has no name of a host';
-  if (typeof run !== 'string' || !isToken(run) || run.length > 64) return 'its entry names no run of its daemon';
-  if (era !== PROTOCOL_VERSION) return `it speaks ${String(era).slice(0, 32)} on the bus`;
-  if (!Array.isArray(servers) || servers.length > MOST_SERVERS)
-    return `it offers more than ${MOST_SERVERS} servers, or no list`;
-  return {
-    ...{ host, run, version: typeof version === 'string' ? version.slice(0, 64) : '' },
-    servers: servers.flatMap((server: unknown) => serverOf(server)),
-    calls: typeof calls === 'number' ? calls : 0,
-  };
-}
-
-/** An offer that cannot be read is none. */
-function serverOf(server: unknown): OfferedServer[] {
-  if (!isRecord(server)) return [];
-  const { name, description, mark, sharing, nature } = server;
-  if (typeof name !== 'string' || name === '' || name.length > MOST_NAME || /[\p{Cc}@]/u.test(name)) return [];
-  if (typeof mark !== 'string' || !isToken(mark) || mark.length > 64) return [];
-  const text = typeof description === 'string' ? description.slice(0, MOST_DESCRIPTION) : '';
-  const isSharing = sharing === 'auto' || sharing === 'shared' || sharing === 'dedicated';
-  return [{ name, description: text, mark, sharing: isSharing ? sharing : undefined, nature: natureOf(nature) }];
-}
-
-function natureOf(nature: unknown): ServerNature | undefined {
-  if (!isRecord(nature)) return undefined;
-  const { keepsState, losesWrites } = nature;
-  return {
-    ...(typeof keepsState === 'string' && { keepsState: keepsState.slice(0, MOST_DESCRIPTION) }),
-    ...(typeof losesWrites === 'string' && { losesWrites: losesWrites.slice(0, MOST_DESCRIPTION) }),
-  };
 }

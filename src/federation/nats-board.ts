@@ -1,67 +1,131 @@
-// The board of hosts as a bucket of NATS: an entry that is not renewed is over after the bucket's age. It makes the bucket if there is none,
-// and again where a server has lost it.
+// The board of hosts as two buckets of NATS: one for entries, which everybody watches, and one for signs of life, which nobody does: they are counted
+// and listed by the server. It makes the buckets if there are none, and again where a server has lost them.
 
 import { type KV, Kvm } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { messageOf } from '../util/bridge-error.ts';
-import { type Board, LEASE_MS } from './host-list.ts';
+import { isRecord, membersOf } from '../util/json-value.ts';
+import { type Board, ENTRY_AGE_MS, type EntryListener, SIGN_AGE_MS } from './board.ts';
+import { MOST_ENTRY_BYTES } from './host-entry.ts';
 
-const BUCKET = 'bridge_hosts';
-/** Copies of the bucket in a cluster: it can be written while one of its servers is away. */
+const ENTRIES = 'bridge_hosts';
+const SIGNS = 'bridge_alive';
+type Bucket = typeof ENTRIES | typeof SIGNS;
+/** Copies of a bucket in a cluster: it can be written while one of its servers is away. */
 const REPLICAS = 3;
 const MEMORY = 'memory';
+const ASK_MS = 5000;
+const NOTHING = new Uint8Array(0);
+
+const TERMS = {
+  [ENTRIES]: { ttl: ENTRY_AGE_MS, maxValueSize: MOST_ENTRY_BYTES },
+  [SIGNS]: { ttl: SIGN_AGE_MS, maxValueSize: 64 },
+} as const;
 
 export class NatsBoard implements Board {
   readonly #connection: () => NatsConnection | undefined;
-  #bucket: { readonly of: NatsConnection; readonly kv: KV } | undefined;
+  readonly #buckets = new Map<Bucket, { readonly of: NatsConnection; readonly kv: KV }>();
 
   constructor(connection: () => NatsConnection | undefined) {
     this.#connection = connection;
   }
 
-  async #kv(): Promise<KV> {
+  #connected(): NatsConnection {
     const connection = this.#connection();
     if (connection === undefined) throw new Error('NATS is away');
-    if (this.#bucket?.of === connection) return this.#bucket.kv;
-    const kv = await opened(connection);
-    this.#bucket = { of: connection, kv };
+    return connection;
+  }
+
+  async #kv(bucket: Bucket): Promise<KV> {
+    const connection = this.#connected();
+    const known = this.#buckets.get(bucket);
+    if (known?.of === connection) return known.kv;
+    const kv = await opened(connection, bucket);
+    this.#buckets.set(bucket, { of: connection, kv });
     return kv;
   }
 
-  async put(key: string, value: Uint8Array): Promise<void> {
-    const kv = await this.#kv();
+  /** Does something with a bucket. Where that fails the bucket may be gone: it is looked for again. */
+  async #with<T>(bucket: Bucket, task: (kv: KV) => Promise<T>): Promise<T> {
     try {
-      await kv.put(key, value);
+      return await task(await this.#kv(bucket));
     } catch (error) {
-      this.#bucket = undefined; // it may be gone: it is looked for again
+      this.#buckets.delete(bucket);
       throw error;
     }
   }
 
-  async remove(key: string): Promise<void> {
-    await (await this.#kv()).delete(key);
+  // --- entries ---
+
+  async put(key: string, value: Uint8Array): Promise<void> {
+    await this.#with(ENTRIES, (kv) => kv.put(key, value));
   }
 
-  async watch(prefix: string, changed: (key: string, value: Uint8Array | undefined) => void): Promise<() => void> {
-    const kv = await this.#kv();
-    const entries = await kv.watch({ key: `${prefix}>` });
-    void (async () => {
-      for await (const { key, operation, value } of entries) changed(key, operation === 'PUT' ? value : undefined);
-    })().catch(() => undefined); // it is watched again once the bus is back
-    return () => entries.stop();
+  async get(key: string): Promise<Uint8Array | undefined> {
+    const entry = await this.#with(ENTRIES, (kv) => kv.get(key));
+    return entry?.operation === 'PUT' ? entry.value : undefined;
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.#with(ENTRIES, (kv) => kv.delete(key));
+  }
+
+  async watch(prefix: string, changed: EntryListener, ended: () => void): Promise<() => void> {
+    return this.#with(ENTRIES, async (kv) => {
+      const { last_seq: last } = await this.#stateOf(ENTRIES);
+      const lastBefore = typeof last === 'number' ? last : 0;
+      const entries = await kv.watch({ key: `${prefix}>` });
+      void (async () => {
+        for await (const { key, operation, value, revision } of entries)
+          changed(key, operation === 'PUT' ? value : undefined, revision > lastBefore);
+      })()
+        .catch(() => undefined)
+        .finally(ended);
+      return () => entries.stop();
+    });
+  }
+
+  // --- signs of life ---
+
+  async sign(key: string): Promise<void> {
+    await this.#with(SIGNS, (kv) => kv.put(key, NOTHING));
+  }
+
+  async countSigns(): Promise<number> {
+    const { messages } = await this.#stateOf(SIGNS);
+    return typeof messages === 'number' ? messages : 0;
+  }
+
+  async signs(prefix: string): Promise<ReadonlySet<string>> {
+    const begin = `$KV.${SIGNS}.`;
+    const { subjects } = await this.#stateOf(SIGNS, `${begin}${prefix}>`);
+    return new Set(Object.keys(membersOf(subjects)).map((subject) => subject.slice(begin.length)));
+  }
+
+  /** The state of a bucket, by the server's word; with the subjects that fit a filter. */
+  async #stateOf(bucket: Bucket, filter?: string): Promise<Readonly<Record<string, unknown>>> {
+    return this.#with(bucket, async () => {
+      const asked = filter === undefined ? '' : JSON.stringify({ subjects_filter: filter });
+      const answer: unknown = (
+        await this.#connected().request(`$JS.API.STREAM.INFO.KV_${bucket}`, asked, { timeout: ASK_MS })
+      ).json();
+      const { error, state } = membersOf(answer);
+      if (isRecord(error)) throw new Error(String(error.description));
+      return membersOf(state);
+    });
   }
 }
 
-async function opened(connection: NatsConnection): Promise<KV> {
+async function opened(connection: NatsConnection, bucket: Bucket): Promise<KV> {
   const kvm = new Kvm(connection);
-  const options = { ttl: LEASE_MS, history: 1, storage: MEMORY as never };
+  const options = { ...TERMS[bucket], history: 1, storage: MEMORY as never };
   const mayHaveCopies = (connection.info?.connect_urls?.length ?? 0) >= REPLICAS;
-  if (!mayHaveCopies) return kvm.create(BUCKET, options);
+  if (!mayHaveCopies) return kvm.create(bucket, options);
   try {
-    return await kvm.create(BUCKET, { ...options, replicas: REPLICAS });
+    return await kvm.create(bucket, { ...options, replicas: REPLICAS });
   } catch (error) {
     if (!/replicas|peers|no suitable/i.test(messageOf(error))) throw error;
-    return kvm.create(BUCKET, options);
+    return kvm.create(bucket, options);
   }
 }
 
@@ -72,10 +136,10 @@ export function boardFault(error: unknown): string {
   if (/JetStreamNotEnabled/.test(name) || /jetstream not enabled|no responders/i.test(message))
     return 'the NATS servers have no JetStream, which keeps the list of hosts: put `jetstream {}` into their config';
   if (/permission/i.test(message) || name === 'PermissionViolationError')
-    return `NATS does not let this daemon use the bucket ${BUCKET}: its user needs the subjects in docs/federation.md`;
+    return `NATS does not let this daemon use the buckets ${ENTRIES} and ${SIGNS}: its user needs the subjects in docs/federation.md`;
   if (
     name === 'TimeoutError' ||
-    /timeout|no suitable peers|temporarily unavailable|insufficient resources/i.test(message)
+    /timeout|no suitable peers|temporarily unavailable|insufficient resources|no quorum/i.test(message)
   )
     return 'the cluster of NATS has no quorum for the list of hosts: start its other servers';
   return `the list of hosts cannot be kept: ${message.slice(0, 200)}`;

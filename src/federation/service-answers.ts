@@ -3,11 +3,15 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../util/clock.ts';
+import { expectSyntaxError } from '../util/expected-error.ts';
+import { membersOf } from '../util/json-value.ts';
 import type { Bus } from './bus.ts';
+import { tokenOf } from './subject.ts';
 
 const NAME = 'mcp-bridge';
 const VERBS = ['PING', 'INFO', 'STATS'] as const;
 const PATIENCE_MS = 1000;
+const MOST_ANSWER_BYTES = 16 * 1024;
 
 interface ServiceOptions {
   readonly bus: Bus;
@@ -16,7 +20,16 @@ interface ServiceOptions {
   readonly host: string;
   /** Calls of other hosts since the start. */
   readonly calls: () => number;
+  /** Those that are not answered. */
+  readonly openCalls: () => number;
   readonly startedAt: string;
+}
+
+/** The answer of another daemon to a PING. */
+export interface ServiceAnswer {
+  readonly latencyMs: number;
+  /** The calls that it works on for other hosts, by its word. */
+  readonly calls: number;
 }
 
 export class ServiceAnswers {
@@ -36,13 +49,13 @@ export class ServiceAnswers {
   }
 
   #answer(verb: (typeof VERBS)[number]): string {
-    const { run, version, host, calls, startedAt } = this.#options;
+    const { run, version, host, calls, openCalls, startedAt } = this.#options;
     const of = {
       type: `io.nats.micro.v1.${verb.toLowerCase()}_response`,
       name: NAME,
       id: run,
       version,
-      metadata: { host },
+      metadata: { host, calls: `${openCalls()}` },
     };
     const endpoint = { name: 'mcp', subject: 'mcp.v1.req.>', queue_group: '' };
     switch (verb) {
@@ -67,22 +80,24 @@ export class ServiceAnswers {
     }
   }
 
-  /** The time to each of these daemons and back; one that does not answer soon has none. */
-  async latencies(runs: readonly string[], clock: Clock): Promise<Map<string, number>> {
+  /** Asks each of these daemons if it is there; one that does not answer soon has no answer. */
+  async ask(runs: readonly string[], clock: Clock): Promise<ReadonlyMap<string, ServiceAnswer>> {
     const { bus, host } = this.#options;
-    const found = new Map<string, number>();
-    if (runs.length === 0) return found;
-    const inbox = `_INBOX.${host.replaceAll('.', '_')}.${randomBytes(12).toString('base64url')}`;
+    const found = new Map<string, ServiceAnswer>();
+    const missing = new Set(runs);
+    if (missing.size === 0) return found;
+    const inbox = `_INBOX.${tokenOf(host)}.${randomBytes(12).toString('base64url')}`;
     let done: () => void = () => undefined;
     const all = new Promise<void>((resolve) => {
       done = resolve;
     });
     const beganMs = clock.now();
-    const end = bus.subscribe(`${inbox}.*`, ({ subject, isUnheard }) => {
+    const end = bus.subscribe(`${inbox}.*`, ({ subject, isUnheard, data }) => {
       const run = runs[Number(subject.slice(inbox.length + 1))];
-      if (run === undefined || found.has(run) || isUnheard) return;
-      found.set(run, Math.round((clock.now() - beganMs) * 100) / 100);
-      if (found.size === runs.length) done();
+      if (run === undefined || !missing.delete(run)) return;
+      const latencyMs = Math.round((clock.now() - beganMs) * 100) / 100;
+      if (!isUnheard) found.set(run, { latencyMs, calls: callsIn(data) });
+      if (missing.size === 0) done();
     });
     for (const [i, run] of runs.entries())
       bus.publish({ subject: `$SRV.PING.${NAME}.${run}`, reply: `${inbox}.${i}`, headers: {}, data: Buffer.alloc(0) });
@@ -95,5 +110,16 @@ export class ServiceAnswers {
 
   close(): void {
     for (const end of this.#ends) end();
+  }
+}
+
+function callsIn(data: Uint8Array): number {
+  if (data.length > MOST_ANSWER_BYTES) return 0;
+  try {
+    const { metadata } = membersOf(JSON.parse(Buffer.from(data).toString()));
+    return Math.max(0, Math.trunc(Number(membersOf(metadata).calls))) || 0;
+  } catch (error) {
+    expectSyntaxError(error);
+    return 0;
   }
 }

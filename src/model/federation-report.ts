@@ -7,12 +7,14 @@ export interface HostReport {
   readonly servers: readonly string[];
   /** The offered servers that may be used here. */
   readonly used: readonly string[];
-  /** The calls that it works on for other hosts. */
+  /** The calls that it works on for other hosts; 0 if it has not answered. */
   readonly calls: number;
   /** The age of its last sign of life. */
   readonly seenMs: number;
   /** The time to its daemon and back; null if it has not answered. */
   readonly latencyMs: number | null;
+  /** Why it cannot be reached; null if it can. */
+  readonly unreachable: string | null;
 }
 
 export interface FederationReport {

@@ -70,6 +70,7 @@ interface HostsReport {
     readonly host: string;
     readonly servers: readonly string[];
     readonly latencyMs: number | null;
+    readonly unreachable: string | null;
   }[];
 }
 
@@ -99,7 +100,7 @@ natsTest('calls a tool of another host, which knows who has asked', async () => 
   expect(report.hosts[0]?.latencyMs).toBeGreaterThan(0);
   const { stdout } = await runCommand(['hosts', '--mcp-bridge-socket', laptop.path]);
   expect(stdout).toMatch(/laptop \(ann of acme\), NATS 2\..*offers nothing/);
-  expect(stdout).toMatch(/^builder +\S+ +[\d.]+ ms +\d+ s ago +0 +fixture$/m);
+  expect(stdout).toMatch(/^builder +\S+ +[\d.]+ ms +\d+ s ago +\d+ +fixture$/m);
   await until(() => Promise.resolve(readFileSync(join(builder.dir, 'audit.jsonl'), 'utf8').includes('"tool":"echo"')));
   const line = readFileSync(join(builder.dir, 'audit.jsonl'), 'utf8').split('\n')[0] ?? '';
   expect(JSON.parse(line)).toMatchObject({
@@ -239,7 +240,13 @@ natsTest('an owner that is killed during a call leaves its outcome unknown, and 
   const { error } = await client.answerTo(1);
   expect(error?.message).toContain('outcome is unknown');
   await untilTool(client, 'fixture_builder__echo', false);
-  expect((await hostsOf(laptop)).hosts.map(({ host }) => host)).toEqual(['other']);
+  const states = (await hostsOf(laptop)).hosts.map(({ host, unreachable }) => [host, unreachable]);
+  expect(states.toSorted()).toEqual([
+    ['builder', expect.stringMatching(/^it has been silent for \d+ s/)],
+    ['other', null],
+  ]);
+  const { stdout } = await runCommand(['hosts', '--mcp-bridge-socket', laptop.path]);
+  expect(stdout).toMatch(/^! builder cannot be reached: it has been silent for \d+ s/m);
 });
 
 natsTest(

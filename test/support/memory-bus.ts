@@ -1,8 +1,8 @@
 // A bus in the process, for daemons that a test makes: it may lose messages, bring them twice, late or in another order, and be cut in two. Nothing is
 // delivered before the test says so.
 
+import { type Board, type EntryListener, SIGN_AGE_MS } from '../../src/federation/board.ts';
 import type { Bus, BusEvent, BusMessage, ReceivedMessage, SubscribeOptions } from '../../src/federation/bus.ts';
-import type { Board } from '../../src/federation/host-list.ts';
 
 interface Subscriber {
   readonly node: MemoryNode;
@@ -29,11 +29,10 @@ export class MemoryBus {
   readonly #subscribers = new Set<Subscriber>();
   #underway: Underway[] = [];
   readonly #entries = new Map<string, { value: Uint8Array; node: MemoryNode }>();
-  readonly #watchers = new Set<{
-    node: MemoryNode;
-    prefix: string;
-    changed: (key: string, value: Uint8Array | undefined) => void;
-  }>();
+  readonly #watchers = new Set<{ node: MemoryNode; prefix: string; changed: EntryListener }>();
+  readonly #signs = new Map<string, number>();
+  /** What was done on the board. */
+  readonly boardCounts = { puts: 0, told: 0, signs: 0, counts: 0, lists: 0 };
   /** Decides what becomes of each message; nothing is lost without it. */
   fateOf: (message: BusMessage) => Fate = () => ({});
   /** Every message that was published, in its order. */
@@ -104,22 +103,50 @@ export class MemoryBus {
   // --- entries ---
 
   put(node: MemoryNode, key: string, value: Uint8Array): void {
+    this.boardCounts.puts++;
     this.#entries.set(key, { value, node });
-    for (const watcher of [...this.#watchers])
-      if (key.startsWith(watcher.prefix) && watcher.node.canReach(node)) watcher.changed(key, value);
+    this.#tell(node, key, value);
+  }
+
+  #tell(node: MemoryNode, key: string, value: Uint8Array | undefined): void {
+    for (const watcher of [...this.#watchers]) {
+      if (!key.startsWith(watcher.prefix) || !watcher.node.canReach(node)) continue;
+      this.boardCounts.told++;
+      watcher.changed(key, value, true);
+    }
   }
 
   remove(node: MemoryNode, key: string): void {
     this.#entries.delete(key);
-    for (const watcher of [...this.#watchers])
-      if (key.startsWith(watcher.prefix) && watcher.node.canReach(node)) watcher.changed(key, undefined);
+    this.#tell(node, key, undefined);
   }
 
-  watch(node: MemoryNode, prefix: string, changed: (key: string, value: Uint8Array | undefined) => void): () => void {
+  get(key: string): Uint8Array | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
+  watch(node: MemoryNode, prefix: string, changed: EntryListener): () => void {
     const watcher = { node, prefix, changed };
     this.#watchers.add(watcher);
-    for (const [key, { value }] of this.#entries) if (key.startsWith(prefix)) changed(key, value);
+    for (const [key, { value }] of this.#entries) if (key.startsWith(prefix)) changed(key, value, false);
     return () => void this.#watchers.delete(watcher);
+  }
+
+  sign(key: string): void {
+    this.boardCounts.signs++;
+    this.#signs.set(key, this.nowMs);
+  }
+
+  signs(prefix: string): Set<string> {
+    return new Set(
+      [...this.#signs].flatMap(([key, atMs]) => (key.startsWith(prefix) && this.nowMs - atMs < SIGN_AGE_MS ? key : [])),
+    );
+  }
+
+  /** The board forgets all, as a NATS server does that keeps it in memory. */
+  forgetBoard(): void {
+    this.#entries.clear();
+    this.#signs.clear();
   }
 }
 
@@ -133,17 +160,31 @@ export class MemoryNode implements Bus {
   isUp = true;
   /** Its process stands still: what comes for it waits, and nobody is told. */
   isFrozen = false;
+  /** The reason why the board can be neither read nor written. */
+  boardFault: string | undefined;
 
   constructor(bus: MemoryBus) {
     this.#bus = bus;
+    const whileUp = <T>(task: () => T): Promise<T> =>
+      this.isUp && this.boardFault === undefined
+        ? Promise.resolve(task())
+        : Promise.reject(new Error(this.boardFault ?? 'the bus is away'));
     this.board = {
-      put: (key, value) => {
-        if (!this.isUp) return Promise.reject(new Error('the bus is away'));
-        bus.put(this, key, value);
-        return Promise.resolve();
-      },
-      remove: (key) => Promise.resolve(bus.remove(this, key)),
-      watch: (prefix, changed) => Promise.resolve(bus.watch(this, prefix, changed)),
+      put: (key, value) => whileUp(() => bus.put(this, key, value)),
+      get: (key) => whileUp(() => bus.get(key)),
+      remove: (key) => whileUp(() => bus.remove(this, key)),
+      watch: (prefix, changed) => whileUp(() => bus.watch(this, prefix, changed)),
+      sign: (key) => whileUp(() => bus.sign(key)),
+      countSigns: () =>
+        whileUp(() => {
+          bus.boardCounts.counts++;
+          return bus.signs('').size;
+        }),
+      signs: (prefix) =>
+        whileUp(() => {
+          bus.boardCounts.lists++;
+          return bus.signs(prefix);
+        }),
     };
   }
 

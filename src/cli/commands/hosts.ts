@@ -26,11 +26,15 @@ function hostsText(report: FederationReport, host: CliHost): string {
   if (others.length === 0) return `${[...lines, 'No other host is there'].join('\n')}\n`;
   const rows = others.toSorted((a, b) => (a.host < b.host ? -1 : 1)).map(rowOf);
   const head = ['HOST', 'VERSION', 'LATENCY', 'SEEN', 'CALLS', 'SERVERS'];
-  return `${lines.join('\n')}\n${counted(others.length, 'other host')}\n\n${table(head, rows, tableStyle(host, 0))}`;
+  const told = others.flatMap(({ host: name, unreachable }) =>
+    unreachable === null || nats === null ? [] : `! ${printable(`${name} cannot be reached: ${unreachable}`)}`,
+  );
+  const before = [...lines, ...told].join('\n');
+  return `${before}\n${counted(others.length, 'other host')}\n\n${table(head, rows, tableStyle(host, 0))}`;
 }
 
-function rowOf({ host, version, latencyMs, seenMs, calls, servers, used }: HostReport): string[] {
-  const unused = servers.filter((name) => !used.includes(name));
+function rowOf({ host, version, latencyMs, seenMs, calls, servers, used, unreachable }: HostReport): string[] {
+  const unused = unreachable === null ? servers.filter((name) => !used.includes(name)) : [];
   const notUsed = unused.length === 0 ? '' : ` (not used here: ${unused.join(', ')})`;
   const latency = latencyMs === null ? 'no answer' : `${latencyMs} ms`;
   return [host, version || NONE, latency, `${duration(seenMs)} ago`, `${calls}`, `${listed(used)}${notUsed}`];

@@ -165,7 +165,7 @@ class Picture {
       .map(({ clientId, state }) => put('client', clientId, { tone: state === 'ready' ? 'ok' : 'wait', about: state }));
     const others = (hosts.peek()?.hosts ?? []).slice(0, MOST_PLACES).map((one) => {
       const isHere = one.latencyMs !== null;
-      const about = isHere ? `host, ${duration(one.latencyMs)} away` : 'host, does not answer';
+      const about = isHere ? `host, ${duration(one.latencyMs)} away` : `host: ${one.unreachable ?? 'does not answer'}`;
       return put('host', one.host, { tone: isHere ? 'ok' : 'bad', about, size: 8 });
     });
     const hostNamed = new Map(others.map((one) => [one.name, one]));

@@ -1,0 +1,88 @@
+// The entry of a host: what it says of itself and offers. It is the word of another host, or of a file: it is checked and bounded, and what
+// cannot be read is left out.
+
+import type { ServerNature, Sharing } from '../model/server-definition.ts';
+import { isRecord } from '../util/json-value.ts';
+import { PROTOCOL_VERSION } from './frames.ts';
+import { isToken } from './subject.ts';
+
+const ENTRY_VERSION = 1;
+/** The most servers that one host may offer. */
+const MOST_SERVERS = 2000;
+export const MOST_ENTRY_BYTES = 512 * 1024;
+const MOST_NAME = 128;
+const MOST_DESCRIPTION = 500;
+
+/** The form of a host's name. It stands in headers and keys as it is. */
+const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+
+export interface OfferedServer {
+  readonly name: string;
+  readonly description: string;
+  /** Marks the definition, without showing anything of it. */
+  readonly mark: string;
+  readonly sharing: Sharing | undefined;
+  readonly nature: ServerNature | undefined;
+}
+
+export interface HostEntry {
+  readonly host: string;
+  /** Names one run of the daemon there. */
+  readonly run: string;
+  readonly version: string;
+  readonly servers: readonly OfferedServer[];
+}
+
+export function encodeEntry(entry: HostEntry): Buffer {
+  const { host, run, version, servers } = entry;
+  return Buffer.from(JSON.stringify({ v: ENTRY_VERSION, host, run, version, era: PROTOCOL_VERSION, servers }));
+}
+
+/** Reads an entry; a text says why it cannot be used. */
+export function decodeEntry(value: Uint8Array): HostEntry | string {
+  if (value.length > MOST_ENTRY_BYTES) return `its entry has more than ${MOST_ENTRY_BYTES} bytes`;
+  try {
+    return entryIn(JSON.parse(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()));
+  } catch (error) {
+    return `its entry cannot be read: ${error instanceof SyntaxError ? 'it is not JSON' : 'its text is too long'}`;
+  }
+}
+
+/** The entry in a value of JSON; a text says why there is none. */
+function entryIn(read: unknown): HostEntry | string {
+  if (!isRecord(read) || read.v !== ENTRY_VERSION) return 'its entry is of another version';
+  const { host, run, version, servers, era } = read;
+  if (typeof host !== 'string' || !HOST_NAME.test(host)) return 'its entry has no name of a host';
+  if (typeof run !== 'string' || !isToken(run) || run.length > 64) return 'its entry names no run of its daemon';
+  if (era !== PROTOCOL_VERSION) return `it speaks ${String(era).slice(0, 32)} on the bus`;
+  if (!Array.isArray(servers) || servers.length > MOST_SERVERS)
+    return `it offers more than ${MOST_SERVERS} servers, or no list`;
+  return {
+    ...{ host, run, version: typeof version === 'string' ? version.slice(0, 64) : '' },
+    servers: servers.flatMap((server: unknown) => serverOf(server)),
+  };
+}
+
+/** An offer that cannot be read is none. */
+function serverOf(server: unknown): OfferedServer[] {
+  if (!isRecord(server)) return [];
+  const { name, description, mark, sharing, nature } = server;
+  if (typeof name !== 'string' || name === '' || name.length > MOST_NAME || /[\p{Cc}@]/u.test(name)) return [];
+  if (typeof mark !== 'string' || !isToken(mark) || mark.length > 64) return [];
+  const text = typeof description === 'string' ? description.slice(0, MOST_DESCRIPTION) : '';
+  const isSharing = sharing === 'auto' || sharing === 'shared' || sharing === 'dedicated';
+  return [{ name, description: text, mark, sharing: isSharing ? sharing : undefined, nature: natureOf(nature) }];
+}
+
+function natureOf(nature: unknown): ServerNature | undefined {
+  if (!isRecord(nature)) return undefined;
+  const { keepsState, losesWrites } = nature;
+  return {
+    ...(typeof keepsState === 'string' && { keepsState: keepsState.slice(0, MOST_DESCRIPTION) }),
+    ...(typeof losesWrites === 'string' && { losesWrites: losesWrites.slice(0, MOST_DESCRIPTION) }),
+  };
+}
+
+export function isSameOffer(a: HostEntry, b: HostEntry): boolean {
+  return JSON.stringify(a.servers) === JSON.stringify(b.servers);
+}

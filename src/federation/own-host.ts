@@ -1,0 +1,151 @@
+// This daemon's own place on the board: its entry, written when it changes, and its sign of life. Two daemons of one name do not fight: the one that came
+// later writes nothing until the other is gone.
+
+import type { Clock, Timer } from '../util/clock.ts';
+import { type Board, ENTRY_AGE_MS, SIGN_MS } from './board.ts';
+import { decodeEntry, encodeEntry, type HostEntry, type OfferedServer } from './host-entry.ts';
+import { tokenOf } from './subject.ts';
+
+const TICK_MS = 1000;
+/** The least time between two writes of the entry. */
+const WRITE_PAUSE_MS = 1000;
+/** An entry that has not changed is written again, long before it is over. */
+const REFRESH_MS = ENTRY_AGE_MS / 3;
+/** The pause between looks if the entry is still there: a NATS server that keeps it in memory may have lost it. */
+const CHECK_MS = 30_000;
+
+export interface OwnHostOptions {
+  readonly board: Board;
+  readonly clock: Clock;
+  readonly tenant: string;
+  readonly host: string;
+  readonly run: string;
+  readonly version: string;
+  readonly isDown: () => boolean;
+  /** Asks the daemon of this run if it is there. */
+  readonly isAlive: (run: string) => Promise<boolean>;
+  /** Another daemon has the name of this one; false when it is gone. */
+  readonly rivalled: (hasRival: boolean) => void;
+  /** The board has forgotten the entry, so it may have forgotten others. */
+  readonly forgotten: () => void;
+  /** The board cannot be written; undefined if it can. */
+  readonly fault: (error: unknown) => void;
+}
+
+export class OwnHost {
+  readonly #options: OwnHostOptions;
+  readonly #key: string;
+  readonly #tick: Timer;
+  #offers: readonly OfferedServer[] = [];
+  #wantsWrite = true;
+  #writtenMs = Number.NEGATIVE_INFINITY;
+  #signedMs = Number.NEGATIVE_INFINITY;
+  #checkedMs = Number.NEGATIVE_INFINITY;
+  /** Nothing is said before then: not all speak at once when the bus is back. */
+  #dueMs = Number.NEGATIVE_INFINITY;
+  #isBusy = false;
+  #isClosed = false;
+  /** True once the entry was written: who comes later gives way. */
+  #isEstablished = false;
+  #rival: string | undefined;
+
+  constructor(options: OwnHostOptions) {
+    this.#options = options;
+    this.#key = `${tokenOf(options.tenant)}.${tokenOf(options.host)}`;
+    this.#tick = options.clock.every(TICK_MS, () => void this.tick());
+  }
+
+  /** Offers these servers from now on. */
+  offer(offers: readonly OfferedServer[]): void {
+    const isSame = JSON.stringify(offers) === JSON.stringify(this.#offers);
+    this.#offers = offers;
+    if (isSame) return;
+    this.#wantsWrite = true;
+    void this.tick();
+  }
+
+  /** The bus is there, again or for the first time: it may have lost the entry. */
+  busIsUp(delayMs: number): void {
+    this.#dueMs = this.#options.clock.now() + delayMs;
+    this.#wantsWrite = true;
+    this.#signedMs = this.#checkedMs = Number.NEGATIVE_INFINITY;
+    if (delayMs === 0) void this.tick();
+  }
+
+  /** Called once a second. */
+  async tick(): Promise<void> {
+    const { clock, isDown, fault } = this.#options;
+    if (this.#isBusy || this.#isClosed || isDown() || clock.now() < this.#dueMs) return;
+    this.#isBusy = true;
+    try {
+      await this.#keepUp();
+      fault(undefined);
+    } catch (error) {
+      if (!this.#isClosed) fault(error);
+    }
+    this.#isBusy = false;
+  }
+
+  async #keepUp(): Promise<void> {
+    const { board, clock } = this.#options;
+    if (clock.now() - this.#checkedMs >= CHECK_MS) await this.#check();
+    if (this.#rival !== undefined || this.#isClosed) return;
+    // The sign comes first: a host that is read of is one that is there.
+    if (clock.now() - this.#signedMs >= SIGN_MS) {
+      this.#signedMs = clock.now();
+      await board.sign(this.#key);
+    }
+    const idleMs = clock.now() - this.#writtenMs;
+    if (this.#isClosed || !((this.#wantsWrite && idleMs >= WRITE_PAUSE_MS) || idleMs >= REFRESH_MS)) return;
+    this.#writtenMs = clock.now();
+    this.#wantsWrite = false;
+    try {
+      await board.put(this.#key, encodeEntry({ ...this.#options, servers: this.#offers }));
+      this.#isEstablished = true;
+    } catch (error) {
+      this.#wantsWrite = true;
+      throw error;
+    }
+  }
+
+  /** Looks what the board has under the own name. */
+  async #check(): Promise<void> {
+    const { board, clock, run, rivalled, forgotten } = this.#options;
+    this.#checkedMs = clock.now();
+    const value = await board.get(this.#key);
+    const entry = value === undefined ? undefined : decodeEntry(value);
+    if (entry === undefined && this.#isEstablished && !this.#wantsWrite) {
+      this.#wantsWrite = true;
+      forgotten();
+    }
+    const other = typeof entry === 'object' && entry.run !== run ? entry.run : undefined;
+    const hadRival = this.#rival !== undefined;
+    this.#rival = other !== undefined && (await this.#givesWayTo(other)) ? other : undefined;
+    if (other !== undefined && this.#rival === undefined) this.#wantsWrite = true;
+    if (hadRival !== (this.#rival !== undefined)) rivalled(!hadRival);
+  }
+
+  /** True if the daemon of that run is there, and was before. Of two that have come at once, the one with the higher run gives way. */
+  async #givesWayTo(other: string): Promise<boolean> {
+    const { run, isAlive } = this.#options;
+    if (this.#isEstablished && run < other) return false;
+    return isAlive(other);
+  }
+
+  /** The entry of another daemon has been written under the own name. */
+  wasReplaced(by: HostEntry): void {
+    if (by.run === this.#rival) return;
+    this.#checkedMs = Number.NEGATIVE_INFINITY;
+    void this.tick();
+  }
+
+  /** Takes the entry away, so that others need not wait for its end. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#tick.cancel();
+    const { board, isDown } = this.#options;
+    if (isDown() || !this.#isEstablished || this.#rival !== undefined) return;
+    await board.remove(this.#key).catch(() => undefined); // its sign of life is over in a moment
+  }
+}
