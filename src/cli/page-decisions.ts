@@ -14,7 +14,7 @@ import { checkDecidable, decideDialIns, dialledIn } from './commands/dialled-in.
 import { editingHostOf } from './editing.ts';
 import type { CliHost } from './host.ts';
 import { locate } from './locate.ts';
-import { approvalView, digestOfView } from './render/approval-view.ts';
+import { type ApprovalView, approvalView, digestOfView } from './render/approval-view.ts';
 import { askIfRunning, haveDaemonLook } from './running-daemon.ts';
 import { type SurveyValues, survey } from './survey.ts';
 
@@ -46,10 +46,20 @@ async function inbox(values: SurveyValues, host: CliHost): Promise<object> {
   };
 }
 
+/** More than this is not shown on a page, and not approved there. */
+const MOST_ON_PAGE = 200_000;
+
+function fitsPage({ lines, differences, replaces, warnings }: ApprovalView): boolean {
+  const texts = [...lines.flat(), ...differences, ...replaces, ...warnings];
+  return texts.reduce((sum, text) => sum + text.length, 0) <= MOST_ON_PAGE;
+}
+
+/** The lines of a definition that is too long are null: it is shown as one whose end nobody has seen. */
 function approvalOf(server: DiscoveredServer, found: Survey, host: CliHost): object {
   const { id, name, client, scope, file } = server;
   const view = approvalView(server, found, host);
-  const { lines, differences, replaces, warnings } = view;
+  const nothing = { lines: null, differences: [], replaces: [], warnings: [] };
+  const { lines, differences, replaces, warnings } = fitsPage(view) ? view : nothing;
   const since = view.since === undefined ? 'new' : 'changed';
   const shown = { lines, differences, replaces, warnings, decidedBefore: view.since ?? null };
   return { id, name, client, scope, file, since, ...shown, digest: digestOfView(server, view) };
@@ -128,12 +138,20 @@ async function decideDefinitions(
   found.approvalFile.read(); // to a file that cannot be understood nothing is added
   const same = found.discovery.servers.filter((server) => {
     const digest = shown.find(({ key }) => key === server.id)?.digest;
-    return (
-      digest !== undefined && isWaiting(server) && digest === digestOfView(server, approvalView(server, found, host))
-    );
+    if (digest === undefined || !isWaiting(server)) return false;
+    const view = approvalView(server, found, host);
+    if (digest !== digestOfView(server, view)) return false;
+    if (decision === 'approved' && !fitsPage(view)) throw tooLong(server.name);
+    return true;
   });
   if (same.length > 0) await found.approvalFile.decide(same, decision, new Date());
   return same.map(({ id }) => id);
+}
+
+function tooLong(name: string): BridgeError {
+  return new BridgeError('REQUEST_REFUSED', `${name} is too long to be shown on a page, so it is not approved there`, {
+    hint: `See all of it in a terminal: mcp-bridge approve ${name}`,
+  });
 }
 
 async function decideCallers(

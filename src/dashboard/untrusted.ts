@@ -17,6 +17,11 @@ export function text(value: unknown, most = MOST_IN_LINE): Markup {
   >`;
 }
 
+/** A whole text with its lines, where lines are kept by the style. */
+export function wholeText(value: string): Markup {
+  return html`<span class="untrusted" dir="ltr">${withLines(value)}</span>`;
+}
+
 interface BlockProps {
   readonly text: unknown;
   readonly most?: number;
@@ -26,15 +31,18 @@ interface BlockProps {
 /** A text with its lines kept. */
 export function Block({ text, most = MOST_IN_BLOCK, label }: BlockProps): Markup {
   const whole = typeof text === 'string' ? text : String(text ?? '');
-  const lines = (whole.length > most ? whole.slice(-most) : whole).split(/(\n|\t)/);
   return html`<pre class="block" dir="ltr" tabindex="0" role="region" aria-label=${label}>${
     whole.length > most ? html`<span class="cut">… ${whole.length - most} characters before\n</span>` : null
-  }${lines.map((piece) => (piece === '\n' || piece === '\t' ? piece : marked(piece)))}</pre>`;
+  }${withLines(whole.slice(-most))}</pre>`;
 }
 
 /** JSON, indented. */
 export function Json({ value, label }: { readonly value: unknown; readonly label: string }): Markup {
   return html`<${Block} text=${JSON.stringify(value, null, 2) ?? 'undefined'} label=${label} />`;
+}
+
+function withLines(text: string): unknown[] {
+  return text.split(/(\n|\t)/).map((piece) => (piece === '\n' || piece === '\t' ? piece : marked(piece)));
 }
 
 function marked(text: string): unknown[] {

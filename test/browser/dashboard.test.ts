@@ -311,6 +311,15 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     ]);
     await button('Accept say').click();
     await changes.waitFor({ state: 'detached' });
+
+    // All of it is there, with its lines, before it can be accepted.
+    const long = `Says a word.\n${'padding '.repeat(4000)}\nand its end`;
+    writeFileSync(join(office.home, 'words.json'), JSON.stringify({ tools: [tool('say', long)] }));
+    await call('words__announce');
+    await changes.locator('.added').waitFor();
+    expect(await changes.locator('.added').textContent()).toBe(long);
+    await button('Accept say').click();
+    await changes.waitFor({ state: 'detached' });
   });
 
   test('a page that may only look has grey buttons, and the port refuses what they would do', async () => {

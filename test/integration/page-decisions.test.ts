@@ -56,6 +56,19 @@ async function place() {
   };
 }
 
+test('a definition that is too long to be shown is not approved, and may be rejected', async () => {
+  const { daemon, define, inbox, approve, reject } = await place();
+  define(['-e', `/*${' pad '.repeat(45_000)}*/ run('its end')`]);
+  const { approvals } = await inbox();
+  expect(approvals).toMatchObject([{ lines: null, differences: [] }]);
+  const definitions = approvals.map(({ id, digest }) => ({ id, digest }));
+  await expect(approve({ definitions })).rejects.toThrow('too long to be shown on a page');
+  expect((await inbox()).approvals).toHaveLength(1);
+  expect(await reject({ definitions })).toMatchObject({ others: [] });
+  expect((await inbox()).approvals).toHaveLength(0);
+  await daemon.stop();
+});
+
 test('a definition is shown with its whole command and no secret, and approved as it was shown', async () => {
   const { daemon, inbox, approve, env, project } = await place();
   const [waiting, ...others] = (await inbox()).approvals;

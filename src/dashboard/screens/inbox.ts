@@ -5,12 +5,11 @@ import type { ComponentChildren } from 'preact';
 import { inbox, readInbox } from '../attention.ts';
 import { ask, PageRefusal } from '../connection.ts';
 import { isRecord, type JsonFields, membersOf, recordsOf, textOf, textsOf } from '../data.ts';
-import { plural } from '../format.ts';
 import { html, type Markup } from '../html.ts';
 import { Action, Badge, Command, Empty, Facts, Panel, ReadOnlyNote, Screen } from '../parts/elements.ts';
 import { address } from '../route.ts';
 import { servers } from '../servers.ts';
-import { text } from '../untrusted.ts';
+import { text, wholeText } from '../untrusted.ts';
 
 export function Inbox(): Markup {
   const now = membersOf(inbox.value);
@@ -37,7 +36,7 @@ export function Inbox(): Markup {
       (
         one,
       ) => html`<${Item} key=${`d${textOf(one.name)}`} kind="Approve" title=${one.name} note="has connected by itself">
-      <p class="panel-text">Its program calls itself <b>${text(`${textOf(one.program)} ${textOf(one.version)}`)}</b>. Whatever program of yours connects under this name is offered to all clients from then on.</p>
+      <p class="panel-text">Its program calls itself <b>${wholeText(`${textOf(one.program)} ${textOf(one.version)}`)}</b>. Whatever program of yours connects under this name is offered to all clients from then on.</p>
       <${Decisions} shown=${{ servers: [{ name: one.name, digest: one.digest }] }} name=${textOf(one.name)} /></>`,
     )}
     ${changes.flatMap((one) => recordsOf(one.tools).map((tool) => html`<${ChangedTool} key=${`c${textOf(one.server)} ${textOf(tool.tool)}`} server=${textOf(one.server)} policy=${textOf(one.policy)} tool=${tool} />`))}
@@ -69,28 +68,29 @@ function decider(shown: object): (method: 'ui/approve' | 'ui/reject') => () => P
   };
 }
 
-function Decisions({ shown, name }: { shown: object; name: string }): Markup {
+function Decisions({ shown, name, isWhole = true }: { shown: object; name: string; isWhole?: boolean }): Markup {
   const decide = decider(shown);
-  return html`<div class="panel-end"><${Action} act=${decide('ui/approve')} kind="main" name=${`Approve ${name}`}>Approve</><${Action} act=${decide('ui/reject')} name=${`Reject ${name}`}>Reject</></div>`;
+  return html`<div class="panel-end"><${Action} act=${decide('ui/approve')} kind="main" disabled=${!isWhole} name=${`Approve ${name}`}>Approve</><${Action} act=${decide('ui/reject')} name=${`Reject ${name}`}>Reject</></div>`;
 }
 
 /** Highlights the program or address that would be used. */
 const RUN: ReadonlySet<string> = new Set(['runs', 'connects to']);
-const MOST_SHOWN = 100_000;
 
 function Approval({ one }: { one: JsonFields }): Markup {
+  const isWhole = one.lines !== null;
   const lines = Array.isArray(one.lines) ? one.lines.map(textsOf) : [];
   const notes = [
     ...textsOf(one.replaces).map((replaced) => `It takes the place of ${replaced}`),
     ...textsOf(one.warnings),
   ];
   const whole = (label: string, line: string): unknown =>
-    RUN.has(label) ? html`<code class="launch">${text(line, MOST_SHOWN)}</code>` : text(line, MOST_SHOWN);
+    RUN.has(label) ? html`<code class="launch">${wholeText(line)}</code>` : wholeText(line);
   return html`<${Item} kind=${textOf(one.since) === 'changed' ? 'Approve the change' : 'Approve'} title=${one.name} note=${html`<span>from ${text(one.client)}</span>`}>
     <div class="item-facts"><${Facts} facts=${lines.map(([label = '', line = '']) => [label, whole(label, line)] as const)} /></div>
-    <ul class="shown shown-changed">${textsOf(one.differences).map((line, i) => html`<li key=${i}>${text(line, MOST_SHOWN)}</li>`)}</ul>
-    ${notes.map((note, i) => html`<p key=${i} class="panel-text warn">${text(note, MOST_SHOWN)}</p>`)}
-    <${Decisions} shown=${{ definitions: [{ id: one.id, digest: one.digest }] }} name=${textOf(one.name)} />
+    <ul class="shown shown-changed">${textsOf(one.differences).map((line, i) => html`<li key=${i}>${wholeText(line)}</li>`)}</ul>
+    ${notes.map((note, i) => html`<p key=${i} class="panel-text warn">${wholeText(note)}</p>`)}
+    ${isWhole ? null : html`<p class="panel-text warn">It is too long to be shown here, so it cannot be approved here. <${Command} text=${`mcp-bridge approve ${textOf(one.name)}`} /></p>`}
+    <${Decisions} shown=${{ definitions: [{ id: one.id, digest: one.digest }] }} name=${textOf(one.name)} isWhole=${isWhole} />
   </>`;
 }
 
@@ -102,11 +102,20 @@ interface Change {
   readonly now: string | undefined;
 }
 
+/** What is shown of one tool. Nothing is cut: what is longer is not shown, and cannot be accepted here. */
 const MOST_CHANGES = 400;
+const MOST_SHOWN = 200_000;
 
-/** The fields that differ, by their paths. */
+const isShowable = (changes: readonly Change[]): boolean =>
+  changes.length <= MOST_CHANGES &&
+  changes.reduce((sum, { path, before = '', now = '' }) => sum + path.length + before.length + now.length, 0) <=
+    MOST_SHOWN;
+
+/** The fields that differ, by their paths; the fields of a tool that was not there before one by one. */
 function changesBetween(before: unknown, now: unknown, path = ''): Change[] {
   if (before === now) return [];
+  if (path === '' && before === undefined && isRecord(now) && Object.keys(now).length > 0)
+    return Object.entries(now).map(([key, value]) => ({ path: key, before: undefined, now: textFor(value) }));
   if (isContainer(before) && isContainer(now) && Array.isArray(before) === Array.isArray(now)) {
     const [old, young] = [before as JsonFields, now as JsonFields];
     const keys = [...new Set([...Object.keys(old), ...Object.keys(young)])];
@@ -127,7 +136,7 @@ function ChangedTool({ server, policy, tool }: { server: string; policy: string;
   const name = textOf(tool.tool);
   const isWhole = now.definition !== null && now.definition !== undefined;
   const changes = changesBetween(before.definition ?? undefined, now.definition ?? undefined);
-  const isAll = isWhole && changes.length <= MOST_CHANGES;
+  const isAll = isWhole && isShowable(changes);
   const accept = async (): Promise<void> => {
     const { others } = await ask<{ others: unknown }>('bridge/accept', { server, tools: { [name]: now.hash } });
     await readInbox();
@@ -136,17 +145,14 @@ function ChangedTool({ server, policy, tool }: { server: string; policy: string;
   };
   return html`<${Item} kind=${textOf(tool.state) === 'new' ? 'New tool' : policy === 'block' ? 'Changed tool, blocked' : 'Changed tool'} title=${name} note=${html`<a href=${address('servers', server, 'tools', name)}>${text(server)}</a>`}>
     ${
-      isWhole
-        ? html`<div class="changes" role="table" aria-label=${`Changes of ${name}`}>${changes
-            .slice(0, MOST_CHANGES)
-            .map(
-              (change) => html`<div class="change" role="row" key=${change.path}>
-        <div class="change-path" role="rowheader"><code>${text(change.path || 'all of it')}</code></div>
-        <div class="change-texts" role="cell">${change.before === undefined ? null : html`<p class="removed">${text(change.before, 20_000)}</p>`}${change.now === undefined ? null : html`<p class="added">${text(change.now, 20_000)}</p>`}</div></div>`,
-            )}</div>`
-        : html`<p class="panel-text">Its definition is too long to be kept, so it cannot be shown or accepted here.</p>`
+      isAll
+        ? html`<div class="changes" role="table" aria-label=${`Changes of ${name}`}>${changes.map(
+            (change) => html`<div class="change" role="row" key=${change.path}>
+        <div class="change-path" role="rowheader"><code>${wholeText(change.path || 'all of it')}</code></div>
+        <div class="change-texts" role="cell">${change.before === undefined ? null : html`<p class="removed">${wholeText(change.before)}</p>`}${change.now === undefined ? null : html`<p class="added">${wholeText(change.now)}</p>`}</div></div>`,
+          )}</div>`
+        : html`<p class="panel-text warn">${isWhole ? 'What has changed is too long to be shown here' : 'Its definition is too long to be kept'}, so it cannot be accepted here. <${Command} text=${`mcp-bridge tools ${server} --accept`} /></p>`
     }
-    ${isAll ? null : html`<p class="panel-text warn">${isWhole ? `${plural(changes.length - MOST_CHANGES, 'more change')} cannot be shown here, so it cannot be accepted here.` : ''} <${Command} text=${`mcp-bridge tools ${server} --accept`} /></p>`}
     <div class="panel-end"><${Action} act=${accept} kind="main" disabled=${!isAll} name=${`Accept ${name}`}>Accept what it says now</></div>
   </>`;
 }
