@@ -6,6 +6,7 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureEightByEight } from './eight-by-eight.mjs';
 import { measureEras } from './eras.mjs';
+import { measureFederation } from './federation.mjs';
 import { measureHttp } from './http.mjs';
 import { measureJoinedList } from './joined-list.mjs';
 import { measureLatency } from './latency.mjs';
@@ -25,6 +26,7 @@ const THEMES = {
   watching: measureWatching,
   eras: measureEras,
   http: measureHttp,
+  federation: measureFederation,
   memory: measureMemory,
   eight: measureEightByEight,
   lists: measureJoinedList,

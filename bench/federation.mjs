@@ -1,0 +1,226 @@
+// Theme: calls to a server of another host, over three nats-servers in one cluster. The home's daemon is on the first, the owner's on the second; a
+// bare requester and a bare answerer are on the same two. What counts are ratios of one round.
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startCluster } from './nats-cluster.mjs';
+import { privateKib } from './process-figures.mjs';
+import { RawClient, Tally } from './raw-client.mjs';
+import { median, medianRatio, shuffled } from './statistics.mjs';
+import { startDaemon } from './subjects.mjs';
+import { atLeast, atMost } from './target.mjs';
+import { Worker } from './worker.mjs';
+import { program } from './workspace.mjs';
+
+const DEADLINE_MS = 60_000;
+const MIB = 1024 * 1024;
+const PATIENCE_MS = 30_000;
+/** A call that is remote, one that is local, and bare request and reply, each in these shapes. */
+const CELLS = {
+  alone: { title: '100 B, one at a time', bytes: 100, clients: 1, window: 1, calls: 3000 },
+  many: { title: '100 B, 64 in flight', bytes: 100, clients: 1, window: 64, calls: 12_000 },
+  answer: {
+    title: '1 MiB in the answer',
+    bytes: MIB,
+    kib: 1024,
+    window: 1,
+    calls: 60,
+    isChunked: true,
+    isAnswer: true,
+  },
+  echo: { title: '1 MiB there and back', bytes: MIB, clients: 1, window: 1, calls: 40, isChunked: true },
+};
+const TITLES = { remote: 'remote call', local: 'local call at the owner', bare: 'bare NATS' };
+const LARGE = { calls: 25, kib: 4096 };
+const SMALL_CALLS = 2000;
+const STARTS = 9;
+const SETTLE_MS = 1000;
+
+export async function measureFederation(workspace, { rounds, isQuick }) {
+  const cluster = await startCluster(workspace);
+  if (cluster === undefined) return notMeasured('there is no nats-server: apt-get install nats-server');
+  const ground = await startHosts(workspace, cluster);
+  const faults = [];
+  const cells = await measureCells(workspace, ground, { rounds, isQuick, faults });
+  const crowded = await measureCrowded(workspace, ground, { rounds: isQuick ? 3 : 5, faults });
+  for (const child of ground.children) await workspace.end(child);
+  const without = await measureWithout(workspace, isQuick ? 5 : STARTS);
+  return theme({ cells, crowded, without, rounds, faults });
+}
+
+function notMeasured(why) {
+  return {
+    title: 'Other hosts',
+    notes: [`Not measured: ${why}.`],
+    columns: ['what'],
+    rows: [],
+    targets: [],
+    faults: [],
+    raw: {},
+  };
+}
+
+async function startHosts(workspace, [first, second]) {
+  const settings = (url, host, offer) => ({
+    federation: { nats: { servers: [url] }, tenant: 'bench', user: 'bench', host, offer },
+  });
+  const owner = await startDaemon(workspace, { settings: settings(second.url, 'owner', ['echo']) });
+  const home = await startDaemon(workspace, { settings: settings(first.url, 'home', []), servers: {} });
+  const answerer = workspace.spawn(process.execPath, [program('bus-load.mjs'), 'answer', second.url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(answerer.stdout, 'data');
+  const remote = {
+    target: { unix: home.path },
+    watch: [home.pid, owner.pid],
+    meta: { 'mcp-bridge/view': 'server:echo@owner' },
+  };
+  await untilThere(remote);
+  const local = { target: { unix: owner.path }, watch: [owner.pid], meta: { 'mcp-bridge/view': 'server:echo' } };
+  return { remote, local, bare: { url: first.url }, children: [home.child, owner.child, answerer] };
+}
+
+/** Until the home knows what the owner offers. */
+async function untilThere({ target, meta }) {
+  for (const deadline = performance.now() + PATIENCE_MS; ; await delay(100)) {
+    const client = new RawClient(target, new Tally());
+    const isThere = await client.initialize(meta).then(
+      () => true,
+      () => false,
+    );
+    client.close();
+    if (isThere) return;
+    if (performance.now() > deadline) throw new Error('the home has not heard of the owner');
+  }
+}
+
+async function measureCells(workspace, ground, { rounds, isQuick, faults }) {
+  const load = new Worker(workspace, 'load-generator.mjs');
+  const bare = new Worker(workspace, 'bus-load.mjs');
+  const answers = new Worker(workspace, 'large-answers.mjs');
+  const series = Object.entries(CELLS).flatMap(([name, cell]) =>
+    Object.keys(TITLES).map((subject) => ({ name, cell, subject, results: [] })),
+  );
+  // The round before the first warms up.
+  for (let round = -1; round < rounds; round++) {
+    for (const { cell, subject, results } of shuffled(series)) {
+      const { title, ...order } = { ...cell, calls: isQuick ? cell.calls / 2 : cell.calls, deadlineMs: DEADLINE_MS };
+      const worker = subject === 'bare' ? bare : cell.isAnswer ? answers : load;
+      const result = await worker.order({ ...order, ...ground[subject] });
+      if (result.faults > 0) faults.push(`${title}, ${subject}: ${result.firstFault}`);
+      else if (round >= 0) results.push(result);
+    }
+  }
+  await load.end(workspace);
+  await bare.end(workspace);
+  await answers.end(workspace);
+  return series;
+}
+
+/** Small calls by themselves, and beside 100 MB of answers of another client. */
+async function measureCrowded(workspace, { remote }, { rounds, faults }) {
+  const small = new Worker(workspace, 'load-generator.mjs');
+  const results = [];
+  const order = { ...remote, bytes: 100, clients: 1, window: 1, warmUpCalls: 200, deadlineMs: DEADLINE_MS };
+  for (let round = -1; round < rounds; round++) {
+    const before = await small.order({ ...order, calls: SMALL_CALLS });
+    let isOver = false;
+    const large = readLarge(workspace, remote).finally(() => {
+      isOver = true;
+    });
+    const during = [];
+    while (!isOver) during.push(await small.order({ ...order, warmUpCalls: 10, calls: 100 }));
+    const { seconds, ...wrong } = await large;
+    for (const one of [before, ...during, wrong])
+      if (one.faults > 0) faults.push(`beside large answers: ${one.firstFault}`);
+    // Each look has 100 calls: its p99 is the longest of them but one. The median of the looks is like the p99 of all.
+    if (round >= 0)
+      results.push({
+        before: before.p99,
+        during: median(during.map(({ p99 }) => p99)),
+        p50: median(during.map(({ p50 }) => p50)),
+        seconds,
+      });
+  }
+  await small.end(workspace);
+  return results;
+}
+
+async function readLarge(workspace, remote) {
+  const worker = new Worker(workspace, 'large-answers.mjs');
+  const result = await worker.order({ ...remote, ...LARGE });
+  await worker.end(workspace);
+  return result;
+}
+
+/** A daemon that meets no other hosts, beside one whose build has nothing of them. */
+async function measureWithout(workspace, rounds) {
+  const bare = workspace.copyOfBuild();
+  rmSync(join(bare, 'hosts'), { recursive: true });
+  const builds = { with: undefined, without: bare };
+  const results = { with: [], without: [] };
+  for (let round = -1; round < rounds; round++) {
+    for (const name of shuffled(Object.keys(builds))) {
+      const began = performance.now();
+      const daemon = await startDaemon(workspace, builds[name] && { build: builds[name] });
+      const startMs = performance.now() - began;
+      await delay(SETTLE_MS);
+      const kib = privateKib(daemon.pid);
+      await workspace.end(daemon.child);
+      if (round >= 0) results[name].push({ startMs, kib });
+    }
+  }
+  return results;
+}
+
+const values = (results, key) => results.map((result) => result[key] ?? Number.NaN);
+
+function theme({ cells, crowded, without, rounds, faults }) {
+  const of = (name, subject) => cells.find((one) => one.name === name && one.subject === subject).results;
+  const alone = Object.fromEntries(
+    Object.keys(TITLES).map((subject) => [subject, values(of('alone', subject), 'p50')]),
+  );
+  const least = alone.bare.map((p50, round) => p50 + alone.local[round]);
+  const ofWithout = (key) => medianRatio(values(without.with, key), values(without.without, key));
+  return {
+    title: 'Other hosts',
+    notes: [
+      `Three nats-servers on this machine, medians of ${rounds} interleaved rounds. CPU is that of both daemons, a call.`,
+      `Beside 100 MB in answers of 4 MiB a small call takes p50 ${Math.round(median(values(crowded, 'p50')))} µs, ` +
+        `p99 ${Math.round(median(values(crowded, 'during')))} µs (alone ${Math.round(median(values(crowded, 'before')))} µs); ` +
+        `the large ones take ${median(values(crowded, 'seconds')).toFixed(2)} s.`,
+      `A daemon without federation: ${Math.round(median(values(without.with, 'kib')))} KiB of private memory, ` +
+        `${Math.round(median(values(without.without, 'kib')))} KiB with a build that has nothing of it.`,
+    ],
+    columns: ['size, in flight', 'subject', 'p50 µs', 'p99 µs', 'calls/s', 'CPU µs'],
+    rows: cells.map(({ cell, subject, results }) => [
+      ...[cell.title, TITLES[subject]],
+      ...['p50', 'p99', 'callsPerSecond', 'cpuUsPerCall'].map((key) => median(values(results, key))),
+    ]),
+    targets: [
+      atMost('p50 of a remote call / (bare NATS + a local call), 100 B', medianRatio(alone.remote, least), 1.6),
+      atLeast(
+        'calls/s of remote calls / bare request and reply, 100 B, 64 in flight',
+        medianRatio(values(of('many', 'remote'), 'callsPerSecond'), values(of('many', 'bare'), 'callsPerSecond')),
+        0.5,
+      ),
+      ...['answer', 'echo'].map((name) =>
+        atMost(
+          `p50 of ${CELLS[name].title} / bare transfer in chunks`,
+          medianRatio(values(of(name, 'remote'), 'p50'), values(of(name, 'bare'), 'p50')),
+          2,
+        ),
+      ),
+      atMost(
+        'p99 of small calls beside 100 MB in answers of 4 MiB / alone',
+        medianRatio(values(crowded, 'during'), values(crowded, 'before')),
+        3,
+      ),
+      atMost('private memory of a daemon without federation / a build without it', ofWithout('kib'), 1.02),
+      atMost('start of a daemon without federation / a build without it', ofWithout('startMs'), 1.05),
+    ],
+    faults,
+    raw: { cells: cells.map(({ name, subject, results }) => ({ name, subject, results })), crowded, without },
+  };
+}
