@@ -54,6 +54,11 @@ export class FrameReceiver {
     return this.#early.size > 0;
   }
 
+  /** True if a message has come in part. */
+  get isPartWay(): boolean {
+    return this.#partBytes > 0 || this.hasGap;
+  }
+
   /** No credit is given while it is paused. */
   set isPaused(isPaused: boolean) {
     this.#isPaused = isPaused;

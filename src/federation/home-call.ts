@@ -5,6 +5,7 @@ import { isUtf8 } from 'node:buffer';
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { INTERNAL_ERROR, rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
+import type { Timer } from '../util/clock.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import type { BusHeaders, ReceivedMessage } from './bus.ts';
@@ -31,6 +32,9 @@ import type { CallWay } from './owner-choice.ts';
 const RESEND_MS = 2000;
 /** The time after which a call that has begun and says nothing is asked for. */
 const SILENT_MS = 1.5 * KEEP_ALIVE_MS;
+/** The time after which an answer that comes in parts, and does not go on, is asked for the first time. */
+const STALL_MS = 1000;
+const SOON_MS = 50;
 /** From this size on, the owner is told at once that an answer has come, so that it need not keep it. */
 const LARGE_ANSWER = 64 * 1024;
 
@@ -124,6 +128,12 @@ export class HomeCall implements AnsweredCall {
   #sentMs: number;
   #downMs: number | undefined;
   #attempts = 0;
+  /** The time of the last frame of an answer. */
+  #frameMs = 0;
+  /** The times that the owner was asked to go on with an answer that has come in part. */
+  #stalls = 0;
+  #soon: Timer | undefined;
+  #wasAskedSoon = false;
 
   constructor(number: number, request: HomeRequest, context: HomeCallContext) {
     this.number = number;
@@ -264,8 +274,25 @@ export class HomeCall implements AnsweredCall {
     if (kind === 'ka' || kind === 'ack') return this.#onSign(kind, headers);
     this.#hasBegun = true;
     this.#receivedBytes += data.length;
+    this.#frameMs = this.#heardMs;
     const fault = this.#receiver.take(kind, headers, data);
     if (fault !== undefined) this.#onFault(fault);
+    else if (this.#receiver.isPartWay && !this.isOver) this.#lookSoon();
+  }
+
+  /**
+   * Gives credit once more if an answer does not go on: a long answer goes on another connection than the owner's subscription, and can be here before the bus
+   * knows where credit for it goes.
+   */
+  #lookSoon(): void {
+    if (this.#soon !== undefined || this.#wasAskedSoon) return;
+    this.#soon = this.#context.clock.after(SOON_MS, () => {
+      this.#soon = undefined;
+      if (this.isOver || this.#isPaused || !this.#receiver.isPartWay) return;
+      if (this.#context.clock.now() - this.#frameMs < SOON_MS) return this.#lookSoon();
+      this.#wasAskedSoon = true;
+      this.#grant(false);
+    });
   }
 
   /** The first word of an owner binds the call to it. Another run of its daemon knows nothing of the call. */
@@ -371,6 +398,7 @@ export class HomeCall implements AnsweredCall {
   abandon(): void {
     if (this.#context.down() === undefined && this.#isCancelled === undefined) this.#control({}, this.#cancelNotice());
     this.isOver = true;
+    this.#soon?.cancel();
     this.#answers.forget();
   }
 
@@ -392,6 +420,7 @@ export class HomeCall implements AnsweredCall {
 
   #settle(): void {
     this.isOver = true;
+    this.#soon?.cancel();
     this.#answers.forget();
     this.#context.connection.callOver(this);
   }
@@ -401,6 +430,17 @@ export class HomeCall implements AnsweredCall {
     this.#downMs = undefined;
     this.#heardMs = nowMs;
     this.#askAgain();
+  }
+
+  /**
+   * An answer has come in part, and nothing more comes: a frame is lost, or the credit for it is. Keep-alives of the owner say nothing of that. A bus that is
+   * only slow is asked less and less often.
+   */
+  #askToGoOn(nowMs: number): void {
+    const patienceMs = Math.min(STALL_MS * 2 ** this.#stalls, SILENT_MS);
+    if (nowMs - Math.max(this.#frameMs, this.#sentMs) < patienceMs) return;
+    const isCreditEnough = this.#stalls++ === 0 && !this.#receiver.hasGap;
+    this.#grant(!isCreditEnough);
   }
 
   tick(nowMs: number): void {
@@ -419,7 +459,7 @@ export class HomeCall implements AnsweredCall {
     }
     const silentMs = nowMs - this.#heardMs;
     if (silentMs >= LOST_MS) return this.#lost(`has said nothing for ${LOST_MS / 1000} s`);
-    if (this.#receiver.hasGap) return this.#grant(true);
+    if (this.#receiver.isPartWay && silentMs < SILENT_MS) return this.#askToGoOn(nowMs);
     const patienceMs = this.#isHeard && this.#hasBegun ? SILENT_MS : RESEND_MS;
     if (silentMs >= patienceMs && nowMs - this.#sentMs >= RESEND_MS) this.#askAgain();
   }

@@ -193,6 +193,8 @@ export class OwnedCall implements CallOutput {
     if (body.length > MOST_FRAME_BYTES && hostBytes() + body.length > MOST_HOST_BYTES) makeRoom();
     if (body.length > MOST_FRAME_BYTES && hostBytes() + body.length > MOST_HOST_BYTES)
       body = errorResponse(this.idText, rpcError(WIRE_CODE.tooLarge, 'Too many answers wait for this host'));
+    // The bus must know of the subscription before the caller gives credit there.
+    if (body.length > MOST_FRAME_BYTES) this.#listen();
     sender.push(kind, body);
     if (!sender.hasSentAll) this.#listen();
   }

@@ -49,6 +49,12 @@ export class MemoryBus {
     return () => void this.#subscribers.delete(subscriber);
   }
 
+  /** True if anybody would get a message there. */
+  hasListener(subject: string): boolean {
+    const tokens = subject.split('.');
+    return [...this.#subscribers].some(({ pattern }) => fits(pattern, tokens));
+  }
+
   publish(from: MemoryNode, message: BusMessage): void {
     this.published.push(message);
     const tokens = message.subject.split('.');

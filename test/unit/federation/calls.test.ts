@@ -44,6 +44,38 @@ test('large requests and large answers go in parts', () => {
   expect(Math.max(...world.bus.published.map(({ data }) => data.length))).toBeLessThanOrEqual(256 * 1024);
 });
 
+test('a long answer goes on within two seconds when the credit for it is lost', () => {
+  const text = 'x'.repeat(WINDOW_BYTES + 100);
+  const world = new FederationWorld();
+  world.owner('builder', (asked) => asked.answer({ text }));
+  const connection = world.home('laptop').open('builder');
+  let isLosing = true;
+  world.bus.fateOf = ({ subject, headers }) => ({
+    isLost: isLosing && subject.endsWith('.ctl') && headers['Mcp-Got'] !== undefined,
+  });
+  connection.call(1, {});
+  expect(connection.answersTo(1)).toEqual([]);
+  isLosing = false;
+  world.advance(2000);
+  expect(connection.answersTo(1).map(({ result }) => result?.text === text)).toEqual([true]);
+  const parts = world.bus.published.filter(({ headers }) => headers['Mcp-Frame'] === 'part');
+  expect(parts).toHaveLength(4); // none was sent twice
+});
+
+test('the owner listens for credit before it sends the first part', () => {
+  const world = new FederationWorld();
+  world.owner('builder', (asked) => asked.answer({ text: 'x'.repeat(WINDOW_BYTES + 100) }));
+  const connection = world.home('laptop').open('builder');
+  const before: boolean[] = [];
+  world.bus.fateOf = ({ subject, headers }) => {
+    if (headers['Mcp-Frame'] === 'part') before.push(world.bus.hasListener(`${subject}.ctl`));
+    return {};
+  };
+  connection.call(1, {});
+  expect(before.length).toBeGreaterThan(0);
+  expect(before).not.toContain(false);
+});
+
 test('a cancelled call ends at its owner, and nothing comes back', () => {
   const world = new FederationWorld();
   const open: Asked[] = [];
