@@ -2,8 +2,9 @@
 // in lines of JSON on stdin and stdout. It has no limit of its own but the size of the interpreter's memory: the daemon watches the
 // rest, trusts no line that comes from here, and ends the process.
 
-import { writeSync } from 'node:fs';
+import { read, readSync, writeSync } from 'node:fs';
 import { setPriority } from 'node:os';
+import { StringDecoder } from 'node:string_decoder';
 import variant from '@jitl/quickjs-wasmfile-release-sync';
 import wasm from '@jitl/quickjs-wasmfile-release-sync/wasm';
 import {
@@ -29,6 +30,8 @@ const PAGE = 64 * 1024;
 const LEAST_PAGES = 256;
 /** Deeper recursion than this ends in an error, before the stack of the process does. */
 const STACK_BYTES = 256 * 1024;
+/** The words that are answered. */
+const ASKS = /^{"is":"(?:call|search|describe)"/;
 /** After so many jobs it is looked whether the program has ended. */
 const MOST_JOBS = 100;
 
@@ -93,6 +96,9 @@ class Program {
   readonly #context: QuickJSContext;
   readonly #over: () => void;
   #isOver = false;
+  /** Words to the daemon that wait for an answer. */
+  #asked = 0;
+  #timers = 0;
 
   /** `over` is called once, when the program has ended and nothing of it runs any more. */
   constructor(interpreter: Interpreter, over: () => void) {
@@ -111,8 +117,14 @@ class Program {
     });
   }
 
+  /** True if it wakes up by itself. */
+  get hasTimers(): boolean {
+    return this.#timers > 0 && !this.#isOver;
+  }
+
   say(text: string): void {
     if (this.#isOver) return;
+    if (ASKS.test(text)) this.#asked++;
     const hasThrown = text.startsWith('{"is":"threw"');
     // Nothing may come behind the end of a program.
     if (hasThrown || text.startsWith('{"is":"returned"')) this.#isOver = true;
@@ -131,11 +143,21 @@ class Program {
   }
 
   wait(id: number, ms: number): void {
-    setTimeout(() => this.receive(JSON.stringify({ timer: id })), Math.max(0, Math.min(ms, 0x7fffffff)));
+    this.#timers++;
+    const isUp = (): void => {
+      this.#timers--;
+      this.#receive(JSON.stringify({ timer: id }));
+    };
+    setTimeout(isUp, Math.max(0, Math.min(ms, 0x7fffffff)));
   }
 
-  /** Takes an answer, or the end of a wait. */
-  receive(text: string): void {
+  /** Takes an answer. */
+  answered(text: string): void {
+    this.#asked--;
+    this.#receive(text);
+  }
+
+  #receive(text: string): void {
     if (this.#isOver) return;
     this.#do(() => {
       const handle = this.#context.newString(text);
@@ -163,9 +185,9 @@ class Program {
     for (let isMore = true; isMore && !this.#isOver; ) {
       const done = runtime.executePendingJobs(MOST_JOBS);
       if (done.error !== undefined) return this.#broke(this.#context.dump(done.error));
-      isMore = done.value > 0;
+      isMore = done.value === MOST_JOBS;
     }
-    if (this.#isOver) return;
+    if (this.#isOver || this.#asked > 0) return;
     const awaited = this.#context.unwrapResult(
       this.#context.callFunction(this.#parts.awaited, this.#context.undefined),
     );
@@ -212,8 +234,13 @@ class Runner {
   /** Made while nobody waits for it. */
   #spare: Promise<Interpreter> | undefined;
 
+  /** True while a program runs that does nothing until an answer comes. */
+  get onlyWaits(): boolean {
+    return this.#current?.hasTimers === false;
+  }
+
   take(line: string): void {
-    if (!line.startsWith('{"run":')) return this.#current?.receive(line);
+    if (!line.startsWith('{"run":')) return this.#current?.answered(line);
     this.#current = undefined;
     const { run } = JSON.parse(line) as { run: RunRequest };
     this.#run(run).catch((error: unknown) =>
@@ -241,17 +268,47 @@ class Runner {
 /** The process may run the next program. */
 const IDLE = '{"is":"idle"}';
 
+const READ_BYTES = 64 * 1024;
+
+/** Reads stdin in lines. Where nothing else can happen it blocks: a stream costs twice as much for each answer. */
+class Input {
+  readonly #runner: Runner;
+  readonly #buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+  readonly #decoder = new StringDecoder('utf8');
+  #rest = '';
+
+  constructor(runner: Runner) {
+    this.#runner = runner;
+  }
+
+  /** Reads until something else may happen meanwhile, and later on. */
+  readOn(): void {
+    while (this.#runner.onlyWaits) this.#took(this.#readNow());
+    read(0, this.#buffer, 0, READ_BYTES, null, (error, count) => {
+      this.#took(error === null ? count : 0);
+      this.readOn();
+    });
+  }
+
+  #readNow(): number {
+    try {
+      return readSync(0, this.#buffer, 0, READ_BYTES, null);
+    } catch {
+      return 0;
+    }
+  }
+
+  #took(count: number): void {
+    if (count === 0) process.exit(0); // the daemon has ended
+    const lines = (this.#rest + this.#decoder.write(this.#buffer.subarray(0, count))).split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) this.#runner.take(line);
+  }
+}
+
 /** Runs the process until stdin ends. */
 export function runSandbox(): void {
   setPriority(10); // servers and clients of the machine go first
-  const runner = new Runner();
-  let rest = '';
-  process.stdin.setEncoding('utf8');
-  process.stdin.on('end', () => process.exit(0));
-  process.stdin.on('data', (chunk: string) => {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) runner.take(line);
-  });
   said('{"is":"ready"}');
+  new Input(new Runner()).readOn();
 }
