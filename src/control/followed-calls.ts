@@ -160,14 +160,14 @@ export class FollowedCalls {
       events.callWaiting.on((call, why) => {
         const followed = this.#of(call);
         if (followed === undefined) return;
-        followed.wait(why);
+        followed.wait(why, this.#options.clock.now());
         this.#tell(followed, { kind: 'call.waiting', ...this.#named(followed), for: why });
       }),
       events.callSent.on((call, server) => {
         const followed = this.#of(call);
         if (followed === undefined) return;
         followed.reach(server, call.nameText);
-        followed.sentMs = this.#options.clock.now();
+        followed.send(this.#options.clock.now());
         this.#tell(followed, { kind: 'call.sent', ...this.#named(followed) });
       }),
       events.callProgressed.on((call) => {
@@ -285,12 +285,15 @@ export class FollowedCall {
   tool: string | null = null;
   requestBytes: number | null = null;
   progress = 0;
-  /** The moment in which it was sent; undefined while no server has it. */
-  sentMs: number | undefined;
   isTold = false;
   /** The watches that have decided whether they show it. */
   readonly shownBy = new Map<object, boolean>();
   readonly #waits = new Set<WaitReason>();
+  /** The moment since which it waits; undefined while it does not. */
+  #waitsSinceMs: number | undefined;
+  #waitedMs = 0;
+  /** The moment in which it was sent; undefined while no server has it. */
+  #sentMs: number | undefined;
   #serverMs: number | undefined;
   #outcome: ReportedOutcome | undefined;
   #code = '';
@@ -328,19 +331,31 @@ export class FollowedCall {
     if (nameText !== '' && this.role === 'call') this.tool = nameIn(nameText);
   }
 
-  wait(why: WaitReason): void {
+  wait(why: WaitReason, nowMs: number): void {
     this.#waits.add(why);
+    this.#waitsSinceMs ??= nowMs;
+  }
+
+  send(nowMs: number): void {
+    this.#waitedMs = this.waitedMsAt(nowMs);
+    this.#waitsSinceMs = undefined;
+    this.#sentMs = nowMs;
   }
 
   leaveServer(nowMs: number): void {
-    if (this.sentMs === undefined) return;
-    this.#serverMs = (this.#serverMs ?? 0) + nowMs - this.sentMs;
-    this.sentMs = undefined;
+    if (this.#sentMs === undefined) return;
+    this.#serverMs = (this.#serverMs ?? 0) + nowMs - this.#sentMs;
+    this.#sentMs = undefined;
+  }
+
+  /** The time in which it had to wait for something, as its `waits` say. */
+  waitedMsAt(nowMs: number): number {
+    return this.#waitedMs + (this.#waitsSinceMs === undefined ? 0 : nowMs - this.#waitsSinceMs);
   }
 
   /** The time in which servers have worked on it; undefined if it was never sent. */
   serverMsAt(nowMs: number): number | undefined {
-    const atServer = this.sentMs === undefined ? undefined : nowMs - this.sentMs;
+    const atServer = this.#sentMs === undefined ? undefined : nowMs - this.#sentMs;
     return this.#serverMs === undefined && atServer === undefined ? undefined : (this.#serverMs ?? 0) + (atServer ?? 0);
   }
 
@@ -359,15 +374,13 @@ export class FollowedCall {
 
   report(nowMs: number): CallReport {
     const { call, session, request, role, server, tool, at, progress, requestBytes } = this;
-    const totalMs = nowMs - this.begunMs;
-    const serverMs = this.serverMsAt(nowMs);
     return {
       ...{ call, client: session.clientId, clientName: bounded(session.name), request, role, server, tool, at },
       outcome: this.#outcome ?? 'ok',
       code: this.#code === '' ? null : bounded(this.#code),
-      totalMs,
-      waitedMs: Math.max(0, totalMs - (serverMs ?? 0)),
-      serverMs: serverMs ?? null,
+      totalMs: nowMs - this.begunMs,
+      waitedMs: this.waitedMsAt(nowMs),
+      serverMs: this.serverMsAt(nowMs) ?? null,
       waits: this.waits,
       ...{ progress, requestBytes },
       answerBytes: this.#sentBefore < 0 ? 0 : Math.max(0, session.output.writtenBytes - this.#sentBefore),

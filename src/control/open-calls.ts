@@ -46,7 +46,6 @@ function reportOf(call: Call, followed: FollowedCalls, nowMs: number): OpenCallR
   const known = followed.of(call);
   const { session, idText, plan, owner, serverRequestId } = call;
   const ageMs = known === undefined ? null : nowMs - known.begunMs;
-  const serverMs = known?.serverMsAt(nowMs);
   return {
     call: followed.nameOf(call),
     client: session.clientId,
@@ -58,8 +57,8 @@ function reportOf(call: Call, followed: FollowedCalls, nowMs: number): OpenCallR
     at: known?.at ?? null,
     ageMs,
     state: serverRequestId === 0 ? 'waiting' : 'sent',
-    waitedMs: ageMs === null ? null : Math.max(0, ageMs - (serverMs ?? 0)),
-    serverMs: serverMs ?? null,
+    waitedMs: known?.waitedMsAt(nowMs) ?? null,
+    serverMs: known?.serverMsAt(nowMs) ?? null,
     waits: known?.waits ?? [],
     progress: known?.progress ?? 0,
     requestBytes: known?.requestBytes ?? null,

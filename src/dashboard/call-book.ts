@@ -21,6 +21,8 @@ export interface SeenCall {
   readonly state: CallState;
   /** Why it waits, while it does. */
   readonly waitsFor: string | null;
+  /** Wall clock; null while it does not wait. */
+  readonly waitsSince: number | null;
   /** How often its server has told its progress. */
   readonly progress: number;
   readonly outcome: string | null;
@@ -46,6 +48,12 @@ export class CallBook {
   /** The newest first. */
   get ended(): readonly SeenCall[] {
     return [...this.#ended.values()].reverse();
+  }
+
+  /** True if it has a call that nobody follows, so that no event will tell of its end. */
+  get hasUnfollowed(): boolean {
+    for (const { at } of this.#open.values()) if (at === null) return true;
+    return false;
   }
 
   clear(): void {
@@ -105,13 +113,14 @@ function after(kind: string, call: SeenCall, fields: Fields): SeenCall {
   const at = numberOf(fields.at);
   switch (kind) {
     case 'call.waiting':
-      return { ...call, state: 'waiting', waitsFor: textOf(fields.for) || null };
+      return { ...call, state: 'waiting', waitsFor: textOf(fields.for) || null, waitsSince: call.waitsSince ?? at };
     case 'call.sent':
       return {
         ...call,
         state: 'sent',
         waitsFor: null,
-        waitedMs: call.at === null || at === null ? null : at - call.at,
+        waitsSince: null,
+        waitedMs: (call.waitedMs ?? 0) + (call.waitsSince === null || at === null ? 0 : at - call.waitsSince),
       };
     case 'call.progress':
       return { ...call, progress: numberOf(fields.count) ?? call.progress + 1 };
@@ -173,6 +182,7 @@ const EMPTY: SeenCall = {
   at: null,
   state: 'waiting',
   waitsFor: null,
+  waitsSince: null,
   progress: 0,
   outcome: null,
   code: null,

@@ -81,9 +81,13 @@ function takePresence(presence: DaemonPresence): void {
   void listCalls();
 }
 
+let isListing = false;
+
 async function listCalls(): Promise<void> {
+  isListing = true;
   // Without a daemon there are none; when it comes back, they are listed.
   const answer = await ask('bridge/calls').catch(() => undefined);
+  isListing = false;
   if (answer === undefined) return;
   calls.takeList(answer);
   callsChanged.value += 1;
@@ -100,6 +104,7 @@ function takeParts(parts: Readonly<Record<string, unknown>>): void {
   if (parts.status === undefined) return;
   status.value = parts.status as Status;
   addSecond(status.value.uptimeMs);
+  if (calls.hasUnfollowed && !isListing) void listCalls();
 }
 
 interface Totals {

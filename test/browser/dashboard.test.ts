@@ -44,6 +44,8 @@ let office: Office;
 let browser: Browser;
 let ui: ChildProcess;
 let page: Page;
+/** A call that begins before the page is opened. */
+let early: Promise<unknown>;
 
 const config = (home: string): object => ({
   audit: {},
@@ -131,6 +133,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     [office, browser] = await Promise.all([openOffice(), openBrowser()]);
     await call('desk__echo', { text: 'first' });
     await call('words__say');
+    early = call('desk__hold');
     const started = await startUi('--write');
     ui = started.child;
     page = await openPage(started.url);
@@ -191,6 +194,15 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     }
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.emulateMedia({ colorScheme: 'light' });
+  });
+
+  test('a call that has begun before the page was opened is there until it ends', async () => {
+    await go('calls');
+    const cancel = page.getByRole('button', { name: /^Cancel the call/ });
+    await cancel.waitFor();
+    await call('desk__release');
+    await early;
+    await cancel.waitFor({ state: 'detached' });
   });
 
   test('a call is seen while it is under way, and can be cancelled', async () => {

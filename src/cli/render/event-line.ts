@@ -65,9 +65,9 @@ const copy = ({ server, instance }: { readonly server: string; readonly instance
 const of = ({ client, server, tool }: { client: string; server: string | null; tool: string | null }): string =>
   `${client} → ${server ?? '?'}${tool === null ? '' : ` ${tool}`}`;
 
-function times({ totalMs, waitedMs, serverMs }: Extract<DaemonEvent, { kind: 'call.ended' }>): string {
+function times({ totalMs, waitedMs }: Extract<DaemonEvent, { kind: 'call.ended' }>): string {
   const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
-  return serverMs === null ? ms(totalMs) : `${ms(totalMs)}, of these ${ms(waitedMs)} waiting`;
+  return waitedMs === 0 ? ms(totalMs) : `${ms(totalMs)}, of these ${ms(waitedMs)} waiting`;
 }
 
 function incident({ name, client, server, limit, times: count }: Extract<DaemonEvent, { kind: 'incident' }>): string {

@@ -23,7 +23,7 @@ test('a call goes from waiting to running to ended', () => {
   book.take({ ...NAMED, kind: 'call.waiting', at: 1001, for: 'turn' });
   expect(book.open[0]).toMatchObject({ state: 'waiting', waitsFor: 'turn' });
   book.take({ ...NAMED, kind: 'call.sent', at: 1050 });
-  expect(book.open[0]).toMatchObject({ state: 'sent', waitsFor: null, waitedMs: 50 });
+  expect(book.open[0]).toMatchObject({ state: 'sent', waitsFor: null, waitedMs: 49 });
   book.take(ended);
   expect([book.open, book.ended]).toEqual([[], [expect.objectContaining({ state: 'ended', at: 1000, totalMs: 250 })]]);
 });
