@@ -199,10 +199,10 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
   test('a call that has begun before the page was opened is there until it ends', async () => {
     await go('calls');
     const cancel = page.getByRole('button', { name: /^Cancel the call/ });
-    await cancel.waitFor();
+    await cancel.first().waitFor();
     await call('desk__release');
     await early;
-    await cancel.waitFor({ state: 'detached' });
+    await expect.poll(() => cancel.count(), PATIENCE).toBe(0);
   });
 
   test('a call is seen while it is under way, and can be cancelled', async () => {
