@@ -6,6 +6,7 @@ import type { Carrier } from '../wire/link.ts';
 import type { BusHeaders, ReceivedMessage } from './bus.ts';
 import { type CallPlace, countIn, HEADER, WIRE_CODE } from './frames.ts';
 import { type CallContext, MOST_HOST_BYTES, OwnedCall } from './owned-call.ts';
+import { isFencedOff } from './owner-context.ts';
 import { OwnerLink } from './owner-link.ts';
 import { checkedRequest } from './request-check.ts';
 import type { RequestSubject } from './subject.ts';
@@ -98,6 +99,9 @@ export class CallStream {
       return call.fail(body, rpcError(checked.code, checked.why));
     }
     const idText = checked;
+    // The lease may be over since the first part of the request came.
+    if (isFencedOff(this.server, headers, this.#context))
+      return call.fail(body, rpcError(WIRE_CODE.nobody, `This host does not serve ${this.server} now`));
     if (this.#link.isOpen(idText))
       return call.fail(body, rpcError(INVALID_REQUEST, `A request with id ${idText} is still under way`));
     const frame = Buffer.allocUnsafe(body.length + 1);

@@ -8,6 +8,7 @@ import type { Limits } from '../model/limits.ts';
 import type { BusPrincipal } from '../model/principal.ts';
 import type { BusServer } from '../model/server-definition.ts';
 import { NO_FILTER } from '../model/tool-rules.ts';
+import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { anyOf } from '../util/glob.ts';
 import type { Logger } from '../util/logger.ts';
@@ -19,11 +20,14 @@ import { Home, type OpenContext } from './home.ts';
 import type { HomeConnection } from './home-connection.ts';
 import type { OfferedServer } from './host-entry.ts';
 import { HostList, type KnownHost } from './host-list.ts';
+import { type Holder, type LeaseBoard, LeaseTable } from './lease-table.ts';
 import { boardFault, NatsBoard } from './nats-board.ts';
 import { NatsBus, NOT_YET } from './nats-bus.ts';
+import { LEASES, NatsLeases } from './nats-leases.ts';
 import { OwnHost } from './own-host.ts';
 import { Owner } from './owner.ts';
 import { type ServiceAnswer, ServiceAnswers } from './service-answers.ts';
+import { tokenOf } from './subject.ts';
 
 export interface FederationOptions {
   readonly settings: FederationSettings;
@@ -50,6 +54,7 @@ export interface FederationOptions {
 export interface Ground {
   readonly bus: Bus;
   readonly board: Board;
+  readonly leases: LeaseBoard;
   readonly server: () => { readonly address: string; readonly version: string } | undefined;
   readonly close: () => Promise<void>;
 }
@@ -72,10 +77,11 @@ export class Federation {
   readonly #home: Home;
   readonly #own: OwnHost;
   readonly #list: HostList;
+  readonly #leases: LeaseTable;
   readonly #services: ServiceAnswers;
   readonly #use: (text: string) => boolean;
   readonly #unwatch: () => void;
-  readonly #boardFaults = new Map<'read' | 'written', string>();
+  readonly #boardFaults = new Map<'read' | 'written' | 'leases', string>();
   #hasRival = false;
   readonly #denied = new Set<string>();
   #servers: ReadonlyMap<string, BusServer> = new Map();
@@ -99,6 +105,7 @@ export class Federation {
     this.#owner = new Owner({
       ...common,
       run,
+      fenceOf: (name) => this.#leases.fenceOf(name),
       refused: ({ user: who, host: from, server }, why) =>
         this.#note('a request of another host was refused', { user: who, from, server, why }),
     });
@@ -108,6 +115,7 @@ export class Federation {
       isAlive: async (other) => (await this.#services.ask([other], clock)).has(other),
       rivalled: (hasRival) => this.#onRival(hasRival),
       forgotten: () => this.#list.watchAgain(),
+      signed: () => this.#leases.tick(),
       fault: (error) => this.#onBoardFault('written', error),
     });
     this.#list = new HostList({
@@ -117,6 +125,13 @@ export class Federation {
       replaced: (by) => this.#own.wasReplaced(by),
       refused: (from, why) => this.#note('the entry of a host was not taken', { host: from, why }),
       fault: (error) => this.#onBoardFault('read', error),
+    });
+    this.#leases = new LeaseTable({
+      ...{ ...place, board: ground.leases },
+      sureUntilMs: () => (this.#hasRival ? Number.NEGATIVE_INFINITY : this.#own.sureUntilMs),
+      isThere: (other, otherRun, name) => this.#isThere(other, otherRun, name),
+      changed: (token) => this.#onLease(token),
+      fault: (error) => this.#onBoardFault('leases', error),
     });
     this.#home = new Home({
       ...common,
@@ -149,6 +164,7 @@ export class Federation {
     this.#own.offer(servers);
     const taken = this.#hasRival ? [] : servers;
     this.#owner.offer(taken.map(({ name, ...terms }) => ({ name, isForAny: !isBound(terms) })));
+    this.#leases.offer(taken.filter(isBound).map(({ name }) => name));
   }
 
   /** Two daemons of one name would take each other's calls: the one that came later offers nothing. */
@@ -166,6 +182,34 @@ export class Federation {
     const delayMs = size < FEW_HOSTS ? 0 : Math.random() * Math.min(MOST_DELAY_MS, size * DELAY_MS_FOR_EACH);
     this.#own.busIsUp(delayMs);
     this.#list.busIsUp(delayMs);
+    this.#leases.busIsUp();
+  }
+
+  // --- servers that remember ---
+
+  #isThere(host: string, run: string | undefined, name: string): boolean {
+    const { settings } = this.#options;
+    if (host === settings.host) return run === this.#run && this.#offers.some((offered) => offered.name === name);
+    const known = this.#list.get(host);
+    if (known === undefined || (run !== undefined && known.run !== run)) return false;
+    return known.servers.some((offered) => offered.name === name && isBound(offered));
+  }
+
+  /** The host that serves a server that remembers. Without a lease it is the only one that offers it. */
+  #holderOf(name: string): Holder | undefined {
+    const held = this.#leases.holderOf(name);
+    const [first, ...others] = this.#usableOfferersOf(name);
+    if (held !== undefined || this.#leases.has(name) || first === undefined || others.length > 0) return held;
+    return { host: first.host, fence: undefined };
+  }
+
+  #onLease(token: string): void {
+    const names = [...this.#offerers.keys()].filter((name) => tokenOf(name) === token);
+    for (const name of names) {
+      this.#anywhere.delete(name);
+      this.#home.leaseChanged(token, this.#leases.holderOf(name));
+    }
+    if (names.length > 0) this.#options.changed();
   }
 
   #hostsChanged(): void {
@@ -175,7 +219,9 @@ export class Federation {
     for (const [offeredName, offerers] of this.#offerers) {
       const isNameUsed = this.#use(offeredName);
       const isNameRefused = refusalOf(offeredName) !== undefined;
-      const alsoNamed = offerers.length === 1 ? [offeredName] : [];
+      // A server that remembers is another one by its name alone: it may move to another host.
+      const isOnly = offerers.length === 1 && !offerers.some(({ offered }) => isBound(offered));
+      const alsoNamed = isOnly ? [offeredName] : [];
       for (const { offered, host } of offerers) {
         const name = `${offeredName}@${host}`;
         if (isNameRefused || !(isNameUsed || this.#use(name)) || refusalOf(name) !== undefined) continue;
@@ -212,13 +258,21 @@ export class Federation {
     return this.#servers;
   }
 
-  /** A server by its name alone, where several hosts offer it: any of them answers. */
+  /** A server by its name alone, where several hosts offer it: any of them answers, or the one that serves it now. */
   anywhere(name: string): BusServer | undefined {
     const known = this.#anywhere.get(name);
     if (known !== undefined) return known;
-    const offers = this.#usableOfferersOf(name).map(({ offered }) => offered);
+    const offerers = this.#usableOfferersOf(name);
+    const offers = offerers.map(({ offered }) => offered);
     const [first] = offers;
-    if (first === undefined || offers.some(isBound)) return undefined;
+    if (first === undefined) return undefined;
+    if (offers.some(isBound)) {
+      const holder = this.#holderOf(name)?.host;
+      const { offered } = offerers.find(({ host }) => host === holder) ?? { offered: offers.find(isBound) ?? first };
+      const leased = { ...this.#definition(name, offered, undefined, []), isLeased: true };
+      this.#anywhere.set(name, leased);
+      return leased;
+    }
     const marks = [...new Set(offers.map(({ mark }) => mark))].toSorted();
     const mark = marks.length === 1 ? first.mark : createHash('sha256').update(marks.join()).digest('hex').slice(0, 32);
     const definition = this.#definition(name, { ...first, mark }, undefined, []);
@@ -232,7 +286,15 @@ export class Federation {
   }
 
   open(definition: BusServer, context: OpenContext): HomeConnection {
-    return this.#home.open(definition, context);
+    const { name, isLeased } = definition;
+    if (isLeased !== true) return this.#home.open(definition, context);
+    const holder = this.#holderOf(name);
+    if (holder === undefined || holder.host === this.#options.settings.host)
+      throw new BridgeError('SERVER_UNREACHABLE', `Server ${name} cannot be reached: no host serves it now`, {
+        server: name,
+        hint: 'One of the hosts that offer it takes over within 30 s. See: mcp-bridge hosts',
+      });
+    return this.#home.open(definition, context, holder);
   }
 
   /** Why nothing can be asked of other hosts; undefined if it can. */
@@ -242,8 +304,8 @@ export class Federation {
 
   // --- faults ---
 
-  #onBoardFault(doing: 'read' | 'written', error: unknown): void {
-    const why = error === undefined ? undefined : boardFault(error);
+  #onBoardFault(doing: 'read' | 'written' | 'leases', error: unknown): void {
+    const why = error === undefined ? undefined : boardFault(error, doing === 'leases' ? [LEASES] : undefined);
     if (why === undefined) return void this.#boardFaults.delete(doing);
     if (![...this.#boardFaults.values()].includes(why)) this.#options.logger.warn('the list of hosts', { why });
     this.#boardFaults.set(doing, why);
@@ -319,6 +381,7 @@ export class Federation {
   async leave(): Promise<void> {
     this.#owner.takeNoMore();
     this.#list.close();
+    await this.#leases.close();
     await this.#own.close();
   }
 
@@ -326,6 +389,7 @@ export class Federation {
   async close(): Promise<void> {
     this.#unwatch();
     this.#list.close();
+    await this.#leases.close();
     await this.#own.close();
     this.#owner.close();
     this.#home.close();
@@ -359,5 +423,6 @@ function natsGround({ settings, clock, failed }: FederationOptions): Ground {
   const { nats, host, hasBulkConnection: hasBulk } = settings;
   const bus = new NatsBus({ settings: nats, name: `mcp-bridge ${host}`, hasBulk, clock, failed });
   const board = new NatsBoard(() => bus.connection);
-  return { bus, board, server: () => bus.server, close: () => bus.close() };
+  const leases = new NatsLeases(() => bus.connection);
+  return { bus, board, leases, server: () => bus.server, close: () => bus.close() };
 }

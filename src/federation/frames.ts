@@ -25,6 +25,8 @@ export const HEADER = {
   hold: 'Mcp-Hold',
   /** The run of the owner that may begin. */
   begin: 'Mcp-Begin',
+  /** The number of the lease by which an owner serves a server by its name alone. */
+  fence: 'Mcp-Fence',
   /** The number of a frame within its call and direction, from 1 on. */
   seq: 'Mcp-Seq',
   /** The bytes that may be sent in all. */

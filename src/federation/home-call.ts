@@ -68,6 +68,8 @@ export interface ExpectedAnswers {
 export interface CallConnection {
   /** The server, as people here know it. */
   readonly server: string;
+  /** The number of the lease that its answers have; undefined where there is none. */
+  readonly fence: string | undefined;
   /** The number below which all calls are answered. */
   readonly doneNumber: number;
   subjectOf(method: string, name: string | undefined, host: string | undefined): string;
@@ -84,6 +86,8 @@ export interface CallConnection {
   quiet(call: HomeCall): void;
   /** An owner has too much to do. True if another one is asked. */
   turnedAway(call: HomeCall, host: string): boolean;
+  /** The owner serves the server no more, and has not begun the call. */
+  fencedOff(call: HomeCall): void;
   /** Nobody knows if the call was carried out. */
   lost(call: HomeCall, how: string): void;
 }
@@ -110,6 +114,7 @@ export class HomeCall implements AnsweredCall {
   readonly #answers: ExpectedAnswers;
   readonly #receiver: FrameReceiver;
   readonly #sender: FrameSender;
+  readonly #fence: string | undefined;
   /** The host and the run that the call is bound to; undefined while any owner may take it. */
   #owner: NamedOwner | undefined;
   #subject = '';
@@ -143,6 +148,7 @@ export class HomeCall implements AnsweredCall {
     this.#isPaused = context.isPaused;
     this.#isHeld = request.way?.isSafe === false;
     this.#mayHaveBegun = !this.#isHeld;
+    this.#fence = context.connection.fence;
     this.#heardMs = context.clock.now();
     this.#sentMs = this.#heardMs;
     this.#receiver = new FrameReceiver({
@@ -216,6 +222,7 @@ export class HomeCall implements AnsweredCall {
       [HEADER.call]: callPlace({ stream, number: this.number, done: Math.min(connection.doneNumber, this.number) }),
       ...more,
     };
+    if (this.#fence !== undefined) headers[HEADER.fence] = this.#fence;
     if (name !== undefined) headers[HEADER.name] = headerValue(name);
     if (hasBulk) headers[HEADER.acceptBulk] = '1';
     if (this.#isHeld) headers[HEADER.hold] = '1';
@@ -267,6 +274,11 @@ export class HomeCall implements AnsweredCall {
       );
     this.#heardMs = this.#context.clock.now();
     if (kind === 'err' && headers[HEADER.seq] === undefined) return this.#onRefused(data, owner.host);
+    if (this.#fence !== undefined && headers[HEADER.fence] !== this.#fence)
+      return this.#context.refused(
+        this.#server,
+        `host ${owner.host} has answered without the lease that it was asked by`,
+      );
     if (this.#owner?.run !== owner.run) this.#onOwner(owner);
     if (this.isOver) return;
     this.#isHeard = true;
@@ -336,6 +348,10 @@ export class HomeCall implements AnsweredCall {
     const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
     if (body === undefined || code === undefined || code === WIRE_CODE.streamLost)
       return this.#lost('does not know the call any more');
+    if (code === WIRE_CODE.nobody && this.#fence !== undefined) {
+      this.#settle();
+      return this.#context.connection.fencedOff(this);
+    }
     if (code !== INTERNAL_ERROR || this.isCancelled || this.request.way === undefined) return this.#answer(body);
     this.#settle();
     if (!this.#context.connection.turnedAway(this, host)) this.#context.connection.answered(this, body, host);

@@ -27,8 +27,9 @@ import {
   HomeCall,
   type HomeRequest,
 } from './home-call.ts';
+import type { Holder } from './lease-table.ts';
 import { hostIn, newWay, nextHost, secondWay, TaskHosts, withHost } from './owner-choice.ts';
-import { isBusMethod, nameToken, requestSubject, serverToken } from './subject.ts';
+import { isBusMethod, nameToken, requestSubject, serverToken, tokenOf } from './subject.ts';
 
 /** A connection on which nothing was asked for so long asks something itself, so that its owner keeps what it has for it. */
 const IDLE_MS = 240_000;
@@ -41,6 +42,8 @@ const NOTHING = Buffer.alloc(0);
 
 interface ConnectionContext extends HomeOptions, OpenContext {
   readonly down: () => string | undefined;
+  /** The host that serves the server by its name alone, where one does at a time, when the connection is opened. */
+  readonly holder: Holder | undefined;
   readonly expect: (call: AnsweredCall) => ExpectedAnswers;
 }
 
@@ -63,6 +66,7 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
   readonly #owners = new Set<string>();
   /** Messages that have come; each is handed on when its turn has time for it. */
   readonly #received: PacedQueue<Buffer>;
+  #holder: Holder | undefined;
   #stream = newStream();
   #lastNumber = 0;
   #handler: LinkHandler | undefined;
@@ -75,6 +79,7 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
   constructor(definition: BusServer, context: ConnectionContext) {
     this.definition = definition;
     this.#context = context;
+    this.#holder = context.holder;
     this.#askedMs = context.clock.now();
     this.outbox = new Outbox(this, context.turn);
     this.ended = this.#end.promise;
@@ -95,7 +100,12 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
   }
 
   get host(): string | undefined {
-    return this.definition.host;
+    return this.#holder?.host ?? this.definition.host;
+  }
+
+  get fence(): string | undefined {
+    const fence = this.#holder?.fence;
+    return fence === undefined ? undefined : `${fence}`;
   }
 
   get server(): string {
@@ -243,6 +253,24 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
     if (way === undefined || clock.now() >= way.untilMs || down() !== undefined) return false;
     this.#begin({ ...request, host: nextHost(way, ownersOf(this.definition.offeredName)) });
     return true;
+  }
+
+  /** Another host may serve the server: a connection to that one is asked once more. */
+  fencedOff({ request, isCancelled }: HomeCall): void {
+    const { idText, body } = request;
+    const how = 'is served by another host now';
+    const isKept = isCancelled || this.#handler?.returned?.(copyOf({ b: body, start: 0, end: body.length })) === true;
+    if (!isKept) this.#refuse(idText, 'SERVER_UNREACHABLE', `${how}; ask again`);
+    this.#over(how);
+  }
+
+  /** The lease of a server has changed. */
+  leaseChanged(token: string, now: Holder | undefined): void {
+    const holder = this.#holder;
+    if (holder === undefined || now === undefined || tokenOf(this.definition.offeredName) !== token) return;
+    const isSame = now.host === holder.host && (holder.fence === undefined || now.fence === holder.fence);
+    if (isSame) this.#holder = now;
+    else this.#over(`is served by host ${now.host} now`);
   }
 
   lost(call: HomeCall, how: string): void {

@@ -11,6 +11,7 @@ import type { Bus, ReceivedMessage } from './bus.ts';
 import { BULK_END } from './frames.ts';
 import type { AnsweredCall } from './home-call.ts';
 import { HomeConnection } from './home-connection.ts';
+import type { Holder } from './lease-table.ts';
 import { tokenOf } from './subject.ts';
 
 const TICK_MS = 1000;
@@ -85,10 +86,12 @@ export class Home {
     if (wasDown) for (const connection of [...this.#connections]) connection.busIsBack();
   }
 
-  open(definition: BusServer, context: OpenContext): HomeConnection {
+  /** `holder` is the host that serves a server where one does at a time. */
+  open(definition: BusServer, context: OpenContext, holder?: Holder): HomeConnection {
     const connection: HomeConnection = new HomeConnection(definition, {
       ...this.#options,
       ...context,
+      holder,
       down: () => this.#down,
       expect: (call) => {
         const token = this.#token();
@@ -99,6 +102,11 @@ export class Home {
     this.#connections.add(connection);
     void connection.ended.then(() => this.#connections.delete(connection));
     return connection;
+  }
+
+  /** Another host serves a server by its name alone, or none. */
+  leaseChanged(token: string, holder: Holder | undefined): void {
+    for (const connection of [...this.#connections]) connection.leaseChanged(token, holder);
   }
 
   #token(): string {

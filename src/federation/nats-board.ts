@@ -130,13 +130,13 @@ async function opened(connection: NatsConnection, bucket: Bucket): Promise<KV> {
 }
 
 /** Why the board cannot be used, and what to do. */
-export function boardFault(error: unknown): string {
+export function boardFault(error: unknown, buckets: readonly string[] = [ENTRIES, SIGNS]): string {
   const message = messageOf(error);
   const name = error instanceof Error ? error.name : '';
   if (/JetStreamNotEnabled/.test(name) || /jetstream not enabled|no responders/i.test(message))
     return 'the NATS servers have no JetStream, which keeps the list of hosts: put `jetstream {}` into their config';
   if (/permission/i.test(message) || name === 'PermissionViolationError')
-    return `NATS does not let this daemon use the buckets ${ENTRIES} and ${SIGNS}: its user needs the subjects in docs/federation.md`;
+    return `NATS does not let this daemon use ${buckets.join(' and ')}: its user needs the subjects in docs/federation.md`;
   if (
     name === 'TimeoutError' ||
     /timeout|no suitable peers|temporarily unavailable|insufficient resources|no quorum/i.test(message)

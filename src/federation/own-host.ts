@@ -2,7 +2,7 @@
 // later writes nothing until the other is gone.
 
 import type { Clock, Timer } from '../util/clock.ts';
-import { type Board, ENTRY_AGE_MS, SIGN_MS } from './board.ts';
+import { type Board, ENTRY_AGE_MS, SIGN_AGE_MS, SIGN_MS } from './board.ts';
 import { decodeEntry, encodeEntry, type HostEntry, type OfferedServer } from './host-entry.ts';
 import { tokenOf } from './subject.ts';
 
@@ -13,6 +13,8 @@ const WRITE_PAUSE_MS = 1000;
 const REFRESH_MS = ENTRY_AGE_MS / 3;
 /** The pause between looks if the entry is still there: a NATS server that keeps it in memory may have lost it. */
 const CHECK_MS = 30_000;
+/** A sign may be over on the board a little sooner than it is here. */
+const SURE_MARGIN_MS = 1000;
 
 export interface OwnHostOptions {
   readonly board: Board;
@@ -26,6 +28,8 @@ export interface OwnHostOptions {
   readonly isAlive: (run: string) => Promise<boolean>;
   /** Another daemon has the name of this one; false when it is gone. */
   readonly rivalled: (hasRival: boolean) => void;
+  /** A sign of life has been given. */
+  readonly signed: () => void;
   /** The board has forgotten the entry, so it may have forgotten others. */
   readonly forgotten: () => void;
   /** The board cannot be written; undefined if it can. */
@@ -41,6 +45,7 @@ export class OwnHost {
   #writtenMs = Number.NEGATIVE_INFINITY;
   #signedMs = Number.NEGATIVE_INFINITY;
   #checkedMs = Number.NEGATIVE_INFINITY;
+  #sureUntilMs = Number.NEGATIVE_INFINITY;
   /** Nothing is said before then: not all speak at once when the bus is back. */
   #dueMs = Number.NEGATIVE_INFINITY;
   #isBusy = false;
@@ -53,6 +58,11 @@ export class OwnHost {
     this.#options = options;
     this.#key = `${tokenOf(options.tenant)}.${tokenOf(options.host)}`;
     this.#tick = options.clock.every(TICK_MS, () => void this.tick());
+  }
+
+  /** Until then its last sign stands on the board, and nobody takes this host for gone. */
+  get sureUntilMs(): number {
+    return this.#sureUntilMs;
   }
 
   /** Offers these servers from now on. */
@@ -92,8 +102,11 @@ export class OwnHost {
     if (this.#rival !== undefined || this.#isClosed) return;
     // The sign comes first: a host that is read of is one that is there.
     if (clock.now() - this.#signedMs >= SIGN_MS) {
-      this.#signedMs = clock.now();
+      const signedMs = clock.now();
+      this.#signedMs = signedMs;
       await board.sign(this.#key);
+      this.#sureUntilMs = signedMs + SIGN_AGE_MS - SURE_MARGIN_MS;
+      this.#options.signed();
     }
     const idleMs = clock.now() - this.#writtenMs;
     if (this.#isClosed || !((this.#wantsWrite && idleMs >= WRITE_PAUSE_MS) || idleMs >= REFRESH_MS)) return;

@@ -215,7 +215,10 @@ export class OwnedCall implements CallOutput {
     const { bus, host, run, clock } = this.#ports.context;
     this.#sentMs = clock.now();
     const isBulk = kind === 'part' && this.#hasBulk;
-    const own = this.#ports.isNumbered ? { ...headers, [HEADER.owner]: `${host} ${run}` } : headers;
+    const fence = this.#message.headers[HEADER.fence];
+    const own = this.#ports.isNumbered
+      ? { ...headers, [HEADER.owner]: `${host} ${run}`, ...(fence !== undefined && { [HEADER.fence]: fence }) }
+      : headers;
     bus.publish(
       { subject: isBulk ? `${this.#reply}${BULK_END}` : this.#reply, headers: own, data },
       isBulk ? 'bulk' : 'small',

@@ -3,7 +3,8 @@
 import type { Limits } from '../model/limits.ts';
 import type { Clock } from '../util/clock.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
-import type { Bus } from './bus.ts';
+import type { Bus, BusHeaders } from './bus.ts';
+import { countIn, HEADER } from './frames.ts';
 
 export interface OwnerContext {
   readonly bus: Bus;
@@ -14,4 +15,12 @@ export interface OwnerContext {
   readonly host: string;
   /** Names this run of the daemon: calls of a run before are not known in this one. */
   readonly run: string;
+  /** The number of the lease by which this host serves a server by its name alone; undefined without one. */
+  readonly fenceOf: (server: string) => number | undefined;
+}
+
+/** True if this host may not begin a request that goes to whoever serves the server now. */
+export function isFencedOff(server: string, headers: BusHeaders, { fenceOf }: Pick<OwnerContext, 'fenceOf'>): boolean {
+  const fence = headers[HEADER.fence];
+  return fence !== undefined && countIn(fence) !== fenceOf(server);
 }

@@ -20,7 +20,7 @@ import {
   WIRE_VERSION,
 } from './frames.ts';
 import type { OwnedCall } from './owned-call.ts';
-import type { OwnerContext } from './owner-context.ts';
+import { isFencedOff, type OwnerContext } from './owner-context.ts';
 import { parsedSubject, type RequestSubject, requestPattern, serverToken } from './subject.ts';
 
 /** The time that a call has to be answered before its caller is told that it has begun. */
@@ -151,6 +151,8 @@ export class Owner {
     // What was asked before may have been done: by the daemon before this one, or before the stream was ended.
     if (headers[HEADER.again] !== undefined && (known === undefined || !this.#isOfThisRun(headers)))
       return this.#unknown(message, 'the daemon there has forgotten it');
+    if (isFencedOff(server, headers, this.#options))
+      return this.#fail(message, rpcError(WIRE_CODE.nobody, `This host does not serve ${server} now`));
     if (this.#ended.has(key)) return this.#unknown(message, 'its connection was ended');
     const stream = known ?? this.#newStream(key, server, who, place !== undefined);
     if (stream === undefined)

@@ -99,6 +99,8 @@ export interface BusServer extends AnyServer {
   readonly offeredName: string;
   /** Undefined for any host that offers it. */
   readonly host: string | undefined;
+  /** True if one of the hosts that offer it serves it at a time. */
+  readonly isLeased?: boolean;
   /** Marks what its owner runs: with another one nothing is known of it. */
   readonly mark: string;
 }

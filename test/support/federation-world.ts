@@ -2,6 +2,7 @@
 
 import { Home } from '../../src/federation/home.ts';
 import type { HomeConnection } from '../../src/federation/home-connection.ts';
+import type { Holder } from '../../src/federation/lease-table.ts';
 import { Owner } from '../../src/federation/owner.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../src/model/limits.ts';
 import type { BusPrincipal } from '../../src/model/principal.ts';
@@ -67,6 +68,8 @@ export class FederationWorld {
 }
 
 class OwnerNode {
+  /** The number of its lease, if it serves a server that remembers. */
+  fence: number | undefined;
   readonly node: MemoryNode;
   readonly owner: Owner;
 
@@ -76,6 +79,7 @@ class OwnerNode {
     this.owner = new Owner({
       ...{ bus: this.node, clock, turn, limits, tenant: 'acme', host, run, uid: 1 },
       accept: (link, principal) => serveLink(link, principal, serve),
+      fenceOf: () => this.fence,
       refused: (_, why) => world.refused.push(why),
     });
     this.owner.offer([{ name: 'tools', isForAny: true }]);
@@ -151,7 +155,8 @@ class HomeNode {
     });
   }
 
-  open(host: string | undefined): TestConnection {
+  /** `holder` is the host that serves it by a lease. */
+  open(host: string | undefined, holder?: Holder): TestConnection {
     const name = host === undefined ? 'tools' : `tools@${host}`;
     const definition: BusServer = {
       ...{ transport: 'bus', name, offeredName: 'tools', host, mark: 'm', description: '' },
@@ -163,7 +168,7 @@ class HomeNode {
     const failed = (error: unknown): void => {
       throw error;
     };
-    return new TestConnection(this.#world, this.home.open(definition, { pacer, failed }));
+    return new TestConnection(this.#world, this.home.open(definition, { pacer, failed }, holder));
   }
 }
 
@@ -192,6 +197,10 @@ class TestConnection {
       ended: () => undefined,
       closed: () => undefined,
       drained: () => undefined,
+      returned: ({ b, start, end }) => {
+        this.returned.push((JSON.parse(b.toString('utf8', start, end)) as { id: number }).id);
+        return true;
+      },
       mayRepeat: (idText) => this.safe.has(idText),
     };
     connection.start(handler);
@@ -219,6 +228,9 @@ class TestConnection {
   stateOf(id: number): string | undefined {
     return this.answersTo(id)[0]?.result?.requestState;
   }
+
+  /** Requests that were given back, to be made on another connection. */
+  readonly returned: number[] = [];
 
   /** The ids of requests that do no harm twice. */
   readonly safe = new Set<string>();

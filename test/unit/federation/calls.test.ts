@@ -388,6 +388,96 @@ describe('a server by its name alone', () => {
   });
 });
 
+describe('a server that one host serves at a time', () => {
+  function leased() {
+    const world = new FederationWorld();
+    const open: Asked[] = [];
+    const one = world.owner('one', (asked) => open.push(asked));
+    one.fence = 3;
+    const home = world.home('laptop');
+    return { world, open, one, home, connection: home.open(undefined, { host: 'one', fence: 3 }) };
+  }
+
+  test('a call goes to the host with the lease, and its frames have the number', () => {
+    const { world, open, connection } = leased();
+    connection.call(1, {});
+    open[0]?.answer({ text: 'mine' });
+    world.settle();
+    expect(connection.answersTo(1)[0]?.result?.text).toBe('mine');
+    const answers = world.bus.published.filter(({ headers }) => headers['Mcp-Seq'] !== undefined);
+    expect(answers.map(({ headers }) => headers['Mcp-Fence'])).toEqual(['3']);
+  });
+
+  test.each([undefined, 2, 4])(
+    'an owner whose lease is %j begins nothing, and the call is made elsewhere',
+    async (fence) => {
+      const { open, one, connection } = leased();
+      one.fence = fence;
+      connection.call(1, {});
+      await connection.connection.ended;
+      expect([open, connection.returned, connection.came]).toEqual([[], [1], []]);
+    },
+  );
+
+  test('a request in parts is not begun if the lease is over when it is whole', () => {
+    const { world, open, one, connection } = leased();
+    world.bus.fateOf = ({ subject }) => ({ delayMs: subject.endsWith('.ctl') ? 500 : 0 });
+    connection.call(1, { text: 'x'.repeat(600_000) });
+    one.fence = undefined;
+    world.advance(3000);
+    expect(open).toEqual([]);
+    expect(connection.answersTo(1)[0]?.error?.message).toContain('does not serve tools now');
+  });
+
+  test('a frame with another number is no answer', () => {
+    const { world, open, connection } = leased();
+    connection.call(1, {});
+    const reply = world.bus.published.find(({ reply: to }) => to !== undefined)?.reply ?? '';
+    const forger = world.bus.node();
+    for (const fence of ['2', '4', undefined, 'x'])
+      forger.publish({
+        subject: reply,
+        headers: {
+          ...{ 'Mcp-Frame': 'end', 'Mcp-Seq': '1', 'Mcp-Owner': 'one run-one' },
+          ...(fence !== undefined && { 'Mcp-Fence': fence }),
+        },
+        data: Buffer.from('{"jsonrpc":"2.0","id":1,"result":{"text":"forged"}}'),
+      });
+    world.settle();
+    expect(connection.came).toEqual([]);
+    expect(world.refused).toHaveLength(4);
+    open[0]?.answer({ text: 'true' });
+    world.settle();
+    expect(connection.answersTo(1).map(({ result }) => result?.text)).toEqual(['true']);
+  });
+
+  test('a late answer of a host that has lost the lease comes to nobody', async () => {
+    const { world, open, home, connection } = leased();
+    connection.call(1, {});
+    home.home.leaseChanged('tools', { host: 'two', fence: 4 });
+    await connection.connection.ended;
+    expect(connection.endedBy).toContain('is served by host two now');
+    open[0]?.answer({ text: 'late' });
+    world.advance(5000);
+    expect(connection.came).toEqual([]);
+  });
+
+  test('a connection that was opened before there was a lease goes on under the first one of its host', () => {
+    const { world, open, home } = leased();
+    const connection = home.open(undefined, { host: 'one', fence: undefined });
+    connection.call(1, {});
+    home.home.leaseChanged('tools', { host: 'one', fence: 3 });
+    connection.call(2, {});
+    for (const asked of open) asked.answer({ text: 'ok' });
+    world.settle();
+    expect(connection.came).toHaveLength(2);
+    const fences = world.bus.published
+      .filter(({ reply }) => reply !== undefined)
+      .map(({ headers }) => headers['Mcp-Fence']);
+    expect(fences).toEqual([undefined, '3']);
+  });
+});
+
 describe('over a bus that loses, repeats, delays and reorders', () => {
   const weather = fc.record({
     loss: fc.double({ min: 0, max: 0.3, noNaN: true }),

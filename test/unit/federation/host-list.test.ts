@@ -68,6 +68,7 @@ class TestHost {
       rivalled: (hasRival) => {
         this.hasRival = hasRival;
       },
+      signed: () => undefined,
       forgotten: () => this.list.watchAgain(),
       fault: (error) => {
         this.fault = error;

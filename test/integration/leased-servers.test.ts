@@ -1,0 +1,80 @@
+// Servers that remember, offered by several hosts, by their name alone: one host serves each at a time.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, expect } from 'vitest';
+import { endHosts, startHost, until, untilAnswered, untilKnown } from '../support/federated-hosts.ts';
+import { NatsServer, natsTest } from '../support/nats-server.ts';
+import { textOf } from '../support/raw-client.ts';
+import { cleanUp, fixtureServer, ROOT, tempDir } from '../support/test-daemon.ts';
+
+afterEach(endHosts);
+afterAll(() => void cleanUp());
+
+const kept = (host: string): object => ({ ...fixtureServer({ AT: host }), sharing: 'dedicated' });
+const at = (env: string): unknown => (JSON.parse(env) as { AT?: string }).AT;
+
+natsTest('a server that remembers is served by one host, and moves to the next when that one leaves', async () => {
+  const nats = await NatsServer.start();
+  const one = await startHost(nats, 'one', { servers: { fixture: kept('one') } });
+  const laptop = await startHost(nats, 'laptop');
+  await untilKnown(laptop, 'fixture@one');
+  const client = await laptop.client({ 'mcp-bridge/view': 'server:fixture' });
+  expect(at(await untilAnswered(client, 'env'))).toBe('one');
+  await startHost(nats, 'two', { servers: { fixture: kept('two') } });
+  await untilKnown(laptop, 'fixture@two');
+  const mine = textOf(await client.callTool(1, 'seen'));
+  const others = await Promise.all([1, 2, 3].map(() => laptop.client({ 'mcp-bridge/view': 'server:fixture' })));
+  for (const other of others) expect(at(await untilAnswered(other, 'env'))).toBe('one');
+  // The copy that the first client has is the one that it had before the other host came.
+  expect(textOf(await client.callTool(2, 'seen')).length).toBeGreaterThan(mine.length);
+  await one.stop();
+  for (const each of [client, ...others]) expect(at(await untilAnswered(each, 'env'))).toBe('two');
+});
+
+natsTest('a host that stands still loses its server; what waited for it is never begun there', async () => {
+  const nats = await NatsServer.start();
+  const dir = tempDir();
+  const notebook = (): object => ({
+    command: process.execPath,
+    args: [join(ROOT, 'test/fixtures/servers/notebook.mjs')],
+    sharing: 'dedicated',
+  });
+  const file = (host: string): string => join(dir, host);
+  const linesOf = (host: string): string[] =>
+    existsSync(file(host)) ? readFileSync(file(host), 'utf8').trim().split('\n') : [];
+  const servers = (host: string): object => ({ fixture: kept(host), notebook: notebook() });
+  const one = await startHost(nats, 'one', { servers: { ...servers('one') } as Record<string, object> });
+  const laptop = await startHost(nats, 'laptop');
+  const desk = await startHost(nats, 'desk');
+  for (const host of [laptop, desk]) await untilKnown(host, 'fixture@one', 'notebook@one');
+  const client = await laptop.client({ 'mcp-bridge/view': 'server:fixture' });
+  expect(at(await untilAnswered(client, 'env'))).toBe('one');
+  const writer = await desk.client({ 'mcp-bridge/view': 'server:notebook' });
+  await untilAnswered(writer, 'append', { file: file('first'), text: 'warm' });
+  await startHost(nats, 'two', { servers: { ...servers('two') } as Record<string, object> });
+  for (const host of [laptop, desk]) await untilKnown(host, 'fixture@two', 'notebook@two');
+
+  client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'slow', arguments: { ms: 300 } } });
+  await until(async () => (await one.status()).instances.some(({ calls }) => calls > 0));
+  process.kill(one.pid, 'SIGSTOP');
+  // It is in the buffers of the host that stands still, under a lease that it loses meanwhile.
+  writer.send({
+    ...{ jsonrpc: '2.0', id: 2, method: 'tools/call' },
+    params: { name: 'append', arguments: { file: file('first'), text: 'late' } },
+  });
+  const { error } = await client.answerTo(1);
+  expect(error?.message).toContain('outcome is unknown');
+  expect((await writer.answerTo(2)).error).toBeDefined();
+  expect(at(await untilAnswered(client, 'env'))).toBe('two');
+  await untilAnswered(writer, 'append', { file: file('second'), text: 'on two' });
+
+  process.kill(one.pid, 'SIGCONT');
+  await untilKnown(laptop, 'fixture@one');
+  const direct = await desk.client();
+  await untilAnswered(direct, 'notebook_one__append', { file: file('first'), text: 'by its host' });
+  expect(linesOf('first')).toEqual(['warm', 'by its host']);
+  expect(linesOf('second')).toEqual(['on two']);
+  expect(at(await untilAnswered(client, 'env'))).toBe('two');
+  expect(client.lines.filter((line) => /"id":1[,}]/.test(line))).toHaveLength(1);
+});

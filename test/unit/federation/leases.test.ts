@@ -1,0 +1,285 @@
+// Leases of servers that remember: one host serves such a server at a time, whatever stands still, is cut off, or starts again.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type LeaseBoard, LeaseTable } from '../../../src/federation/lease-table.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { type LeaseView, MemoryLeases } from '../../support/memory-leases.ts';
+import { runs } from '../../support/runs.ts';
+
+const NAME = 'memory';
+/** A sign of life is over after so long. */
+const SIGN_MS = 11_000;
+const MARGIN_MS = 1000;
+
+/** Hosts with a clock that all share. A host that stands still gives no signs, and hears nothing. */
+class Hosts {
+  readonly clock = new FakeClock();
+  readonly leases = new MemoryLeases();
+  readonly all: Host[] = [];
+
+  host(name: string, run = 'r1'): Host {
+    const host = new Host(this, name, run);
+    this.all.push(host);
+    return host;
+  }
+
+  /** Turns the clock on by steps, with a sign of each host that lives. */
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 1000) {
+      for (const host of this.all) host.sign();
+      this.clock.advance(1000);
+      await flush();
+    }
+  }
+
+  isThere(name: string, run: string | undefined): boolean {
+    return this.all.some(
+      (host) =>
+        host.name === name &&
+        (run === undefined || host.run === run) &&
+        !host.hasLeft &&
+        this.clock.now() - host.signedMs < SIGN_MS,
+    );
+  }
+
+  /** The hosts that would begin a call. */
+  serving(): string[] {
+    return this.all.filter(({ table }) => table.fenceOf(NAME) !== undefined).map(({ name }) => name);
+  }
+}
+
+async function flush(): Promise<void> {
+  for (let i = 0; i < 20; i++) await Promise.resolve();
+}
+
+class Host {
+  readonly name: string;
+  readonly run: string;
+  readonly view: LeaseView;
+  readonly table: LeaseTable;
+  readonly told: string[] = [];
+  readonly faults: unknown[] = [];
+  signedMs: number;
+  isFrozen = false;
+  hasLeft = false;
+  isDown = false;
+  readonly #hosts: Hosts;
+
+  constructor(hosts: Hosts, name: string, run: string) {
+    this.#hosts = hosts;
+    this.name = name;
+    this.run = run;
+    this.signedMs = hosts.clock.now();
+    this.view = hosts.leases.view();
+    const board: LeaseBoard = {
+      write: (...args) => this.view.write(...args),
+      watch: (...args) => this.view.watch(...args),
+    };
+    this.table = new LeaseTable({
+      ...{ board, clock: hosts.clock, tenant: 'acme', host: name, run, isDown: () => this.isDown || this.isFrozen },
+      sureUntilMs: () => this.signedMs + SIGN_MS - MARGIN_MS,
+      isThere: (other, otherRun) => hosts.isThere(other, otherRun),
+      changed: (token) => this.told.push(token),
+      fault: (error) => this.faults.push(error),
+    });
+    this.table.busIsUp();
+  }
+
+  sign(): void {
+    if (!this.isFrozen && !this.hasLeft && !this.isDown) this.signedMs = this.#hosts.clock.now();
+  }
+
+  freeze(isFrozen: boolean): void {
+    this.isFrozen = isFrozen;
+    this.view.holdUp(isFrozen);
+  }
+
+  async leave(): Promise<void> {
+    this.hasLeft = true;
+    await this.table.close();
+  }
+}
+
+test('the first host that offers a server serves it, and a second one does not', async () => {
+  const hosts = new Hosts();
+  const one = hosts.host('one');
+  one.table.offer([NAME]);
+  await hosts.pass(2000);
+  const two = hosts.host('two');
+  two.table.offer([NAME]);
+  await hosts.pass(60_000);
+  expect(hosts.serving()).toEqual(['one']);
+  expect(two.table.holderOf(NAME)).toEqual({ host: 'one', fence: 1 });
+  expect(hosts.leases.read(`acme.${NAME}`)).toEqual({ v: 1, host: 'one', run: 'r1', fence: 1 });
+});
+
+test('of hosts that begin at once one serves', async () => {
+  const hosts = new Hosts();
+  for (const name of ['a', 'b', 'c', 'd']) hosts.host(name).table.offer([NAME]);
+  await hosts.pass(3000);
+  expect(hosts.serving()).toHaveLength(1);
+});
+
+test('a host that leaves gives the server up, and the next one serves it at once with the next number', async () => {
+  const hosts = new Hosts();
+  const [one, two] = [hosts.host('one'), hosts.host('two')];
+  one.table.offer([NAME]);
+  await hosts.pass(2000);
+  two.table.offer([NAME]);
+  await hosts.pass(2000);
+  await one.leave();
+  await hosts.pass(1000);
+  expect(two.table.fenceOf(NAME)).toBe(2);
+  expect(two.told).toContain(NAME);
+});
+
+test('a host that stands still loses the server, and cannot begin anything when it goes on', async () => {
+  const hosts = new Hosts();
+  const [one, two] = [hosts.host('one'), hosts.host('two')];
+  one.table.offer([NAME]);
+  await hosts.pass(2000);
+  two.table.offer([NAME]);
+  await hosts.pass(20_000);
+  expect(one.table.fenceOf(NAME)).toBe(1);
+  one.freeze(true);
+  await hosts.pass(20_000);
+  expect(two.table.fenceOf(NAME)).toBe(2);
+  // Its first deed, before it has heard of anything.
+  one.isFrozen = false;
+  expect(one.table.fenceOf(NAME)).toBeUndefined();
+  one.sign();
+  expect(one.table.fenceOf(NAME)).toBeUndefined();
+  one.freeze(false);
+  await hosts.pass(60_000);
+  expect(hosts.serving()).toEqual(['two']);
+  expect(one.table.holderOf(NAME)).toEqual({ host: 'two', fence: 2 });
+});
+
+test('a host that was cut off for a moment keeps its number, if nobody has served meanwhile', async () => {
+  const hosts = new Hosts();
+  const one = hosts.host('one');
+  one.table.offer([NAME]);
+  await hosts.pass(2000);
+  one.isDown = true;
+  await hosts.pass(15_000);
+  expect(one.table.fenceOf(NAME)).toBeUndefined();
+  one.isDown = false;
+  one.table.busIsUp();
+  await hosts.pass(2000);
+  expect(one.table.fenceOf(NAME)).toBe(1);
+});
+
+test('a daemon that is started again takes its server back with the next number', async () => {
+  const hosts = new Hosts();
+  const before = hosts.host('one');
+  before.table.offer([NAME]);
+  await hosts.pass(2000);
+  const two = hosts.host('two');
+  two.table.offer([NAME]);
+  await hosts.pass(20_000);
+  before.hasLeft = true;
+  before.freeze(true);
+  hosts.host('one', 'r2').table.offer([NAME]);
+  await hosts.pass(60_000);
+  expect(hosts.serving()).toEqual(['one']);
+  expect(two.table.holderOf(NAME)).toEqual({ host: 'one', fence: 2 });
+});
+
+test('a server that is offered no more goes to the next host', async () => {
+  const hosts = new Hosts();
+  const [one, two] = [hosts.host('one'), hosts.host('two')];
+  one.table.offer([NAME]);
+  await hosts.pass(2000);
+  two.table.offer([NAME]);
+  await hosts.pass(2000);
+  one.table.offer([]);
+  await hosts.pass(2000);
+  expect(hosts.serving()).toEqual(['two']);
+});
+
+test.each([
+  ['no JSON', 'x'],
+  ['of another version', '{"v":2,"host":"evil","run":"r","fence":9}'],
+  ['of no host', '{"v":1,"host":"../evil","run":"r","fence":9}'],
+  ['without a number', '{"v":1,"host":"evil","run":"r","fence":"9"}'],
+  ['of a host that is not there', '{"v":1,"host":"evil","run":"r","fence":9}'],
+  ['too long', `{"v":1,"host":"evil","run":"r","fence":9,"x":"${'y'.repeat(2000)}"}`],
+])('a lease that is %s leads nobody anywhere', async (_, text) => {
+  const hosts = new Hosts();
+  hosts.leases.write(`acme.${NAME}`, Buffer.from(text), undefined);
+  const one = hosts.host('one');
+  await flush();
+  expect(one.table.holderOf(NAME)).toBeUndefined();
+});
+
+test('without leases nobody serves by a lease, and the reason is told', async () => {
+  const hosts = new Hosts();
+  const one = hosts.host('one');
+  one.view.fault = new Error('no permission');
+  one.table.busIsUp();
+  one.table.offer([NAME]);
+  await hosts.pass(3000);
+  expect(one.table.has(NAME)).toBe(false);
+  expect(one.faults).toContain(one.view.fault);
+});
+
+describe('whatever happens to hosts', () => {
+  const event = fc.record({
+    who: fc.nat(2),
+    what: fc.constantFrom('freeze', 'thaw', 'down', 'up', 'withdraw', 'offer'),
+    thenMs: fc.integer({ min: 0, max: 20 }).map((seconds) => seconds * 1000),
+  });
+
+  test('never do two of them serve one server, and numbers rise with each holder', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { maxLength: 25 }), async (events) => {
+        const hosts = new Hosts();
+        const three = ['a', 'b', 'c'].map((name) => hosts.host(name));
+        for (const { table } of three) table.offer([NAME]);
+        const holders = new Map<number, string>();
+        const look = (): void => {
+          const serving = hosts.all.filter(({ table, isFrozen }) => !isFrozen && table.fenceOf(NAME) !== undefined);
+          expect(serving.length).toBeLessThanOrEqual(1);
+          for (const { table, name } of serving) {
+            const fence = table.fenceOf(NAME) ?? 0;
+            expect(holders.get(fence) ?? name).toBe(name);
+            holders.set(fence, name);
+            expect(fence).toBe(Math.max(...holders.keys()));
+          }
+        };
+        for (const { who, what, thenMs } of events) {
+          const host = three[who];
+          if (host === undefined) continue;
+          if (what === 'freeze') host.freeze(true);
+          if (what === 'thaw' && host.isFrozen) {
+            host.isFrozen = false;
+            look(); // it has heard of nothing yet
+            host.freeze(false);
+          }
+          if (what === 'down') host.isDown = true;
+          if (what === 'up' && host.isDown) {
+            host.isDown = false;
+            host.table.busIsUp();
+          }
+          if (what === 'withdraw') host.table.offer([]);
+          if (what === 'offer') host.table.offer([NAME]);
+          for (let ms = 0; ms < thenMs; ms += 1000) {
+            await hosts.pass(1000);
+            look();
+          }
+        }
+        for (const host of three) {
+          host.freeze(false);
+          host.isDown = false;
+          host.table.busIsUp();
+          host.table.offer([NAME]);
+        }
+        await hosts.pass(40_000);
+        look();
+        expect(hosts.serving()).toHaveLength(1);
+      }),
+      { numRuns: runs(300) },
+    );
+  });
+});
