@@ -42,7 +42,7 @@ export class FollowedCalls {
   /** The client whose request for a tool is looked at, and its call if that is followed. */
   #wantedBy: ObservedClient | undefined;
   #wanted: FollowedCall | undefined;
-  /** Calls that have begun since it listens, and those of them that are not followed. */
+  /** Calls that have begun since it listens, and those of them that are not followed; none while it does not. */
   begun = 0;
   leftOut = 0;
 
@@ -82,8 +82,6 @@ export class FollowedCalls {
   start(): void {
     if (this.#sinceMs !== undefined) return;
     this.#sinceMs = this.#options.date();
-    this.begun = 0;
-    this.leftOut = 0;
     this.#stops = [...this.#hearBeginnings(), ...this.#hearSteps(), ...this.#hearEnds()];
   }
 
@@ -91,6 +89,8 @@ export class FollowedCalls {
     for (const stop of this.#stops) stop();
     this.#stops = [];
     this.#sinceMs = undefined;
+    this.begun = 0;
+    this.leftOut = 0;
     this.#followed.clear();
     this.#recent = [];
     this.#next = 0;

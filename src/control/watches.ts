@@ -93,6 +93,7 @@ export class Watches {
     };
     const watch = new Watch(peer, terms, this.calls);
     this.#watches.add(watch);
+    peer.isWatching = true;
     this.#changed();
     return { watch: watch.name, refused: null, ...said };
   }
@@ -109,6 +110,7 @@ export class Watches {
     const watch = [...this.#watches].find((one) => one.peer === peer && one.name === name);
     if (watch === undefined) return false;
     this.#watches.delete(watch);
+    peer.isWatching = [...this.#watches].some((one) => one.peer === peer);
     this.#changed();
     return true;
   }

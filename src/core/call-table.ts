@@ -22,7 +22,7 @@ import { FairQueue } from './fair-queue.ts';
 import { Lane } from './lane.ts';
 import { type OwnRequest, OwnRequests } from './own-requests.ts';
 import type { CallInRounds } from './question-rounds.ts';
-import { changeMeta, type RequestTarget } from './request-meta.ts';
+import { changeMeta, NO_TRACE, type RequestTarget, type WrittenTrace } from './request-meta.ts';
 import type { KnownServer } from './server-knowledge.ts';
 import type { Session } from './session.ts';
 import { bindingOf, maySuspend } from './suspended-calls.ts';
@@ -439,7 +439,7 @@ export class CallTable implements RequestTarget {
       splice.replace(envelope.from(Field.metaProgressToken), envelope.to(Field.metaProgressToken), ours);
     if (call.nameText !== '') splice.replace(envelope.from(Field.name), envelope.to(Field.name), call.nameText);
     if (call.cut !== undefined) cutAround(call.cut, start);
-    const trace = this.#tracing === undefined ? '' : this.#tracing.memberFor(call);
+    const trace = this.#tracing === undefined ? NO_TRACE : traceFor(call, this.#tracing);
     changeMeta(splice, frame, envelope, call.session, this, trace);
     if (this.mayAskBack && !call.session.era.hasHandshake && maySuspend(call))
       call.binding = bindingOf(this.#server, call, frame, envelope);
@@ -455,6 +455,10 @@ export class CallTable implements RequestTarget {
     const hint = 'Too much is waiting for it already; ask again later.';
     this.fail(call, new BridgeError('SERVER_BUSY', `Server ${this.#server} is busy`, { server: this.#server, hint }));
   }
+}
+
+function traceFor(call: Call, tracing: CallTracing): WrittenTrace {
+  return { member: tracing.memberFor(call), isNew: tracing.beginsTrace(call) };
 }
 
 const ROUND_KEYS = new KeySet(['inputResponses', 'requestState']);

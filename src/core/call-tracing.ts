@@ -8,4 +8,6 @@ export interface CallTracing {
    * client has written as it is.
    */
   memberFor(call: ObservedCall): string;
+  /** True if the trace of that member is not one that the client has begun: its `tracestate` belongs to no other. */
+  beginsTrace(call: ObservedCall): boolean;
 }

@@ -14,6 +14,8 @@ interface LiveClient {
   readonly pauses: { readonly isEmpty: boolean };
   readonly state: string;
   readonly hasEnded: boolean;
+  /** True if it may leave unread what it is told, which is bounded: it watches the daemon. */
+  readonly isWatching: boolean;
 }
 
 /** The signs of life of one client. It is looked at once a second. */
@@ -89,6 +91,8 @@ export class ClientLiveness {
 
   /** Finds out what is to be done about the client. */
   look(nowMs: number, limits: Limits, settings: LivenessSettings): LivenessFinding {
+    // Somebody who watches may have stopped the terminal, and answers nothing meanwhile.
+    if (this.#client.isWatching) return this.#client.hasEnded ? 'probe' : undefined;
     if (this.#isStalled(nowMs, limits.stallTimeoutMs)) return 'stalled';
     // A client that is not read cannot be heard. Only a write tells if it is still there.
     if (this.#client.hasEnded || !this.#client.pauses.isEmpty) return 'probe';

@@ -20,6 +20,7 @@ import type { Session } from './session.ts';
 
 const SESSION_KEY = 'muxSessionId';
 const TRACE_KEY = 'traceparent';
+const STATE_KEY = 'tracestate';
 
 /** The keys that are the bridge's to write or to cut, by what it does. A client's own members under these keys go. */
 class ReplacedKeys {
@@ -41,6 +42,8 @@ const KEYS = {
   named: new ReplacedKeys([SESSION_KEY]),
   traced: new ReplacedKeys([TRACE_KEY]),
   namedAndTraced: new ReplacedKeys([SESSION_KEY, TRACE_KEY]),
+  tracedAnew: new ReplacedKeys([TRACE_KEY, STATE_KEY]),
+  namedAndTracedAnew: new ReplacedKeys([SESSION_KEY, TRACE_KEY, STATE_KEY]),
 };
 const ALL_FIELDS = [...ENVELOPE_FIELDS, ...BRIDGE_FIELDS];
 /** The members by which a request goes on with a call. A server of 2025 gets them only if the call is made again. */
@@ -73,20 +76,30 @@ export interface RequestTarget {
   readonly levelOf: (session: Session) => string | undefined;
 }
 
-/** Changes the `_meta` of a request on its way to a server. `trace` is the member by which the server learns of the trace; '' for none. */
+/** The trace that a server is told of. */
+export interface WrittenTrace {
+  /** The member `traceparent`; '' leaves what the client has written. */
+  readonly member: string;
+  /** True if it is none that the client has begun: a `tracestate` of the client belongs to another one, and goes. */
+  readonly isNew: boolean;
+}
+
+export const NO_TRACE: WrittenTrace = { member: '', isNew: false };
+
+/** Changes the `_meta` of a request on its way to a server. */
 export function changeMeta(
   splice: Splice,
   frame: Frame,
   envelope: Envelope,
   session: Session,
   { era, namesSessions, levelOf }: RequestTarget,
-  trace: string,
+  { member: trace, isNew }: WrittenTrace,
 ): void {
   const isClientOf2026 = !session.era.hasHandshake;
   const isServerOf2026 = !era.hasHandshake;
   const name = namesSessions ? `"${SESSION_KEY}":"${session.muxSessionId}"` : '';
   const own = name === '' || trace === '' ? name + trace : `${name},${trace}`;
-  const keys = trace === '' ? KEYS.named : name === '' ? KEYS.traced : KEYS.namedAndTraced;
+  const keys = keysFor(name !== '', trace !== '', isNew && envelope.has(Field.tracestate));
   if (isServerOf2026 && !isClientOf2026) {
     const level = levelOf(session);
     const added = envelopeOf(session);
@@ -102,6 +115,12 @@ export function changeMeta(
     return;
   }
   if (isClientOf2026) cutFields(splice, frame.b, envelope, isServerOf2026);
+}
+
+function keysFor(isNamed: boolean, isTraced: boolean, isNewTrace: boolean): ReplacedKeys {
+  if (!isTraced) return KEYS.named;
+  if (isNewTrace) return isNamed ? KEYS.namedAndTracedAnew : KEYS.tracedAnew;
+  return isNamed ? KEYS.namedAndTraced : KEYS.traced;
 }
 
 /** The members to be cut from one frame. */

@@ -34,6 +34,8 @@ import { SessionParts, type SessionPartsPorts } from './session-parts.ts';
 /** A session of the role `control`, as far as those who answer it need it. */
 export interface ControlPeer {
   readonly isOpen: boolean;
+  /** True while it watches the daemon: it may pause in reading. */
+  isWatching: boolean;
   readonly link: { readonly outbox: { readonly queuedBytes: number } };
   readonly output: { answerControl(json: string): void };
 }

@@ -228,6 +228,9 @@ export class Session {
     return this.#isKnown ? (this.#says?.version ?? '') : '';
   }
 
+  /** True while it watches the daemon: it may pause in reading, because a watch tells a slow reader only so much. */
+  isWatching = false;
+
   get role(): ClientRole {
     return this.#isKnown ? (this.#says?.role ?? 'client') : 'client';
   }

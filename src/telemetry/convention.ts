@@ -93,6 +93,12 @@ export function decodedText(spelled: string): string {
   return typeof value === 'string' ? value : json;
 }
 
+/** One spelling for each name that attributes can tell apart, however a client spells it: series are found by it. */
+export function plainSpelling(spelled: string): string {
+  if (!spelled.includes('\\') && spelled.length <= LONGEST_NAME) return spelled;
+  return Buffer.from(JSON.stringify(targetIn(spelled))).toString('latin1');
+}
+
 /** The name of a tool or a prompt. */
 export function targetIn(spelled: string): string {
   return cut(decodedText(spelled), LONGEST_NAME);

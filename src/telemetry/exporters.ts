@@ -55,5 +55,8 @@ function reasonOf(error: Error | undefined): string {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   if (typeof code === 'number') return `it answered with status ${code}`;
   if (typeof code === 'string' && /^[A-Z_0-9]{1,40}$/.test(code)) return code;
-  return error?.name === 'OTLPExporterError' ? 'it did not take them in time' : 'it could not be reached';
+  const message = error?.message ?? '';
+  if (/retryable/.test(message)) return 'it asked to try again later, until there was no time left';
+  if (/time|destroyed/i.test(message)) return 'it did not answer in time';
+  return error?.name === 'OTLPExporterError' ? 'it did not take them' : 'it could not be reached';
 }

@@ -1,6 +1,7 @@
 // The settings of telemetry, as the config and the variables of OpenTelemetry say them together. A variable comes before the config,
 // as elsewhere. The addresses, headers and certificates that only variables name are read by the exporters themselves.
 
+import { existsSync } from 'node:fs';
 import { unescape as percentDecoded } from 'node:querystring';
 import type { TelemetrySettings } from '../model/telemetry-settings.ts';
 import { type Sampler, samplerOf, sharedSampler } from './sampler.ts';
@@ -77,8 +78,19 @@ class Variables {
     return otherwise;
   }
 
+  /** Says it once, although two signals may have found it. */
+  fault(text: string): void {
+    if (!this.faults.includes(text)) this.faults.push(text);
+  }
+
   ofSignal(signal: Signal, name: string): string | undefined {
-    return this.text(`OTEL_EXPORTER_OTLP_${signal}_${name}`) ?? this.text(`OTEL_EXPORTER_OTLP_${name}`);
+    return this.text(this.nameOfSignal(signal, name));
+  }
+
+  /** The variable that counts for a signal: its own, if it has one. */
+  nameOfSignal(signal: Signal, name: string): string {
+    const own = `OTEL_EXPORTER_OTLP_${signal}_${name}`;
+    return this.text(own) === undefined ? `OTEL_EXPORTER_OTLP_${name}` : own;
   }
 }
 
@@ -89,7 +101,7 @@ export function otelSettings(config: TelemetrySettings, environment: Environment
     traces: config.sendsTraces ? exporterSettings(variables, config, 'TRACES') : undefined,
     metrics: config.sendsMetrics ? exporterSettings(variables, config, 'METRICS') : undefined,
     sampler: chosenSampler(variables, config),
-    propagates: (variables.text('OTEL_PROPAGATORS') ?? 'tracecontext').split(',').some(isTraceContext),
+    propagates: listOf(variables, 'OTEL_PROPAGATORS', 'tracecontext', OTHER_PROPAGATORS).some(isTraceContext),
     resource: resourceOf(variables, config, version),
     queue: {
       maxQueued: variables.count('OTEL_BSP_MAX_QUEUE_SIZE', 2048, 65_536),
@@ -113,10 +125,43 @@ export function otelSettings(config: TelemetrySettings, environment: Environment
 
 const isTraceContext = (name: string): boolean => name.trim() === 'tracecontext';
 
+/** The values that OpenTelemetry knows for a list, and that the bridge has nothing for. */
+const OTHER_EXPORTERS = new Set(['none']);
+const OTHER_PROPAGATORS = new Set(['none', 'baggage']);
+
+/** Says which names of a list mean nothing here: whoever has set them waits for something that never comes. */
+function listOf(variables: Variables, name: string, known: string, others: ReadonlySet<string>): readonly string[] {
+  const names = (variables.text(name) ?? known).split(',').map((one) => one.trim());
+  const strange = names.filter((one) => one !== known && !others.has(one));
+  if (strange.length > 0) variables.faults.push(`${name} names what there is not here; only ${known} is used`);
+  return names;
+}
+
+/** Looks at what the exporters read by themselves, because they take what they cannot use for nothing. */
+function checkExporterVariables(variables: Variables, signal: Signal): void {
+  const look = (name: string, isGood: (text: string) => boolean, wanted: string): void => {
+    const variable = variables.nameOfSignal(signal, name);
+    const text = variables.text(variable);
+    if (text !== undefined && !isGood(text)) variables.fault(`${variable} must be ${wanted}; it is not used`);
+  };
+  look('COMPRESSION', (text) => text === 'gzip' || text === 'none', 'gzip or none');
+  look('TIMEOUT', (text) => /^\d{1,9}$/.test(text), 'a whole number of milliseconds');
+  for (const name of ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY']) look(name, existsSync, 'a file');
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && /^https?:\/\//i.test(text);
+}
+
 function chosenSampler(variables: Variables, { sampling }: TelemetrySettings): Sampler {
   const name = variables.text('OTEL_TRACES_SAMPLER');
   if (name === undefined) return sharedSampler(sampling);
-  const sampler = samplerOf(name, variables.text('OTEL_TRACES_SAMPLER_ARG'));
+  const share = variables.text('OTEL_TRACES_SAMPLER_ARG');
+  if (share !== undefined && /ratio$/.test(name) && !(Number(share) >= 0 && Number(share) <= 1)) {
+    variables.faults.push('OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1; the sampling of the config is used');
+    return sharedSampler(sampling);
+  }
+  const sampler = samplerOf(name, share);
   if (sampler === undefined)
     variables.faults.push('OTEL_TRACES_SAMPLER names no sampler that there is; it is not used');
   return sampler ?? sharedSampler(sampling);
@@ -128,8 +173,9 @@ function exporterSettings(
   { otlp }: TelemetrySettings,
   signal: Signal,
 ): ExporterSettings | undefined {
-  const chosen = (variables.text(`OTEL_${signal}_EXPORTER`) ?? 'otlp').split(',').map((name) => name.trim());
+  const chosen = listOf(variables, `OTEL_${signal}_EXPORTER`, 'otlp', OTHER_EXPORTERS);
   if (!chosen.includes('otlp')) return undefined;
+  checkExporterVariables(variables, signal);
   const protocol = variables.ofSignal(signal, 'PROTOCOL') ?? otlp.protocol;
   if (protocol !== 'http/protobuf' && protocol !== 'http/json') {
     variables.faults.push(
@@ -137,7 +183,15 @@ function exporterSettings(
     );
     return undefined;
   }
-  if (variables.ofSignal(signal, 'ENDPOINT') !== undefined)
+  const address = variables.ofSignal(signal, 'ENDPOINT');
+  if (address !== undefined && !isHttpUrl(address)) {
+    // The exporter would send to its own default instead, with the headers that are meant for this one.
+    variables.fault(
+      `${variables.nameOfSignal(signal, 'ENDPOINT')} must be a URL such as http://localhost:4318, so no ${signal.toLowerCase()} are sent`,
+    );
+    return undefined;
+  }
+  if (address !== undefined)
     // Headers of the config are for the address of the config, and for no other.
     return { protocol, url: undefined, headers: undefined, timeoutMs: undefined };
   if (otlp.endpoint === undefined) return undefined;

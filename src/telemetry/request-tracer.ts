@@ -10,7 +10,7 @@ import { membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt } from '../wire/json-grammar.ts';
-import { decodedText, methodIn } from './convention.ts';
+import { decodedText, methodIn, plainSpelling } from './convention.ts';
 import { type Failure, type RequestDetails, RequestTrace, ServerLeg } from './request-trace.ts';
 import type { Sampler } from './sampler.ts';
 import { RandomIds, type TraceParent, traceParentIn, traceparentMember } from './trace-context.ts';
@@ -45,7 +45,7 @@ export class RequestTracer implements CallTracing {
   readonly #options: TracerOptions;
   readonly #ids = new RandomIds();
   readonly #methods = new LastRead(methodIn);
-  readonly #targets = new LastRead((spelled) => spelled);
+  readonly #targets = new LastRead(plainSpelling);
   /** The request that is being looked at, until there is a call for it or it is answered. */
   #current: RequestTrace | undefined;
   /** The request that was looked at last, until something else happens. */
@@ -81,6 +81,10 @@ export class RequestTracer implements CallTracing {
         if (details !== undefined && inner !== undefined)
           details.aimedArguments = b.toString('utf8', inner.from, inner.to);
       });
+  }
+
+  beginsTrace(call: ObservedCall): boolean {
+    return traceOf(call)?.parent === undefined;
   }
 
   memberFor(call: ObservedCall): string {
@@ -192,7 +196,7 @@ export class RequestTracer implements CallTracing {
       requestId: call.serverRequestId,
       // A call that needs not wait is sent in the moment in which it is looked at.
       sentMs: this.#justBegun === request ? request.startedMs : this.#options.now(),
-      target: call.nameText === '' ? request.target : call.nameText,
+      target: call.nameText === '' ? request.target : plainSpelling(call.nameText),
     });
   }
 
@@ -329,7 +333,8 @@ function statusIn(error: string): string {
 
 function failureIn(error: string): Failure {
   const status = statusIn(error);
-  return { type: status, status, code: codeIn(error) };
+  const code = codeIn(error);
+  return { type: status, status, code: code === status ? undefined : code };
 }
 
 /** How a server has answered; undefined for a success. What it says about an error may repeat the arguments. */

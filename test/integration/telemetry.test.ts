@@ -209,6 +209,39 @@ test('a failure has its code, its type and the status of an error', async () => 
   expect(JSON.stringify([...receiver.metrics.values()])).not.toContain('CANARY');
 });
 
+test('a state of a trace goes on with that trace alone', async () => {
+  const receiver = await collector();
+  const daemon = await daemonWith({ otlp: { endpoint: receiver.endpoint } });
+  const client = await daemon.client();
+  for (const [id, parent] of [{}, { traceparent: 'junk' }].entries()) {
+    const _meta = { ...parent, tracestate: 'vendor=of-another', kept: 1 };
+    const said = await client.request(id, 'tools/call', { _meta, name: 'raw', arguments: {} });
+    const { params } = JSON.parse(textOf(said)) as { params: { _meta: object } };
+    expect(params._meta).toEqual({ kept: 1, traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/) });
+  }
+});
+
+test('a name makes one series, however clients spell it', async () => {
+  const receiver = await collector();
+  const daemon = await daemonWith({ otlp: { endpoint: receiver.endpoint } });
+  const client = await daemon.client();
+  const spellings = ['echo', 'e\\u0063ho', '\\u0065cho', 'ech\\u006f', 'ech\\u006F'];
+  for (const [id, name] of spellings.entries())
+    client.send(
+      `{"jsonrpc":"2.0","id":${id + 10},"method":"tools/call","params":{"name":"${name}","arguments":{"text":"x"}}}`,
+    );
+  for (const id of spellings.keys()) await client.answerTo(id + 10);
+  for (const name of ['mcp.server.operation.duration', 'mcp.client.operation.duration']) {
+    const points = await receiver.until(() => {
+      const ofEcho = receiver.metrics
+        .get(name)
+        ?.points.filter(({ attributes }) => attributes['gen_ai.tool.name'] === 'echo');
+      return ofEcho?.reduce((sum, { count }) => sum + Number(count), 0) === spellings.length ? ofEcho : undefined;
+    });
+    expect(points).toHaveLength(1);
+  }
+});
+
 test('arguments and results are in spans where the config says so', async () => {
   const receiver = await collector();
   const daemon = await daemonWith({ otlp: { endpoint: receiver.endpoint }, arguments: true, results: true });

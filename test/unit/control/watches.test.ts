@@ -379,6 +379,24 @@ describe('sampling', () => {
     expect(await watch.batches(250)).toMatchObject([{ callsBegun: 1, callsLeftOut: 0 }]);
   });
 
+  test('counts from its own beginning, also after an earlier watch', async () => {
+    const watched = new WatchedCore();
+    const { core } = watched;
+    const earlier = await watched.watch({ kinds: ['call.ended'], batchMs: 250 });
+    expect(earlier.peer.isWatching).toBe(true);
+    const client = await core.ready();
+    for (let id = 0; id < 20; id++) client.call(id);
+    await core.settle();
+    watched.watches.close(earlier.peer, earlier.report.watch ?? '');
+    expect(earlier.peer.isWatching).toBe(false);
+    for (let id = 20; id < 30; id++) client.call(id);
+    await core.settle();
+    const later = await watched.watch({ kinds: ['call.begun'], callsPerSecond: 4, batchMs: 250 });
+    for (let id = 30; id < 33; id++) client.call(id);
+    await core.settle();
+    expect(await later.batches(250)).toMatchObject([{ callsBegun: 3, callsLeftOut: 2 }]);
+  });
+
   test('of two watches is that of each', async () => {
     const watched = new WatchedCore();
     const { core } = watched;

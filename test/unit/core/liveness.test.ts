@@ -54,6 +54,17 @@ describe('a look at a client', () => {
     expect([look(3000), look(12_999), look(13_000)]).toEqual([undefined, undefined, 'stalled']);
   });
 
+  test('lets one that watches the daemon pause for as long as it likes', () => {
+    const { session, link, look } = sessionAt(0);
+    session.isWatching = true;
+    link.block();
+    say(session);
+    expect([look(3000), look(60_000)]).toEqual([undefined, undefined]);
+    session.isWatching = false;
+    session.liveness.speaks();
+    expect([look(61_000), look(71_000)]).toEqual([undefined, 'stalled']);
+  });
+
   test('starts to count anew when the client has taken something, or everything', () => {
     const { session, link, look } = sessionAt(0);
     link.block();

@@ -128,6 +128,35 @@ test.each([
   expect(settingsOf(environment).propagates).toBe(propagates);
 });
 
+test.each(['127.0.0.1:4318', 'localhost:4318', 'garbage', 'ftp://collector', 'http:collector'])(
+  'the address %j of a variable is none, and nothing is sent anywhere',
+  (OTEL_EXPORTER_OTLP_ENDPOINT) => {
+    const { traces, metrics, faults } = settingsOf({ OTEL_EXPORTER_OTLP_ENDPOINT });
+    expect([traces, metrics]).toEqual([undefined, undefined]);
+    expect(faults).toEqual([
+      expect.stringContaining('OTEL_EXPORTER_OTLP_ENDPOINT must be a URL'),
+      expect.stringContaining('so no metrics are sent'),
+    ]);
+  },
+);
+
+test.each([
+  [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '1%' }, 'OTEL_TRACES_SAMPLER_ARG'],
+  [{ OTEL_TRACES_EXPORTER: 'console' }, 'OTEL_TRACES_EXPORTER'],
+  [{ OTEL_PROPAGATORS: 'b3' }, 'OTEL_PROPAGATORS'],
+  [{ OTEL_EXPORTER_OTLP_COMPRESSION: 'zstd' }, 'OTEL_EXPORTER_OTLP_COMPRESSION'],
+  [{ OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: 'x' }, 'OTEL_EXPORTER_OTLP_TRACES_TIMEOUT'],
+  [{ OTEL_EXPORTER_OTLP_CERTIFICATE: '/nope' }, 'OTEL_EXPORTER_OTLP_CERTIFICATE'],
+])('%j is told as a fault, once', (environment, variable) => {
+  expect(settingsOf(environment).faults).toEqual([expect.stringContaining(variable)]);
+});
+
+test('a share that is no number leaves that of the config', () => {
+  const environment = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '1%' };
+  const { sampler } = settingsOf(environment, { ...CONFIG, sampling: 0 });
+  expect(sampler.admits('f'.repeat(32), undefined)).toBe(false);
+});
+
 test('the sampler of a variable comes before the share of the config', () => {
   const config = { ...CONFIG, sampling: 0 };
   const admits = (environment: Record<string, string>): boolean =>
