@@ -1,10 +1,13 @@
-// Cuts the text of a tool's result to a length, in its bytes. Images, sounds and structured content stay whole; what does
-// not fit is left out from its end, at a line or an item, and what was left out is for whoever keeps the whole to say.
+// Cuts the text of a tool's result to a length, in its bytes. Images and sounds stay whole. Of text, what does not fit is left out
+// from its end, at a line or an item. Structured content is left out as a whole where nobody checks it against a schema. What was
+// left out is for whoever keeps the whole to say.
 
 import type { Frame } from '../wire/frame-splitter.ts';
+import { BACKSLASH, byteAt, QUOTE } from '../wire/json-grammar.ts';
 import type { Span } from '../wire/json-members.ts';
+import { wholeMember } from '../wire/member-cuts.ts';
 import { type ContentPart, type ResultContent, readBytesOf } from './content.ts';
-import { lineEndIn } from './json-text.ts';
+import { characterIn, lineEndIn } from './json-text.ts';
 
 const NEWLINE = Buffer.from('\n');
 
@@ -16,7 +19,14 @@ export interface Cutting {
   readonly nextOffset: number;
   /** The items that are left, in pieces of the frame; no piece is empty. */
   readonly items: readonly (readonly Span[])[];
+  /** The structured content, if it is left out. */
+  readonly structured: Span | undefined;
+  /** The part of it that is shown as text, because no other text says the same; empty if there is such a text. */
+  readonly shown: Span;
 }
+
+/** Structured content up to this part of all stays. */
+const STRUCTURED_PART = 0.1;
 
 /** A newline stands between the texts of two parts. */
 export const BETWEEN = 1;
@@ -26,10 +36,17 @@ export function widthOf({ kind, read, label }: ContentPart): number {
   return kind === 'data' ? label.length : read.to - read.from;
 }
 
-/** Decides what is left of a content with `most` bytes of text; undefined if all of it fits. */
-export function cuttingOf(b: Buffer, content: ResultContent, most: number): Cutting | undefined {
+/**
+ * Decides what is left of a content with `most` bytes of text; undefined if all of it fits. `isLoose` says that structured content
+ * counts too, and may be left out.
+ */
+export function cuttingOf(b: Buffer, content: ResultContent, limit: number, isLoose: boolean): Cutting | undefined {
   const allBytes = readBytesOf(content);
-  if (allBytes <= most) return undefined;
+  const structured = isLoose ? content.structured : undefined;
+  const structuredBytes = structured === undefined ? 0 : structured.to - structured.from;
+  if (allBytes + structuredBytes <= limit) return undefined;
+  const isSmall = structuredBytes <= limit * STRUCTURED_PART;
+  const most = isSmall ? limit - structuredBytes : limit;
   const items: (readonly Span[])[] = [];
   let leftBytes = 0;
   let offset = 0;
@@ -52,19 +69,43 @@ export function cuttingOf(b: Buffer, content: ResultContent, most: number): Cutt
     }
     offset += widthOf(part) + BETWEEN;
   }
-  return { allBytes, leftBytes, nextOffset: nextOffset ?? 0, items };
+  const cut = { allBytes, leftBytes, nextOffset: nextOffset ?? Math.max(0, offset - BETWEEN), items };
+  if (isSmall || structured === undefined) return { ...cut, structured: undefined, shown: NOTHING };
+  const isSaid = allBytes >= structuredBytes / 2 || leftBytes < allBytes;
+  return { ...cut, structured, shown: isSaid ? NOTHING : beginningOf(b, structured, most - leftBytes) };
 }
+
+const NOTHING: Span = { from: 0, to: 0 };
+
+/** The beginning of structured content that has at most so many bytes where its JSON stands in a text, up to an item if one is near. */
+function beginningOf(b: Buffer, { from, to }: Span, most: number): Span {
+  let p = from;
+  let room = most;
+  while (p < to && room >= WIDEST) room -= isEscapedInText(byteAt(b, p++)) ? WIDEST : 1;
+  if (p === to) return { from, to };
+  const last = characterIn(b, from, p);
+  const comma = b.lastIndexOf(COMMA, last - 1);
+  return { from, to: comma > Math.max(from, last - GAP_BYTES) ? comma + 1 : last };
+}
+
+/** An item is looked for in so many bytes. */
+const GAP_BYTES = 256;
+const WIDEST = 2;
+const isEscapedInText = (c: number): boolean => c === QUOTE || c === BACKSLASH || c < 0x20;
 
 /** The frame with what is left of its content, and `more` items of ours behind it, in JSON with one byte for each character. */
 export function cutFrame(
   { b, start, end }: Frame,
   { at }: ResultContent,
-  { items }: Cutting,
+  { items, structured }: Cutting,
   more: readonly string[],
 ): Frame {
-  const pieces: Buffer[] = [b.subarray(start, at.from + 1)];
+  const gone = structured === undefined ? NOTHING : wholeMember(b, structured);
+  const pieces: Buffer[] = without(gone, b, start, at.from + 1);
+  let isFirst = true;
   const comma = (): void => {
-    if (pieces.length > 1) pieces.push(COMMA);
+    if (!isFirst) pieces.push(COMMA);
+    isFirst = false;
   };
   for (const spans of items) {
     comma();
@@ -74,8 +115,14 @@ export function cutFrame(
     comma();
     pieces.push(Buffer.from(text, 'latin1'));
   }
-  const bytes = Buffer.concat([...pieces, b.subarray(at.to - 1, end), NEWLINE]);
+  const bytes = Buffer.concat([...pieces, ...without(gone, b, at.to - 1, end), NEWLINE]);
   return { b: bytes, start: 0, end: bytes.length - 1 };
+}
+
+/** The bytes b[from, to) without some that may stand among them. */
+function without(gone: Span, b: Buffer, from: number, to: number): Buffer[] {
+  if (gone.from < from || gone.from >= to) return [b.subarray(from, to)];
+  return [b.subarray(from, gone.from), b.subarray(gone.to, to)];
 }
 
 const COMMA = Buffer.from(',');

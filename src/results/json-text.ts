@@ -14,8 +14,7 @@ const GAP_BYTES = 256;
 
 /** The last place up to `at` where the JSON text that begins at b[from] may be cut. `from` is such a place. */
 export function boundaryIn(b: Buffer, from: number, at: number): number {
-  let p = at;
-  while (p > from && isContinuation(byteAt(b, p))) p--;
+  let p = characterIn(b, from, at);
   const begin = escapeAround(b, from, p);
   if (begin !== undefined) p = begin;
   return isLowSurrogate(b, p) && isHighSurrogate(b, from, p - ESCAPE) ? p - ESCAPE : p;
@@ -33,9 +32,33 @@ export function lineEndIn(b: Buffer, from: number, at: number): number {
   return last;
 }
 
+/** The place of a unit of UTF-16 in the JSON text that begins at b[from], where it may be cut. */
+export function placeOfUnit(b: Buffer, from: number, units: number): number {
+  let p = from;
+  for (let left = units; left > 0; left--) {
+    const c = byteAt(b, p);
+    if (c === BACKSLASH) p += byteAt(b, p + 1) === LETTER_U ? ESCAPE : 2;
+    else if (c < 0x80) p++;
+    else if (c < 0xe0) p += 2;
+    else if (c < 0xf0) p += 3;
+    else {
+      p += 4;
+      left--;
+    }
+  }
+  return p;
+}
+
 /** Decodes the bytes of a JSON string between two places where it may be cut. */
 export function decodedText(b: Buffer, from: number, to: number): string {
   return JSON.parse(`"${b.toString('utf8', from, to)}"`) as string;
+}
+
+/** The last place up to `at` that is inside of no character of UTF-8. */
+export function characterIn(b: Buffer, from: number, at: number): number {
+  let p = Math.max(from, at);
+  while (p > from && isContinuation(byteAt(b, p))) p--;
+  return p;
 }
 
 const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80;

@@ -13,12 +13,13 @@ import { messageOf } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Span } from '../wire/json-members.ts';
-import type { ContentPart } from './content.ts';
 
 /** The period of the look at all results. */
 const TICK_MS = 5000;
-/** Charged for each, beside its bytes: its parts, and its file. */
+/** Charged for each, beside its bytes: what is known of it, and its file. */
 const EACH_BYTES = 4096;
+/** After a file could not be written, none is written for so long. */
+const PAUSE_MS = 60_000;
 const ID_BYTES = 9;
 
 /** A session, or a text for those who ask without one. */
@@ -31,17 +32,18 @@ export interface FilesOfResults {
   remove(path: string): Promise<void>;
 }
 
-/** A result in bytes of its own, with a newline behind them, and where its parts stand there. */
+/** A result in bytes that nobody else has, with a newline behind them, and where its content stands there. */
 export interface WholeResult {
   readonly bytes: Buffer;
-  readonly parts: readonly ContentPart[];
+  /** The list of the content, with its brackets. */
+  readonly at: Span;
   readonly structured: Span | undefined;
 }
 
 export interface KeptResult {
   readonly id: string;
   readonly owner: ResultOwner;
-  readonly parts: readonly ContentPart[];
+  readonly at: Span;
   readonly structured: Span | undefined;
   readonly size: number;
   readonly untilMs: number;
@@ -76,7 +78,9 @@ export class KeptResults {
   #memoryBytes = 0;
   #diskBytes = 0;
   #tick: Timer | undefined;
-  #hasFailed = false;
+  /** No file is written until then. */
+  #pausedUntilMs = 0;
+  #hasWarned = false;
 
   constructor(context: KeptResultsContext) {
     this.#context = context;
@@ -89,14 +93,14 @@ export class KeptResults {
   }
 
   /** Keeps a result; undefined if there is no room for it whatever else is dropped. */
-  keep(owner: ResultOwner, { bytes, parts, structured }: WholeResult): KeptResult | undefined {
+  keep(owner: ResultOwner, { bytes, at, structured }: WholeResult): KeptResult | undefined {
     const { clock, settings } = this.#context;
     const size = bytes.length;
     if (!this.#makeRoom(owner, size + EACH_BYTES)) return undefined;
     const id = randomBytes(ID_BYTES).toString('base64url');
     const untilMs = clock.now() + settings().keepMs;
     const where = { file: undefined, isBeingWritten: false, isGone: false };
-    const kept: Kept = { ...{ id, owner, bytes, parts, structured, size, untilMs }, ...where };
+    const kept: Kept = { ...{ id, owner, bytes, at, structured, size, untilMs }, ...where };
     this.#byId.set(id, kept);
     const taken = this.#byOwner.get(owner) ?? { bytes: 0, results: new Set<Kept>() };
     this.#byOwner.set(owner, taken);
@@ -106,6 +110,11 @@ export class KeptResults {
     this.#tick ??= clock.after(TICK_MS, () => this.#onTick());
     this.#writeOldest();
     return kept;
+  }
+
+  /** True if there is a result of this owner. */
+  hasAnyOf(owner: ResultOwner): boolean {
+    return this.#byOwner.has(owner);
   }
 
   /** Finds a result of this owner. */
@@ -122,7 +131,7 @@ export class KeptResults {
     try {
       return await this.#context.files?.read(kept.file);
     } catch (error) {
-      if (!kept.isGone) this.#failed('a kept result cannot be read', error);
+      if (!kept.isGone) this.#warn('a kept result cannot be read', error);
       return undefined;
     }
   }
@@ -132,13 +141,19 @@ export class KeptResults {
   #makeRoom(owner: ResultOwner, size: number): boolean {
     const { maxMemoryBytes, maxDiskBytes } = this.#context.settings();
     const most = maxMemoryBytes + (this.#context.files === undefined ? 0 : maxDiskBytes);
-    if (size > most / 2 || size > 2 * maxMemoryBytes) return false;
+    // Files are written more slowly than results may come.
+    const mostInMemory = this.#mayWrite ? 2 * maxMemoryBytes : maxMemoryBytes;
+    if (size > most / 2 || size > mostInMemory) return false;
     for (let own = this.#byOwner.get(owner); own !== undefined && own.bytes + size > most / 2; )
       this.#forget(first(own.results));
     while (this.#chargedBytes + size > most) this.#forget(this.#oldestOfHeaviest(() => true));
-    // Files are written more slowly than results may come.
-    while (this.#memoryBytes + size > 2 * maxMemoryBytes) this.#forget(this.#oldestOfHeaviest(isInMemory));
+    while (this.#memoryBytes + size > mostInMemory && this.#memoryBytes > 0)
+      this.#forget(this.#oldestOfHeaviest(isInMemory));
     return true;
+  }
+
+  get #mayWrite(): boolean {
+    return this.#context.files !== undefined && this.#context.clock.now() >= this.#pausedUntilMs;
   }
 
   get #chargedBytes(): number {
@@ -181,6 +196,7 @@ export class KeptResults {
     this.#tick = undefined;
     for (const kept of [...this.#byId.values()]) if (clock.now() >= kept.untilMs) this.#drop(kept);
     if (this.#byId.size > 0) this.#tick = clock.after(TICK_MS, () => this.#onTick());
+    this.#writeOldest();
   }
 
   // --- files ---
@@ -188,7 +204,7 @@ export class KeptResults {
   /** Writes the oldest results to files until the rest fits into memory. */
   #writeOldest(): void {
     const { files, settings } = this.#context;
-    if (files === undefined || this.#hasFailed) return;
+    if (files === undefined || !this.#mayWrite) return;
     let left = this.#memoryBytes;
     for (const kept of this.#byId.values()) {
       if (left <= settings().maxMemoryBytes) return;
@@ -207,8 +223,10 @@ export class KeptResults {
       kept.file = file;
       kept.bytes = undefined;
       this.#memoryBytes -= kept.size;
+      this.#hasWarned = false;
     } catch (error) {
-      this.#failed('results cannot be kept in files', error);
+      this.#warn('results cannot be kept in files', error);
+      this.#pausedUntilMs = this.#context.clock.now() + PAUSE_MS;
     } finally {
       kept.isBeingWritten = false;
     }
@@ -216,13 +234,13 @@ export class KeptResults {
 
   #removeFile(file: string, size: number): void {
     this.#diskBytes -= size;
-    this.#context.files?.remove(file).catch((error: unknown) => this.#failed('a kept result cannot be removed', error));
+    this.#context.files?.remove(file).catch((error: unknown) => this.#warn('a kept result cannot be removed', error));
   }
 
-  /** From then on there is memory alone; said once. */
-  #failed(what: string, error: unknown): void {
-    if (!this.#hasFailed) this.#context.logger.warn(what, { error: messageOf(error) });
-    this.#hasFailed = true;
+  /** Says that files fail, once until one could be written again. */
+  #warn(what: string, error: unknown): void {
+    if (!this.#hasWarned) this.#context.logger.warn(what, { error: messageOf(error) });
+    this.#hasWarned = true;
   }
 }
 

@@ -14,10 +14,11 @@ import type { ResultsSettings } from '../model/settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
-import { type KeptResult, type KeptResults, ownerOf, type WholeResult } from './kept-results.ts';
-import type { ReadArguments } from './reading.ts';
+import { contentAt } from './content.ts';
+import { type KeptResult, type KeptResults, ownerOf } from './kept-results.ts';
+import type { ReadArguments, ReadableResult } from './reading.ts';
 import { ReadingTurns } from './reading-turns.ts';
-import { mostBytesIn, RESULT_URI } from './result-cutter.ts';
+import { DEFAULT_MOST_BYTES, mostBytesIn, RESULT_URI } from './result-cutter.ts';
 
 export const READ_RESULT = 'read_result';
 
@@ -36,6 +37,8 @@ export const READ_TERMS: ToolTerms = {
 const ITEMS = toolItemsOf({ [READ_RESULT]: READ_TERMS });
 const NO_ITEMS: readonly JoinedItem[] = [];
 const NAME_TEXT = JSON.stringify(READ_RESULT);
+/** The bound of a page while the config has none. */
+const LONGEST_PAGE = DEFAULT_MOST_BYTES;
 const LONGEST_FIND = 500;
 const LONGEST_PATH = 1000;
 
@@ -87,14 +90,18 @@ class ReadTool implements BridgeTools {
 
   call(session: Session, request: ClientRequest, envelope: Envelope): boolean {
     const { b } = request.frame;
-    if (this.#context.most() === 0 || !envelope.has(Field.name) || envelope.raw(b, Field.name) !== NAME_TEXT)
-      return false;
+    if (!envelope.has(Field.name) || envelope.raw(b, Field.name) !== NAME_TEXT || !this.#isOf(session)) return false;
     const { arguments: args = {} } = membersOf(envelope.decode(b, Field.params));
     const call = this.#context.pending.open(session, request, envelope, namedPlan('call', false, errorOf));
     if (call === undefined) return true;
-    const read = (): Promise<string> => this.#read(call, argumentsIn(args, this.#context.most()));
+    const read = (): Promise<string> => this.#read(call, argumentsIn(args, this.#context.most() || LONGEST_PAGE));
     this.#later(call, request, read, (text) => call.output.answer(call.idText, textResult(text)));
     return true;
+  }
+
+  /** True while results are cut, and while there is one that was cut before. */
+  #isOf(session: Session): boolean {
+    return this.#context.most() !== 0 || this.#context.kept.hasAnyOf(ownerOf(session));
   }
 
   readResource(session: Session, request: ClientRequest, envelope: Envelope): boolean {
@@ -139,10 +146,10 @@ class ReadTool implements BridgeTools {
     };
   }
 
-  async #wholeOf(kept: KeptResult): Promise<WholeResult> {
+  async #wholeOf(kept: KeptResult): Promise<ReadableResult> {
     const bytes = await this.#context.kept.bytesOf(kept);
     if (bytes === undefined) throw noSuchResult(kept.id);
-    return { bytes, parts: kept.parts, structured: kept.structured };
+    return { bytes, parts: contentAt(bytes, kept.at, kept.structured)?.parts ?? [], structured: kept.structured };
   }
 }
 
@@ -214,7 +221,7 @@ const NEWLINE = Buffer.from('\n');
 const PIECE_BYTES = 64 * 1024;
 
 /** The text of a whole result as a resource, in the bytes of its server, with a newline behind them. */
-async function resourceOf(uri: string, { bytes, parts }: WholeResult, pause: () => Promise<void>): Promise<Buffer> {
+async function resourceOf(uri: string, { bytes, parts }: ReadableResult, pause: () => Promise<void>): Promise<Buffer> {
   const pieces: Buffer[] = [Buffer.from(`{"contents":[{"uri":${JSON.stringify(uri)},"mimeType":"text/plain","text":"`)];
   for (const [i, { kind, read, label }] of parts.entries()) {
     if (i > 0) pieces.push(LINE_BREAK);

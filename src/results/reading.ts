@@ -2,10 +2,10 @@
 // at a time and lets others go on between two; each request costs at most one pass over the result.
 
 import { BridgeError } from '../util/bridge-error.ts';
+import type { Span } from '../wire/json-members.ts';
 import type { ContentPart } from './content.ts';
 import { type DeadEnd, EACH, PathReader, type PathStep, parsedPath } from './json-path.ts';
-import type { WholeResult } from './kept-results.ts';
-import { WholeText } from './whole-text.ts';
+import { type TextLine, WholeText } from './whole-text.ts';
 
 export interface ReadArguments {
   readonly offset: number;
@@ -17,11 +17,28 @@ export interface ReadArguments {
 /** Lets others go on; rejects once nobody waits for the answer. */
 type Pause = () => Promise<void>;
 
+/** A kept result that is read: its bytes, and where its parts stand in them. */
+export interface ReadableResult {
+  readonly bytes: Buffer;
+  readonly parts: readonly ContentPart[];
+  readonly structured: Span | undefined;
+}
+
 /** Reads what is asked for; returns it with a last line that says where it goes on. */
-export async function readWhole(result: WholeResult, args: ReadArguments, pause: Pause): Promise<string> {
+export async function readWhole(result: ReadableResult, args: ReadArguments, pause: Pause): Promise<string> {
   if (args.path !== undefined) return valueAt(result, args.path, args, pause);
-  const whole = new WholeText(result.bytes, result.parts);
+  const whole = new WholeText(result.bytes, partsToRead(result));
   return args.find === undefined ? pageOf(whole, args) : linesWith(args.find, whole, args, pause);
+}
+
+/** The parts that have the text; structured content where there is no text at all. */
+function partsToRead({ parts, structured }: ReadableResult): readonly ContentPart[] {
+  const hasText = parts.some(({ read }) => read.to > read.from);
+  return hasText || structured === undefined ? parts : [structuredPart(structured)];
+}
+
+function structuredPart(at: Span): ContentPart {
+  return { item: at, kind: 'item', read: at, label: '' };
 }
 
 const noted = (text: string, note: string): string => `${text}${text === '' ? '' : '\n'}[mcp-bridge: ${note}]`;
@@ -39,7 +56,7 @@ function pageOf(whole: WholeText, { offset, limit }: ReadArguments): string {
 
 // --- lines ---
 
-/** The characters that are shown of a line before and behind what was found. */
+/** The characters that are shown of a long line before and behind what was found. */
 const SHOWN = 200;
 /** A line costs as much as so many bytes. */
 const LINE_COST = 128;
@@ -51,79 +68,158 @@ async function linesWith(
   pause: Pause,
 ): Promise<string> {
   const wanted = find.toLowerCase();
-  const lines: string[] = [];
+  const places: string[] = [];
   let left = limit;
   let next: number | undefined;
   let work = 0;
   const wants = (text: string): boolean => text.toLowerCase().includes(wanted);
-  for (const { text, from, to, repeated } of whole.lines(offset, wants)) {
-    work += to - from + LINE_COST;
+  for (const line of whole.lines(offset, wants)) {
+    work += line.to - line.from + LINE_COST;
     if (work > PAUSE_BYTES) {
       work = 0;
       await pause();
     }
-    const at = text.toLowerCase().indexOf(wanted, Math.max(0, repeated - wanted.length + 1));
-    if (at < 0) continue;
-    const line = `${from}: ${around(text, at, wanted.length)}`;
-    if (line.length > left && lines.length > 0) {
-      next = from;
-      break;
+    for (const { at, shown } of placesIn(line, wanted)) {
+      const from = at === 0 ? line.from : whole.offsetIn(line, at);
+      const place = `${from}: ${shown}`;
+      const bytes = bytesInJson(place) + LINE_BREAK_BYTES;
+      if (bytes > left && places.length > 0) {
+        next = from;
+        break;
+      }
+      left -= bytes;
+      places.push(place);
     }
-    left -= line.length + 1;
-    lines.push(line);
+    if (next !== undefined) break;
   }
-  const many = lines.length === 1 ? '1 line has it' : `${lines.length} lines have it`;
+  const many = places.length === 1 ? '1 place has it' : `${places.length} places have it`;
   const goesOn = next === undefined ? 'the end' : `goes on at offset ${next}`;
-  return noted(lines.join('\n'), `${many}, each with its offset; ${goesOn}`);
+  return noted(places.join('\n'), `${many}, each with its offset; ${goesOn}`);
 }
 
-/** The part of a line around what was found. */
-function around(line: string, at: number, length: number): string {
-  const from = Math.max(0, at - SHOWN);
-  const to = Math.min(line.length, at + length + SHOWN);
-  return `${from > 0 ? '…' : ''}${line.slice(from, to)}${to < line.length ? '…' : ''}`;
+/**
+ * The places in a line that have a text: a line that is not long is one, at 0. Of a longer one, each has what stands around it, and
+ * places that this shows too are not told again.
+ */
+function* placesIn(
+  { text, repeated }: TextLine,
+  wanted: string,
+): Generator<{ readonly at: number; readonly shown: string }> {
+  const lower = text.toLowerCase();
+  let at = lower.indexOf(wanted, Math.max(0, repeated - wanted.length + 1));
+  if (at >= 0 && text.length <= 2 * SHOWN + wanted.length) return yield { at: 0, shown: text };
+  while (at >= 0) {
+    const from = characterAt(text, Math.max(0, at - SHOWN));
+    const to = characterAt(text, Math.min(text.length, at + wanted.length + SHOWN));
+    yield { at, shown: `${from > 0 ? '…' : ''}${text.slice(from, to)}${to < text.length ? '…' : ''}` };
+    at = lower.indexOf(wanted, to);
+  }
+}
+
+/** The beginning of the character that has this unit. */
+function characterAt(text: string, unit: number): number {
+  return unit > 0 && (text.codePointAt(unit - 1) ?? 0) > 0xffff ? unit - 1 : unit;
+}
+
+const LINE_BREAK_BYTES = 2;
+
+/** The bytes that a text has in JSON, without quotes. */
+function bytesInJson(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text)) - 2;
 }
 
 // --- values ---
 
-/** The first half of a character that takes two. */
-const HALF_PAIR = /[\ud800-\udbff]$/;
-
-async function valueAt(result: WholeResult, path: string, args: ReadArguments, pause: Pause): Promise<string> {
+async function valueAt(result: ReadableResult, path: string, args: ReadArguments, pause: Pause): Promise<string> {
   const steps = parsedPath(path);
   if (steps === undefined) throw badPath(path, 'A path is such as items[3].name, items[*].id or ["a.b"]');
+  const failed: string[] = [];
+  for (const { name, pieces } of jsonsIn(result)) {
+    const found = await pageOfValue(pieces, steps, args, pause);
+    if (found.page !== undefined) return found.page;
+    failed.push(`${name}${found.why}`);
+  }
+  throw badPath(path, failed.join('. '));
+}
+
+/** Where JSON may stand: in the structured content, else in the text. Several texts are the items of a list. */
+function jsonsIn({
+  bytes,
+  parts,
+  structured,
+}: ReadableResult): { name: string; pieces: Iterable<string | undefined> }[] {
+  const texts = parts.filter(({ kind }) => kind === 'text');
+  const inText = { name: 'The text', pieces: jsonOfTexts(bytes, texts) };
+  if (structured === undefined) return [inText];
+  const whole = { name: 'The structured content', pieces: piecesOf(bytes, [structuredPart(structured)]) };
+  return texts.length === 0 ? [whole] : [whole, inText];
+}
+
+interface FoundValue {
+  readonly page?: string;
+  readonly why?: string;
+}
+
+/** Takes a page of the value at a path out of JSON in pieces. Offsets count characters, the limit bytes. */
+async function pageOfValue(
+  pieces: Iterable<string | undefined>,
+  steps: readonly PathStep[],
+  { offset, limit }: ReadArguments,
+  pause: Pause,
+): Promise<FoundValue> {
   const reader = new PathReader(steps);
-  const { offset, limit } = args;
   let at = 0;
   let page = '';
+  let room = limit;
   let goesOn = false;
   const take = (text: string): void => {
-    const [from, to] = [Math.max(0, offset - at), Math.max(0, offset + limit - at)];
-    page += text.slice(from, to);
+    const wanted = text.slice(Math.max(0, offset - at));
     at += text.length;
-    goesOn ||= at > offset + limit;
+    if (goesOn || wanted === '') return;
+    const fits = unitsThatFit(wanted, page === '' ? Math.max(room, WIDEST_CHARACTER) : room);
+    page += wanted.slice(0, fits.units);
+    room -= fits.bytes;
+    goesOn = fits.units < wanted.length;
   };
-  for (const text of jsonOf(result)) {
-    if (text === undefined) throw badPath(path, 'The result is no JSON: find searches its text');
+  for (const text of pieces) {
+    if (text === undefined) return { why: ' is no JSON: find searches it' };
     take(reader.read(text));
     if (reader.isDone || goesOn) break;
     await pause();
   }
-  if (reader.found === 0) throw badPath(path, leadsTo(steps, reader.deadEnd));
+  if (reader.found === 0) return { why: `: ${leadsTo(steps, reader.deadEnd)}` };
   if (steps.includes(EACH) && !goesOn) take(']');
-  if (goesOn && HALF_PAIR.test(page)) page = page.slice(0, -1);
-  const end = offset + page.length;
-  return noted(page, goesOn ? `goes on at offset ${end}` : 'the end of the value');
+  return { page: noted(page, goesOn ? `goes on at offset ${offset + page.length}` : 'the end of the value') };
 }
 
-/**
- * The JSON of a result, in pieces: its structured content, else its text. Several texts are the items of a list. Undefined for
- * a text that is no JSON at all.
- */
-function* jsonOf({ bytes, parts, structured }: WholeResult): Generator<string | undefined> {
-  if (structured !== undefined)
-    return yield* piecesOf(bytes, [{ item: structured, kind: 'item', read: structured, label: '' }]);
-  const texts = parts.filter(({ kind }) => kind === 'text');
+/** Two escapes, for a character that has two halves. */
+const WIDEST_CHARACTER = 12;
+
+/** The beginning of a text that has at most so many bytes in JSON, without half of a character. */
+function unitsThatFit(text: string, room: number): { readonly units: number; readonly bytes: number } {
+  let bytes = 0;
+  let units = 0;
+  while (units < text.length) {
+    const code = text.codePointAt(units) ?? 0;
+    const width = widthInJson(code);
+    if (bytes + width > room) break;
+    bytes += width;
+    units += code > 0xffff ? 2 : 1;
+  }
+  return { units, bytes };
+}
+
+function widthInJson(code: number): number {
+  if (code < 0x20) return SHORT_ESCAPES.has(code) ? 2 : 6;
+  if (code < 0x80) return code === 0x22 || code === 0x5c ? 2 : 1;
+  if (code < 0x800) return 2;
+  if (code > 0xffff) return 4;
+  return code >= 0xd800 && code < 0xe000 ? 6 : 3;
+}
+const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
+
+/** Yields undefined for a text that is no JSON at all. */
+function* jsonOfTexts(bytes: Buffer, texts: readonly ContentPart[]): Generator<string | undefined> {
   if (texts.length !== 1) yield '[';
   for (const [i, part] of texts.entries()) {
     if (i > 0) yield ',';

@@ -11,13 +11,14 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { byteAt, OPEN_OBJECT } from '../wire/json-grammar.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
+import { wholeMember } from '../wire/member-cuts.ts';
 import { copyOf } from '../wire/own-frame.ts';
-import { type ContentPart, contentAt, contentOf, type ResultContent } from './content.ts';
+import { contentAt, contentOf, type ResultContent } from './content.ts';
 import { type Cutting, cutFrame, cuttingOf } from './cutting.ts';
 import { type KeptResult, type KeptResults, ownerOf, type WholeResult } from './kept-results.ts';
 
 /** The bound of the view `discover` where the config says nothing. In `all` nothing is cut then. */
-const DEFAULT_MOST_BYTES = 100_000;
+export const DEFAULT_MOST_BYTES = 100_000;
 
 const NEWLINE = 0x0a;
 /** The first version of MCP with links in results. */
@@ -59,18 +60,31 @@ export class ContentCutter implements ResultCutter {
     const most = view === undefined ? 0 : mostBytesIn(view, this.#context.settings());
     if (most === 0 || answer.end - answer.start <= most || !envelope.has(Field.result)) return answer;
     const content = contentIn(call, answer.b, envelope);
-    const cutting = content && cuttingOf(answer.b, content, most);
+    const cutting = content && cuttingOf(answer.b, content, most, view === 'discover');
     if (content === undefined || cutting === undefined) return answer;
     const kept = this.#context.kept.keep(ownerOf(call.session), wholeOf(answer, content));
     if (kept === undefined) return answer;
     this.#context.events.incident.tell('resultsCut', call.session);
-    const more = itemsAbout(kept, cutting, call.session, this.#context.settings());
+    const more = [
+      ...shownAsText(answer.b, cutting),
+      ...itemsAbout(kept, wordsFor(answer.b, kept.id, content, cutting), call.session, this.#context.settings()),
+    ];
     const cut = cutFrame(answer, content, cutting, more);
-    const { from, to } = content.at;
-    const left = to - from - (answer.end - answer.start - (cut.end - cut.start));
-    envelope.move(answer.start, content.at, cut.start, left);
+    follow(envelope, answer, content, cutting, cut);
     return cut;
   }
+}
+
+/** Has the envelope of the answer say where things stand in the cut one. */
+function follow(envelope: Envelope, answer: Frame, { at }: ResultContent, { structured }: Cutting, cut: Frame): void {
+  const gone = structured === undefined ? undefined : wholeMember(answer.b, structured);
+  const goneBytes = gone === undefined ? 0 : gone.to - gone.from;
+  const shorterBy = answer.end - answer.start - (cut.end - cut.start) - goneBytes;
+  envelope.move(answer.start, at, cut.start, at.to - at.from - shorterBy);
+  if (gone === undefined) return;
+  const by = cut.start - answer.start - (gone.from > at.from ? shorterBy : 0);
+  envelope.forget(Field.structuredContent);
+  envelope.move(cut.start, { from: gone.from + by, to: gone.to + by }, cut.start, 0);
 }
 
 /** The content of the result that the answer brings: of a task of 2026, it is a part of what is said of the task. */
@@ -88,38 +102,57 @@ function contentIn({ plan }: Call, b: Buffer, envelope: Envelope): ResultContent
 
 const CONTENTS: readonly Field[] = [Field.content, Field.structuredContent];
 
-/** The answer in bytes that nobody else keeps, and the places of its parts there. A long one has such bytes already. */
-function wholeOf(answer: Frame, { parts, structured }: ResultContent): WholeResult {
+/** The answer in bytes that nobody else keeps, and the place of its content there. A long one has such bytes already. */
+function wholeOf(answer: Frame, { at, structured }: ResultContent): WholeResult {
   const { b, start, end } = answer;
-  const hasOwnBytes = start === 0 && end === b.length - 1 && b[end] === NEWLINE;
-  if (hasOwnBytes) return { bytes: b, parts, structured };
+  if (start === 0 && end === b.length - 1 && b[end] === NEWLINE) return { bytes: b, at, structured };
   const moved = ({ from, to }: Span): Span => ({ from: from - start, to: to - start });
-  const movedPart = (part: ContentPart): ContentPart => ({ ...part, item: moved(part.item), read: moved(part.read) });
-  return { bytes: copyOf(answer).b, parts: parts.map(movedPart), structured: structured && moved(structured) };
+  return { bytes: copyOf(answer).b, at: moved(at), structured: structured && moved(structured) };
 }
 
-/** The items that stand behind what is left, in JSON of which each character is one byte. */
+const latin1Item = (item: object): string => Buffer.from(JSON.stringify(item)).toString('latin1');
+
+/** Structured content that nothing else in the result says, as an item. */
+function shownAsText(b: Buffer, { shown: { from, to } }: Cutting): string[] {
+  return to > from ? [latin1Item({ type: 'text', text: b.toString('utf8', from, to) })] : [];
+}
+
+/** The items that stand behind what is left. */
 function itemsAbout(
   kept: KeptResult,
-  cutting: Cutting,
+  said: string,
   { protocolVersion = '' }: Session,
-  settings: ResultsSettings,
+  { keepMs }: ResultsSettings,
 ): string[] {
-  const { id, size } = kept;
-  const { allBytes, leftBytes, nextOffset } = cutting;
-  const minutes = Math.max(1, Math.round(settings.keepMs / 60_000));
-  const text =
-    `[mcp-bridge: This result was cut. Its text has ${allBytes} bytes, ${leftBytes} of them are above. ` +
-    `read_result ${JSON.stringify({ id, offset: nextOffset })} reads on; with "find" it shows the lines that have a text, ` +
-    `with "path" it takes a value out of JSON. The whole is kept for ${minutes} min.]`;
-  const note = JSON.stringify({ type: 'text', text });
+  const minutes = Math.max(1, Math.round(keepMs / 60_000));
+  const text = `[mcp-bridge: This result was cut. ${said} The whole is kept for ${minutes} min.]`;
+  const note = latin1Item({ type: 'text', text });
   if (protocolVersion < HAS_LINKS) return [note];
   const link = {
     type: 'resource_link',
-    uri: `${RESULT_URI}${id}`,
+    uri: `${RESULT_URI}${kept.id}`,
     name: 'The whole result',
     mimeType: 'text/plain',
-    size,
+    size: kept.size,
   };
-  return [note, JSON.stringify(link)];
+  return [note, latin1Item(link)];
+}
+
+/** Says what was left out, and how it is read. */
+function wordsFor(b: Buffer, id: string, content: ResultContent, cutting: Cutting): string {
+  const { allBytes, leftBytes, nextOffset, structured, shown } = cutting;
+  const also = 'with "find" it shows the lines that have a text, with "path" it takes a value out of JSON.';
+  if (allBytes > leftBytes) {
+    const bytes = structured === undefined ? 0 : structured.to - structured.from;
+    const more = bytes > 0 ? ` Its structured content (${bytes} bytes) is left out; "path" reads it.` : '';
+    const whole = content.structured !== undefined && bytes === 0 ? ' Its structured content is whole.' : '';
+    const reads = `read_result ${JSON.stringify({ id, offset: nextOffset })} reads on`;
+    return `Its text has ${allBytes} bytes, ${leftBytes} of them are above. ${reads}; ${also}${more}${whole}`;
+  }
+  const at = structured ?? shown;
+  const offset = b.toString('utf8', shown.from, shown.to).length;
+  const isShown = shown.to > shown.from;
+  const place = isShown ? `${shown.to - shown.from} of them are above` : 'and is left out';
+  const reads = `read_result ${JSON.stringify({ id, path: '$', ...(isShown && { offset }) })} reads ${isShown ? 'on' : 'it'}`;
+  return `Its structured content has ${at.to - at.from} bytes${isShown ? ',' : ''} ${place}. ${reads}; ${also}`;
 }

@@ -5,7 +5,7 @@
 import type { Span } from '../wire/json-members.ts';
 import type { ContentPart } from './content.ts';
 import { BETWEEN, widthOf } from './cutting.ts';
-import { boundaryIn, decodedText, lineEndIn } from './json-text.ts';
+import { boundaryIn, characterIn, decodedText, lineEndIn, placeOfUnit } from './json-text.ts';
 
 /** A part of a part that is decoded at a time: some tenths of a millisecond. */
 const PIECE_BYTES = 64 * 1024;
@@ -137,6 +137,16 @@ export class WholeText {
     return undefined;
   }
 
+  /** The place of a character of a line, counted in units of UTF-16 from the line's beginning. */
+  offsetIn(line: TextPiece, units: number): number {
+    const placed = this.#parts.find(({ from, to }) => from <= line.from && line.to <= to);
+    if (placed === undefined || placed.part.kind === 'data') return line.from;
+    const offset = placed.from - placed.part.read.from;
+    const from = line.from - offset;
+    if (placed.part.kind === 'text') return placeOfUnit(this.#b, from, units) + offset;
+    return from + Buffer.byteLength(line.text.slice(0, units)) + offset;
+  }
+
   /** Returns the text from a place on, with at most so many bytes. It ends with a line if it can. */
   page(from: number, limit: number): TextPiece {
     let text = '';
@@ -172,9 +182,7 @@ export class WholeText {
   #boundary({ kind, read }: ContentPart, from: number, at: number): number {
     if (at >= read.to) return read.to;
     if (kind === 'text') return boundaryIn(this.#b, from, at);
-    let p = at;
-    while (p > from && ((this.#b[p] ?? 0) & 0xc0) === 0x80) p--;
-    return p;
+    return characterIn(this.#b, from, at);
   }
 
   #decoded({ kind }: ContentPart, from: number, to: number): string {

@@ -185,6 +185,11 @@ export class Envelope {
     return this.has(field) ? readRequestId(b, this.from(field), this.to(field)) : undefined;
   }
 
+  /** Takes a field for one that is not there. */
+  forget(field: Field): void {
+    this.#from[field] = -1;
+  }
+
   /**
    * Moves what was read to where it stands in another frame: the one from `start` on, in which the value at `span` has another
    * length. Nothing that is read may stand inside of that value.
@@ -195,6 +200,7 @@ export class Envelope {
     for (let i = 0; i < this.#foundCount; i++) {
       const field = this.#found[i] as number;
       const [from, to] = [this.#from[field] as number, this.#to[field] as number];
+      if (from < 0) continue;
       this.#from[field] = from + by + (from >= span.to ? grown : 0);
       this.#to[field] = to + by + (to >= span.to ? grown : 0);
     }

@@ -124,10 +124,20 @@ export function cutMembers(splice: Splice, b: Buffer, values: readonly Span[]): 
 }
 
 function cutBetween(splice: Splice, b: Buffer, from: number, to: number): void {
+  const cut = withComma(b, from, to);
+  splice.replace(cut.from, cut.to, '');
+}
+
+/** The bytes that go with the member whose value stands at `value`, one of its commas too. */
+export function wholeMember(b: Buffer, value: Span): Span {
+  return withComma(b, keyBefore(b, value.from), value.to);
+}
+
+function withComma(b: Buffer, from: number, to: number): Span {
   const behind = skipSpace(b, to);
+  if (byteAt(b, behind) === COMMA) return { from, to: skipSpace(b, behind + 1) };
   const before = lastBefore(b, from);
-  if (byteAt(b, behind) === COMMA) splice.replace(from, skipSpace(b, behind + 1), '');
-  else splice.replace(byteAt(b, before) === COMMA ? before : from, to, '');
+  return { from: byteAt(b, before) === COMMA ? before : from, to };
 }
 
 /** Adds members before the others of the object that opens at b[open]. `members` is JSON without braces, each character one byte. */

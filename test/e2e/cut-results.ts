@@ -43,7 +43,10 @@ function cut(answer: Message): { items: Item[]; note: string; uri: string; id: s
   const content = contentOf(answer);
   const [note, link] = content.slice(-2);
   expect(note?.text).toContain('[mcp-bridge: This result was cut.');
-  const { id, offset } = JSON.parse(/\{"id".*?\}/.exec(note?.text ?? '')?.[0] ?? '') as { id: string; offset: number };
+  const { id, offset } = JSON.parse(/\{"id".*?\}/.exec(note?.text ?? '')?.[0] ?? '{}') as {
+    id: string;
+    offset: number;
+  };
   expect(link).toMatchObject({ type: 'resource_link', uri: `mcp-bridge-result:${id}` });
   return { items: content.slice(0, -2), note: note?.text ?? '', uri: link?.uri ?? '', id, offset };
 }
@@ -63,6 +66,21 @@ async function readAll(client: EraClient, id: string, offset: number): Promise<s
     next = found === undefined ? undefined : Number(found);
   }
   return all;
+}
+
+/** Structured content that no text repeats is shown as text, as far as it fits, and read_result goes on where that ends. */
+async function expectBeginningShown(client: EraClient, answer: Message, words: string): Promise<void> {
+  expect(answer.result).not.toHaveProperty('structuredContent');
+  const [shown, note] = contentOf(answer);
+  expect(words.startsWith(shown?.text ?? '-')).toBe(true);
+  expect(Buffer.byteLength(JSON.stringify(shown?.text))).toBeGreaterThan(MOST - 300);
+  expect(Buffer.byteLength(JSON.stringify(shown?.text))).toBeLessThanOrEqual(MOST + 2);
+  const next = JSON.parse(/\{"id".*?\}/.exec(note?.text ?? '')?.[0] ?? '') as { path: string; offset: number };
+  expect(next.path).toBe('$');
+  const page = textOf(await client.callTool('read_result', next));
+  const behind = page.replace(/\n\[mcp-bridge: [^\n]*\]$/, '');
+  expect(words.startsWith((shown?.text ?? '') + behind)).toBe(true);
+  expect(behind.length).toBeGreaterThan(MOST / 2);
 }
 
 export const CUT_RESULTS: readonly Scenario[] = [
@@ -134,22 +152,29 @@ export const CUT_RESULTS: readonly Scenario[] = [
       }),
   },
   {
-    title: 'structured content stays whole, and read_result takes a value out of it',
+    title: 'structured content is whole in all, and left out in discover; read_result takes a value out of it',
     config: CONFIG,
     run: (bridge) =>
       each(bridge, async (client, server) => {
         const structuredContent = { items: Array.from({ length: 300 }, (_, n) => ({ n, name: `item ${n}` })) };
         const words = JSON.stringify(structuredContent);
         const answer = await give(client, server, { content: [text(words)], structuredContent });
-        expect(answer.result?.structuredContent).toEqual(structuredContent);
-        const { items, id } = cut(answer);
+        const { items, id, note } = cut(answer);
+        const isWhole = client.view === 'all';
+        expect(answer.result?.structuredContent).toEqual(isWhole ? structuredContent : undefined);
+        expect(note).toContain(
+          isWhole ? 'content is whole' : `content (${Buffer.byteLength(words)} bytes) is left out`,
+        );
         expect(words.startsWith(items[0]?.text ?? '-')).toBe(true);
         const value = textOf(await client.callTool('read_result', { id, path: 'items[250].name' }));
         expect(value.split('\n')[0]).toBe('"item 250"');
         const found = textOf(await client.callTool('read_result', { id, find: 'ITEM 299' }));
         expect(found).toContain('item 299');
+        const small = { content: [text(LONG)], structuredContent: { a: 1 } };
+        expect((await give(client, server, small)).result?.structuredContent).toEqual({ a: 1 });
         const alone = await give(client, server, { content: [], structuredContent });
-        expect(alone.result).toMatchObject({ content: [], structuredContent });
+        if (isWhole) expect(alone.result).toMatchObject({ content: [], structuredContent });
+        else await expectBeginningShown(client, alone, words);
       }),
   },
   {
@@ -229,7 +254,7 @@ export const CUT_RESULTS: readonly Scenario[] = [
           [{ id, find: '' }, 'find must have 1 to 500 characters'],
           [{ id, find: 'a', path: 'b' }, 'find and path do not go together'],
           [{ id, path: 'a[' }, 'A path is such as'],
-          [{ id, path: 'a' }, 'The result is no JSON'],
+          [{ id, path: 'a' }, 'The text is no JSON'],
           [{ id, more: 1 }, '"more" is not known'],
         ];
         for (const [args, words] of faults) {

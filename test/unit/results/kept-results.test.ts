@@ -12,7 +12,7 @@ import { temporaryDir } from '../../support/temporary-dir.ts';
 const KIB = 1024;
 
 function whole(bytes: number, letter = 'x'): WholeResult {
-  return { bytes: Buffer.from(`${letter.repeat(bytes - 1)}\n`), parts: [], structured: undefined };
+  return { bytes: Buffer.from(`${letter.repeat(bytes - 1)}\n`), at: { from: 0, to: 0 }, structured: undefined };
 }
 
 function setting(settings: Partial<ResultsSettings>, files?: FilesOfResults) {
@@ -132,6 +132,44 @@ describe('in files', () => {
     expect(warnings).toEqual(['results cannot be kept in files']);
     expect(kept.report.memoryBytes).toBeLessThanOrEqual(2 * room.maxMemoryBytes);
     expect(kept.find('19', ids.at(-1) ?? '')).toBeDefined();
+  });
+
+  test('are written again a minute after one could not be written', async () => {
+    let isFull = true;
+    const files = {
+      write: () => (isFull ? Promise.reject(new Error('the disk is full')) : Promise.resolve('file')),
+      read: () => Promise.reject(new Error('no')),
+      remove: () => Promise.resolve(),
+    };
+    const { kept, clock, warnings } = setting({ ...room, keepMs: 600_000 }, files);
+    for (let n = 0; n < 4; n++) kept.keep(`${n}`, whole(30 * KIB));
+    await new Promise(setImmediate);
+    kept.keep('more', whole(30 * KIB));
+    expect(kept.report).toMatchObject({ memoryBytes: 60 * KIB, diskBytes: 0 }); // what memory alone can keep
+    isFull = false;
+    clock.advance(60_000);
+    kept.keep('again', whole(30 * KIB));
+    await written(kept, 30 * KIB);
+    expect(warnings).toEqual(['results cannot be kept in files']);
+  });
+
+  test('that cannot be read or removed do not keep others from being written', async () => {
+    const files = {
+      write: () => Promise.resolve('file'),
+      read: () => Promise.reject(new Error('no such file')),
+      remove: () => Promise.reject(new Error('no such file')),
+    };
+    const { kept, counters } = setting(room, files);
+    const [first] = ['a', 'b', 'c'].map((owner) => kept.keep(owner, whole(30 * KIB)));
+    await written(kept, 30 * KIB);
+    if (first === undefined) throw new Error('not kept');
+    expect(await kept.bytesOf(first)).toBeUndefined();
+    for (let n = 0; n < 8; n++) {
+      kept.keep(`later ${n}`, whole(30 * KIB));
+      await new Promise(setImmediate);
+    }
+    expect(counters.resultsForgotten).toBe(0);
+    expect(kept.report).toMatchObject({ count: 11, diskBytes: 270 * KIB });
   });
 
   test('that are written slowly let memory grow to twice its bound and no more', () => {

@@ -1,24 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { contentOf } from '../../../src/results/content.ts';
-import type { WholeResult } from '../../../src/results/kept-results.ts';
-import { type ReadArguments, readWhole } from '../../../src/results/reading.ts';
+import { type ReadArguments, type ReadableResult, readWhole } from '../../../src/results/reading.ts';
 import { WholeText } from '../../../src/results/whole-text.ts';
 import { runs } from '../../support/runs.ts';
 
-function wholeOf(result: object): WholeResult {
+function wholeOf(result: object): ReadableResult {
   const bytes = Buffer.from(`${JSON.stringify(result)}\n`);
   const content = contentOf(bytes, 0);
   if (content === undefined) throw new Error('no result of a tool');
   return { bytes, parts: content.parts, structured: content.structured };
 }
 
-const texts = (...all: readonly string[]): WholeResult =>
+const texts = (...all: readonly string[]): ReadableResult =>
   wholeOf({ content: all.map((text) => ({ type: 'text', text })) });
 
 const ALL: ReadArguments = { offset: 0, limit: 1_000_000, find: undefined, path: undefined };
 let pauses = 0;
-const read = (whole: WholeResult, args: Partial<ReadArguments>): Promise<string> =>
+const read = (whole: ReadableResult, args: Partial<ReadArguments>): Promise<string> =>
   readWhole(whole, { ...ALL, ...args }, () => {
     pauses++;
     return Promise.resolve();
@@ -114,6 +113,25 @@ describe('the lines with a text', () => {
     }
   });
 
+  test('of a line of a megabyte are all places, in pages, each with the offset where it is', async () => {
+    const all = Array.from({ length: 300 }, (_, i) => `${'é"x'.repeat(40 + ((i * 37) % 300))}Needle ${i};`).join('');
+    const whole = texts(all);
+    const text = new WholeText(whole.bytes, whole.parts);
+    const seen = new Set<string>();
+    for (let offset: number | undefined = 0, pages = 0; offset !== undefined; pages++) {
+      expect(pages).toBeLessThan(400);
+      const page: string = await read(whole, { find: 'needle', offset, limit: 2000 });
+      for (const line of bare(page).split('\n')) {
+        const [, at] = /^(\d+): /.exec(line) ?? [];
+        expect(text.page(Number(at), 10).text).toMatch(/^Needle/);
+        for (const [, n = ''] of line.matchAll(/Needle (\d+);/g)) seen.add(n);
+      }
+      offset = nextOf(page);
+    }
+    expect(seen.size).toBeGreaterThan(280); // the number of a place may stand behind what is shown
+    expect(seen).toContain('299');
+  });
+
   test('come in pages, of which none is missed', async () => {
     const whole = texts(Array.from({ length: 100 }, (_, i) => `line ${i} needle`).join('\n'));
     const lines: string[] = [];
@@ -127,8 +145,14 @@ describe('the lines with a text', () => {
     );
   });
 
+  test('of structured content are found where there is no text', async () => {
+    const whole = wholeOf({ content: [], structuredContent: { items: ['a needle'] } });
+    expect(await read(whole, { find: 'needle' })).toContain('0: {"items":["a needle"]}');
+    expect(bare(await read(whole, { offset: 10 }))).toBe('["a needle"]}'.slice(1));
+  });
+
   test('may be none', async () => {
-    expect(await read(texts('a'), { find: 'b' })).toBe('[mcp-bridge: 0 lines have it, each with its offset; the end]');
+    expect(await read(texts('a'), { find: 'b' })).toBe('[mcp-bridge: 0 places have it, each with its offset; the end]');
   });
 });
 
@@ -147,6 +171,39 @@ describe('a value', () => {
     const whole = texts(...value.items.map((item) => JSON.stringify(item)));
     expect(bare(await read(whole, { path: '[3].name' }))).toBe('"é \\"3\\""');
     expect(JSON.parse(bare(await read(whole, { path: '[*].id' })))).toHaveLength(50);
+  });
+
+  test('comes out of the text where the path leads nowhere in the structured content', async () => {
+    const whole = wholeOf({
+      content: [{ type: 'text', text: JSON.stringify(value) }],
+      structuredContent: { content: JSON.stringify(value) },
+    });
+    expect(bare(await read(whole, { path: 'items[3].id' }))).toBe('3');
+    await expect(read(whole, { path: 'itmes' })).rejects.toThrow(
+      'The structured content: The value has the members content. The text: The value has the members items',
+    );
+  });
+
+  test.each([
+    ['characters of three bytes', '漢'],
+    ['characters that have to be escaped', '\u0001'],
+    ['pairs', '😀'],
+    ['quotes', '"'],
+  ])('or a line has no longer pages than its limit says: %s', async (_, character) => {
+    const limit = 2000;
+    const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(bare(text))) - 2;
+    const whole = texts(JSON.stringify({ a: character.repeat(10_000), b: `${`${character}\n`.repeat(3000)}` }));
+    let all = '';
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const page: string = await read(whole, { path: 'a', offset, limit });
+      expect(bytesOf(page)).toBeLessThanOrEqual(limit);
+      expect(bytesOf(page)).toBeGreaterThan(0);
+      all += bare(page);
+      offset = nextOf(page);
+    }
+    expect(JSON.parse(all)).toBe(character.repeat(10_000));
+    const lines = texts(`${character}\n`.repeat(3000));
+    expect(bytesOf(await read(lines, { find: character, limit }))).toBeLessThanOrEqual(limit);
   });
 
   test('comes in pages', async () => {
@@ -169,7 +226,7 @@ describe('a value', () => {
   });
 
   test('of a text that is no JSON is an error', async () => {
-    await expect(read(texts('words'), { path: 'a' })).rejects.toThrow('The result is no JSON');
+    await expect(read(texts('words'), { path: 'a' })).rejects.toThrow('The text is no JSON');
   });
 });
 
