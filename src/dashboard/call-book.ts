@@ -1,7 +1,7 @@
 // The calls that this page knows of: those under way, and the last thousand that have ended. It is fed with lists and with events,
 // in any order: a call that has ended stays ended. No browser in it.
 
-import { membersOf, textOf } from './data.ts';
+import { membersOf, textOf, textsOf } from './data.ts';
 
 const MOST_ENDED = 1000;
 const MOST_OPEN = 1000;
@@ -133,13 +133,14 @@ function after(kind: string, call: SeenCall, fields: Fields): SeenCall {
 
 function openFrom(fields: Fields): SeenCall {
   const state = textOf(fields.state);
+  const ageMs = numberOf(fields.ageMs);
   return {
     ...EMPTY,
     ...namesIn(fields),
     call: textOf(fields.call),
-    at: numberOf(fields.at),
+    at: numberOf(fields.at) ?? (ageMs === null ? null : Date.now() - ageMs),
     state: state === 'sent' || state === 'suspended' ? state : 'waiting',
-    waitsFor: textOf(fields.for) || null,
+    waitsFor: textOf(fields.for) || (textsOf(fields.waits).at(-1) ?? null),
     waitedMs: numberOf(fields.waitedMs),
     progress: numberOf(fields.progress) ?? 0,
     requestBytes: numberOf(fields.bytes) ?? numberOf(fields.requestBytes),

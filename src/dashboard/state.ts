@@ -102,10 +102,17 @@ function takeParts(parts: Readonly<Record<string, unknown>>): void {
   if (parts.clients !== undefined)
     clients.value = (parts.clients as ClientReport[]).filter(({ view }) => view !== 'control');
   if (parts.status === undefined) return;
+  const before = status.value?.suspended ?? 0;
   status.value = parts.status as Status;
+  // No event tells of the end of a wait: its call goes on under another name.
+  if (hasSuspended || status.value.suspended !== before) void listCalls();
+  hasSuspended = false;
   addSecond(status.value.uptimeMs);
   if (calls.hasUnfollowed && !isListing) void listCalls();
 }
+
+/** A call was answered with a question since the last look. */
+let hasSuspended = false;
 
 interface Totals {
   readonly uptimeMs: number;
@@ -148,6 +155,7 @@ function takeEvents(events: readonly unknown[]): void {
   for (const event of events) {
     if (calls.take(event)) isAboutCalls = true;
     const fields = membersOf(event);
+    if (fields.kind === 'call.suspended') hasSuspended = true;
     for (const listener of listeners) listener(fields);
   }
   if (isAboutCalls) callsChanged.value += 1;

@@ -10,6 +10,7 @@ const METHODS: Readonly<Record<string, PageMethodKind>> = {
   'bridge/calls': 'look',
   'bridge/instances': 'look',
   'bridge/tools': 'look',
+  'bridge/answers': 'look',
   'bridge/search': 'look',
   'bridge/questions': 'look',
   'bridge/messages': 'look',

@@ -1,13 +1,12 @@
 // A table of any length: only the rows that are in sight are in the page. Rows are of one height.
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { html, type Markup } from '../html.ts';
 import { text } from '../untrusted.ts';
 import { dot, type Tone } from './elements.ts';
+import { useInSight } from './in-sight.ts';
 
 const ROW_HEIGHT = 36;
-/** Rows beyond the edge, so that nothing flickers. */
-const MARGIN = 8;
 
 export interface Column<Row> {
   readonly title: string;
@@ -40,24 +39,8 @@ export function Table<Row>(props: TableProps<Row>): Markup {
   const isNarrow = useIsNarrow();
   const columns = isNarrow ? all.filter(({ isExtra }) => !isExtra) : all;
   const sorted = useMemo(() => inOrder(rows, all, order), [rows, order]);
-  const body = useRef<HTMLDivElement>(null);
-  const [seen, setSeen] = useState({ top: 0, height: 800 });
-  useEffect(() => {
-    const element = body.current;
-    if (element === null) return undefined;
-    const look = (): void => setSeen({ top: element.scrollTop, height: element.clientHeight });
-    const observer = new ResizeObserver(look);
-    observer.observe(element);
-    element.addEventListener('scroll', look, { passive: true });
-    look();
-    return () => {
-      observer.disconnect();
-      element.removeEventListener('scroll', look);
-    };
-  }, [rows.length === 0]);
+  const { ref, from, to } = useInSight(rows.length, ROW_HEIGHT);
   if (rows.length === 0) return html`<div class="table-empty">${empty}</div>`;
-  const from = Math.max(0, Math.floor(seen.top / ROW_HEIGHT) - MARGIN);
-  const to = Math.min(sorted.length, Math.ceil((seen.top + seen.height) / ROW_HEIGHT) + MARGIN);
   const template = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') };
   const height = most === undefined ? {} : { maxHeight: `${most * ROW_HEIGHT}px` };
   return html`<div class=${most === undefined ? 'table table-fills' : 'table'} role="table" aria-label=${label} aria-rowcount=${sorted.length + 1}>
@@ -65,7 +48,7 @@ export function Table<Row>(props: TableProps<Row>): Markup {
       (column) =>
         html`<div key=${column.title} role="columnheader" class=${classOf(column)} aria-sort=${sortOf(column, order)}>${heading(column, order, setOrder)}</div>`,
     )}</div></div>
-    <div class="table-body" role="rowgroup" ref=${body} tabindex="0" aria-label=${label} style=${height}>
+    <div class="table-body" role="rowgroup" ref=${ref} tabindex="0" aria-label=${label} style=${height}>
       <div class="table-length" role="presentation" style=${{ height: `${sorted.length * ROW_HEIGHT}px` }}>${sorted
         .slice(from, to)
         .map((row, i) => {

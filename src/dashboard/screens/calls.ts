@@ -26,7 +26,7 @@ import { calls, callsChanged, callsLeftOut, eventsLost } from '../state.ts';
 import { text } from '../untrusted.ts';
 
 const filter = signal('');
-const kind = signal<'all' | 'open' | 'failed' | 'slow'>('all');
+const kind = signal<'all' | 'open' | 'waiting' | 'failed' | 'slow'>('all');
 const isPaused = signal(false);
 const SLOW_MS = 1000;
 
@@ -57,21 +57,35 @@ const WORDS: Readonly<Record<string, string>> = {
   cancelled: 'cancelled',
   'client-gone': 'client gone',
 };
-const WAITS: Readonly<Record<string, string>> = {
-  client: 'its client has enough under way',
-  server: 'the server is not ready, or busy',
-  turn: 'its turn: others use this server',
+/** What a call waits for: in a column, and in a sentence. */
+const WAITS: Readonly<Record<string, readonly [string, string]>> = {
+  client: ['for its client', 'Its client has enough under way.'],
+  server: ['for its server', 'Its server is not ready, or has enough under way.'],
+  turn: ['for its turn', 'Others use this server, and it may ask them something.'],
+  suspended: [
+    'for an answer',
+    'Its server asked something. The call waits until its client comes back with the answer.',
+  ],
 };
+
+function waitOf({ state, waitsFor }: SeenCall): readonly [string, string] | undefined {
+  return WAITS[state === 'suspended' ? state : (waitsFor ?? '')];
+}
 
 export function openAge(call: SeenCall): string {
   return call.at === null ? 'in flight' : duration(Date.now() - call.at);
+}
+
+export function toneOf(call: SeenCall): Tone {
+  if (call.state === 'ended') return outcomeTone(call.outcome);
+  return call.state === 'sent' ? 'accent' : 'warn';
 }
 
 /** Text of a state, in one or two words. */
 function stateWords(call: SeenCall): string {
   if (call.state === 'ended') return WORDS[call.outcome ?? 'ok'] ?? call.outcome ?? '';
   if (call.state === 'sent') return call.progress > 0 ? `running, ${plural(call.progress, 'step')}` : 'running';
-  return call.state === 'suspended' ? 'asked back' : 'waiting';
+  return ['waits', ...(waitOf(call)?.slice(0, 1) ?? [])].join(' ');
 }
 
 export function Calls(): Markup {
@@ -107,6 +121,7 @@ export function Calls(): Markup {
 const KINDS = [
   ['all', 'All'],
   ['open', 'In flight'],
+  ['waiting', 'Waiting'],
   ['failed', 'Failed'],
   ['slow', 'Over 1 s'],
 ] as const;
@@ -114,7 +129,8 @@ const KINDS = [
 const keyOf = ({ call }: SeenCall): string => call;
 
 function noteOf(open: number): string {
-  return `${count(open)} in flight · the last ${count(calls.ended.length)} of up to 1,000`;
+  const waiting = calls.open.filter(({ state }) => state !== 'sent').length;
+  return `${count(open)} in flight${waiting === 0 ? '' : `, ${count(waiting)} of them waiting`} · the last ${count(calls.ended.length)} of up to 1,000`;
 }
 
 /** Says what is missing here. */
@@ -130,6 +146,7 @@ function Left(): Markup {
 
 function matches(call: SeenCall): boolean {
   if (kind.value === 'open' && call.state === 'ended') return false;
+  if (kind.value === 'waiting' && call.state !== 'waiting' && call.state !== 'suspended') return false;
   if (kind.value === 'failed' && (call.state !== 'ended' || call.outcome === 'ok' || call.outcome === 'asked'))
     return false;
   if (kind.value === 'slow' && (call.totalMs ?? 0) < SLOW_MS) return false;
@@ -152,9 +169,7 @@ function columnsFor(longest: number): readonly Column<SeenCall>[] {
       title: 'Tool',
       width: 'minmax(0, 1.7fr)',
       sort: (call) => `${call.server ?? ''} ${call.tool ?? ''}`,
-      cell: (
-        call,
-      ) => html`<a class="row-link" href=${address('calls', call.call)}>${dot(call.state === 'ended' ? outcomeTone(call.outcome) : 'accent')}
+      cell: (call) => html`<a class="row-link" href=${address('calls', call.call)}>${dot(toneOf(call))}
       <span class="clip">${nameOf(call)}</span></a>`,
     },
     {
@@ -167,9 +182,9 @@ function columnsFor(longest: number): readonly Column<SeenCall>[] {
     {
       title: 'Outcome',
       isExtra: true,
-      width: '116px',
+      width: '128px',
       sort: stateWords,
-      cell: (call) => outcome(call.state === 'ended' ? outcomeTone(call.outcome) : 'accent', stateWords(call)),
+      cell: (call) => outcome(toneOf(call), stateWords(call)),
     },
     {
       title: 'Waiting and server time',
@@ -237,8 +252,8 @@ function Detail({ call }: { call: SeenCall }): Markup {
   const total = Math.max(1e-6, call.totalMs ?? 0);
   let from = 0;
   return html`<${Aside} label="Call" title=${text(call.tool ?? call.role)} screen="calls">
-    <p class="detail-state"><${Badge} tone=${call.state === 'ended' ? outcomeTone(call.outcome) : 'accent'}>${stateWords(call)}</>
-      ${call.state === 'waiting' && call.waitsFor !== null ? html`<span class="muted">${WAITS[call.waitsFor] ?? call.waitsFor}</span>` : null}
+    <p class="detail-state"><${Badge} tone=${toneOf(call)}>${stateWords(call)}</>
+      ${call.state === 'waiting' || call.state === 'suspended' ? html`<span class="muted">${waitOf(call)?.[1]}</span>` : null}
       ${call.state === 'ended' ? null : html`<${Cancel} call=${call} />`}</p>
     ${
       call.state === 'ended'

@@ -9,7 +9,7 @@ import { address } from '../route.ts';
 import { type ServerRow, saved, servers } from '../servers.ts';
 import { calls, callsChanged, clients, history, status, toolBytes } from '../state.ts';
 import { text } from '../untrusted.ts';
-import { openAge, outcomeTone } from './calls.ts';
+import { openAge, toneOf } from './calls.ts';
 
 const SPAN_SECONDS = 300;
 const MOST_ROWS = 6;
@@ -127,7 +127,7 @@ function Latest(): Markup {
         ? html`<${Empty} title="No call since this page was opened" text="Calls appear here while they are under way." command="mcp-bridge call SERVER TOOL" />`
         : html`<ul class="lines">${[...open, ...ended].map(
             (call) => html`<li key=${call.call}><a class="line" href=${address('calls', call.call)}>
-            ${dot(call.state === 'ended' ? outcomeTone(call.outcome) : 'accent')}
+            ${dot(toneOf(call))}
             <span class="line-main">${text(call.server ?? call.role)}${call.tool === null ? null : html` <span class="tool">${text(call.tool)}</span>`}</span>
             <span class="line-side">${call.state === 'ended' ? duration(call.totalMs) : openAge(call)}</span></a></li>`,
           )}</ul>`

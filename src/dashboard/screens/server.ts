@@ -4,11 +4,12 @@ import { useMemo, useState } from 'preact/hooks';
 import { ask } from '../connection.ts';
 import { membersOf, recordsOf, textOf, textsOf } from '../data.ts';
 import { bytes, count, duration, plural, shortCount } from '../format.ts';
+import { hostName, hostOf, whyUnreachable } from '../hosts.ts';
 import { html, type Markup } from '../html.ts';
 import { quantile } from '../latency.ts';
 import { useAsked } from '../parts/asked.ts';
 import { Histogram } from '../parts/chart.ts';
-import { Action, dot, Empty, Facts, Failure, Panel, Screen, Stat, Tabs } from '../parts/elements.ts';
+import { Action, Command, dot, Empty, Facts, Failure, Panel, Screen, Stat, Tabs } from '../parts/elements.ts';
 import { address, go, route } from '../route.ts';
 import { type ServerRow, servers, toneOf } from '../servers.ts';
 import { memory, status } from '../state.ts';
@@ -31,6 +32,7 @@ export function Server(): Markup {
     return html`<${Screen} title=${text(name)} back=${back}><${Empty} title="The bridge has no server of this name here" text="It may be defined for another directory." command="mcp-bridge discover --all" /></>`;
   const refresh = html`<${Action} act=${() => ask('bridge/refresh', { servers: [name] })}>Read its lists again</>`;
   return html`<${Screen} title=${html`${dot(row.tone)}${text(name)}`} back=${back} note=${row.state} actions=${refresh}>
+    <${OnHost} name=${name} />
     ${row.lastError === null ? null : html`<p class=${row.tone === 'bad' ? 'notice notice-bad' : 'notice'}><b>${row.tone === 'bad' ? 'It has failed' : 'Its last failure'}.</b> ${text(row.lastError, 600)}</p>`}
     <div class="stats stats-server">
       <${Stat} label="Clients" value=${count(row.sessions)} note=${row.running === 0 ? 'no process runs' : plural(row.running, 'process', 'processes')} />
@@ -42,9 +44,20 @@ export function Server(): Markup {
     </div>
     <${Tabs} tabs=${TABS} chosen=${tab} label="Parts of the server" onChoose=${(id: string) => go('servers', name, id)} />
     <div role="tabpanel" aria-label=${tab}>
-      ${tab === 'tools' ? html`<${ToolList} server=${name} />` : tab === 'stderr' ? html`<${Stderr} server=${name} />` : tab === 'calls' ? html`<${CallsOf} server=${name} />` : html`<${Instances} row=${row} />`}
+      ${tab === 'tools' ? html`<${ToolList} server=${name} />` : tab === 'stderr' ? html`<${Stderr} server=${name} failure=${row.lastError} />` : tab === 'calls' ? html`<${CallsOf} server=${name} />` : html`<${Instances} row=${row} />`}
     </div>
   </>`;
+}
+
+/** Where a server of another host runs, and why it cannot be reached. */
+function OnHost({ name }: { name: string }): Markup {
+  const host = hostOf(name);
+  if (host === undefined) return null;
+  const why = whyUnreachable(host);
+  if (why !== '')
+    return html`<p class="notice notice-bad"><b>It cannot be reached.</b> ${text(why, 400)} <${Command} text="mcp-bridge hosts" /></p>`;
+  const about = typeof host === 'string' ? '' : `, ${duration(host.latencyMs)} away, version ${host.version}`;
+  return html`<p class="notice">It runs on <b>${text(hostName(host))}</b>${text(about)}. Its processes, stderr and memory are that host's.</p>`;
 }
 
 function Instances({ row }: { row: ServerRow }): Markup {
@@ -122,7 +135,7 @@ function shortTime(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${ms / 1000} s`;
 }
 
-function Stderr({ server }: { server: string }): Markup {
+function Stderr({ server, failure }: { server: string; failure: string | null }): Markup {
   const { answer, error } = useAsked<unknown>('bridge/logs', { server }, 2000);
   const processes = recordsOf(membersOf(answer).processes);
   const [at, setAt] = useState(0);
@@ -130,15 +143,16 @@ function Stderr({ server }: { server: string }): Markup {
   const names = processes.map(
     (one, i) => [`${i}`, `pid ${one.pid ?? '–'}${one.running === true ? '' : ', ended'}`] as const,
   );
-  const text = textOf(process?.text);
+  const written = textOf(process?.text);
+  const isProcess = membersOf(answer).transport === 'stdio';
   return html`<${Panel} title="The end of its stderr" aside=${processes.length > 1 ? html`<${Tabs} tabs=${names} chosen=${`${at}`} label="Processes" onChoose=${(id: string) => setAt(Number(id))} />` : process === undefined ? null : names[0]?.[1]}>
     ${error && answer === undefined ? html`<${Failure} error=${error} />` : null}
     ${
       process === undefined
-        ? html`<${Empty} title=${textOf(membersOf(answer).transport) === 'stdio' ? 'It has not run yet' : 'There is no stderr to see'} text=${textOf(membersOf(answer).transport) === 'stdio' ? 'What it writes appears here once it was started.' : 'Only servers that are processes of the bridge have one.'} />`
-        : text.trim() === ''
+        ? html`<${Empty} title=${isProcess ? (failure === null ? 'It has not run yet' : 'It could not be started, so it has written nothing') : 'There is no stderr to see'} text=${isProcess ? (failure === null ? 'What it writes appears here once it was started.' : text(failure, 600)) : 'Only servers that are processes of the bridge have one.'} />`
+        : written.trim() === ''
           ? html`<${Empty} title="It has written nothing" />`
-          : html`<${Block} text=${text} label=${`Stderr of ${server}`} />`
+          : html`<${Block} text=${written} label=${`Stderr of ${server}`} />`
     }
   </>`;
 }

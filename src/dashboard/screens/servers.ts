@@ -2,12 +2,14 @@
 
 import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { bytes, count, duration, plural, rate, shortCount } from '../format.ts';
+import { bytes, count, duration, plural, rate, shortCount, span } from '../format.ts';
+import { hostName, hostOf, hosts, whyUnreachable } from '../hosts.ts';
 import { html, type Markup } from '../html.ts';
-import { Empty, Screen, Segments } from '../parts/elements.ts';
+import { dot, Empty, Filter, Panel, Screen, Segments } from '../parts/elements.ts';
 import { type Column, outcome, rowLink, Table } from '../parts/table.ts';
 import { address } from '../route.ts';
 import { type ServerRow, servers } from '../servers.ts';
+import { text } from '../untrusted.ts';
 
 const filter = signal('');
 const only = signal<'all' | 'running' | 'trouble'>('all');
@@ -24,15 +26,32 @@ export function Servers(): Markup {
   const shown = useMemo(() => all.filter(matches).toSorted(byActivity), [all, filter.value, only.value]);
   return html`<${Screen} title="Servers" note=${`${plural(all.length, 'server')} · ${count(running)} running`} fills>
     <div class="toolbar">
-      <input type="search" class="search" data-filter placeholder="Filter by name" aria-label="Filter servers" value=${filter.value} onInput=${(
-        event: Event,
-      ) => {
-        filter.value = (event.target as HTMLInputElement).value;
-      }} />
+      <${Filter} filter=${filter} hint="Filter by name" label="Filter servers" />
       <${Segments} kinds=${KINDS} chosen=${only} />
     </div>
-    <${Table} rows=${shown} columns=${COLUMNS} keyOf=${keyOf} label="Servers"
+    ${hosts.value === undefined ? null : html`<${OtherHosts} />`}
+    <${Table} rows=${shown} columns=${hosts.value === undefined ? COLUMNS : WITH_HOSTS} keyOf=${keyOf} label="Servers"
       empty=${all.length === 0 ? html`<${Empty} title="The bridge has no server here" text="Servers of your clients are found by themselves. To add one for all clients:" command="mcp-bridge add NAME -- COMMAND" />` : html`<${Empty} title="No server fits this filter" />`} />
+  </>`;
+}
+
+/** The other hosts: how far away each is, and what it offers. */
+function OtherHosts(): Markup {
+  const now = hosts.value;
+  if (now === undefined) return null;
+  const where = now.nats === null ? 'NATS is away' : html`NATS ${text(now.nats.version)} at ${text(now.nats.address)}`;
+  return html`<${Panel} title="Other hosts" aside=${html`<span>this host is <b>${text(now.host)}</b>, ${where}</span>`}>
+    ${now.faults.map((fault, i) => html`<p key=${i} class="panel-text bad">${text(fault, 400)}</p>`)}
+    ${
+      now.hosts.length === 0
+        ? html`<p class="panel-text">No other host is there. On another one: the same section <code>federation</code>, and a name of its own.</p>`
+        : html`<ul class="lines scroll hosts">${now.hosts.map((one) => {
+            const unused = one.servers.length - one.used.length;
+            return html`<li key=${one.host} class="line">${dot(one.latencyMs === null ? 'bad' : 'ok')}<b class="host-name">${text(one.host)}</b>
+            <span class="line-main muted">offers ${text(one.used.join(', ') || 'nothing')}${unused > 0 ? `, and ${unused} not used here` : ''}</span>
+            <span class="line-side">${one.latencyMs === null ? `no answer, seen ${span(one.seenMs)} ago` : duration(one.latencyMs)}</span></li>`;
+          })}</ul>`
+    }
   </>`;
 }
 
@@ -142,6 +161,20 @@ const COLUMNS: readonly Column<ServerRow>[] = [
     cell: ({ residentBytes }) => (residentBytes === 0 ? zero() : bytes(residentBytes)),
   },
 ];
+
+/** Where each runs, if there are other hosts. */
+const WITH_HOSTS: readonly Column<ServerRow>[] = COLUMNS.toSpliced(1, 0, {
+  title: 'Runs on',
+  width: 'minmax(70px, 0.8fr)',
+  isExtra: true,
+  sort: ({ name }) => hostName(hostOf(name)),
+  cell: ({ name }) => {
+    const host = hostOf(name);
+    if (host === undefined) return html`<span class="faint">this host</span>`;
+    const why = whyUnreachable(host);
+    return html`<span class=${why === '' ? 'clip' : 'clip bad'} title=${why}>${text(hostName(host))}</span>`;
+  },
+});
 
 function zero(): Markup {
   return html`<span class="zero">–</span>`;

@@ -1,12 +1,14 @@
 // The tools of one server: their definitions, and a form to try each.
 
+import { useSignal } from '@preact/signals';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { ask } from '../connection.ts';
 import { type JsonFields, membersOf, recordsOf, textOf, textsOf } from '../data.ts';
 import { bytes, count, duration, plural } from '../format.ts';
 import { html, type Markup } from '../html.ts';
 import { useAsked } from '../parts/asked.ts';
-import { Action, Badge, Command, Empty, Failure, Panel, ReadOnlyNote } from '../parts/elements.ts';
+import { Action, Badge, Command, Empty, Failure, Filter, Panel, ReadOnlyNote } from '../parts/elements.ts';
+import { useInSight } from '../parts/in-sight.ts';
 import { address, route } from '../route.ts';
 import { argumentsFrom, type FormField, fieldsOf } from '../schema-form.ts';
 import { Block, Json, text } from '../untrusted.ts';
@@ -49,14 +51,35 @@ export function ToolList({ server }: { server: string }): Markup {
             }} kind="main">Ask it now</><${Command} text=${`mcp-bridge refresh ${server}`} /></p>`
       }</>`;
   return html`<div class="pair">
-    <nav class="pair-list" aria-label="Tools">${tools.map(
-      (
-        tool,
-      ) => html`<a key=${tool.name} class=${tool === chosen ? 'pair-item chosen' : 'pair-item'} aria-current=${tool === chosen ? 'true' : undefined}
-      href=${address('servers', server, 'tools', tool.name)}><span class="clip tool">${text(tool.name)}</span>${tool.refusal === '' ? null : html`<${Badge}>off</>`}${tool.changed ? html`<${Badge} tone="warn">changed</>` : null}</a>`,
-    )}</nav>
+    <${ToolNames} server=${server} tools=${tools} chosen=${chosen} />
     ${chosen === undefined ? null : html`<${ToolView} key=${chosen.name} server=${server} tool=${chosen} />`}
   </div>`;
+}
+
+const NAME_HEIGHT = 29;
+/** A shorter list is seen at a glance. */
+const MANY_TOOLS = 20;
+
+function ToolNames(props: { server: string; tools: readonly Tool[]; chosen: Tool | undefined }): Markup {
+  const { server, tools, chosen } = props;
+  const filter = useSignal('');
+  const wanted = filter.value.toLowerCase();
+  const shown = useMemo(() => tools.filter(({ name }) => name.toLowerCase().includes(wanted)), [tools, wanted]);
+  const at = chosen === undefined ? -1 : shown.indexOf(chosen);
+  const { ref, from, to } = useInSight(shown.length, NAME_HEIGHT, at);
+  return html`<nav class="pair-list" aria-label="Tools">
+    ${tools.length < MANY_TOOLS ? null : html`<${Filter} filter=${filter} hint=${`Filter ${count(tools.length)} tools`} label="Filter the tools of this server" />`}
+    <div class="pair-names" ref=${ref} tabindex="-1"><div class="table-length" style=${{ height: `${shown.length * NAME_HEIGHT}px` }}>${shown
+      .slice(from, to)
+      .map(
+        (
+          tool,
+          i,
+        ) => html`<a key=${tool.name} class=${tool === chosen ? 'pair-item chosen' : 'pair-item'} aria-current=${tool === chosen ? 'true' : undefined}
+        style=${{ top: `${(from + i) * NAME_HEIGHT}px` }} href=${address('servers', server, 'tools', tool.name)}><span class="clip tool">${text(tool.name)}</span>${tool.refusal === '' ? null : html`<${Badge}>off</>`}${tool.changed ? html`<${Badge} tone="warn">changed</>` : null}</a>`,
+      )}</div></div>
+    ${shown.length === 0 ? html`<p class="pair-none muted">No tool fits</p>` : null}
+  </nav>`;
 }
 
 function ToolView({ server, tool }: { server: string; tool: Tool }): Markup {

@@ -7,18 +7,25 @@ import { type JsonFields, membersOf, recordsOf, textOf, textsOf } from '../data.
 import { bytes, count, plural, shortCount } from '../format.ts';
 import { html, type Markup } from '../html.ts';
 import { useAsked } from '../parts/asked.ts';
-import { Action, Badge, Bar, Empty, Failure, Panel, Screen } from '../parts/elements.ts';
+import { Action, Badge, Bar, Empty, Failure, Panel, Screen, Tabs } from '../parts/elements.ts';
 import { type Column, clipped, Table } from '../parts/table.ts';
-import { address } from '../route.ts';
+import { address, go, route } from '../route.ts';
 import { text } from '../untrusted.ts';
+import { Answers } from './answers.ts';
 
 const query = signal('');
 const PAUSE_MS = 180;
 /** Asked for once; it may be megabytes. */
 const MOST_SHOWN = 12;
 
+const PARTS = [
+  ['all', 'All tools'],
+  ['answers', 'Largest answers'],
+] as const;
+
 export function Tools(): Markup {
   const [typed, setTyped] = useState(query.value);
+  const [part = 'all'] = route.value.rest;
   useEffect(() => {
     const timer = setTimeout(() => {
       query.value = typed;
@@ -26,12 +33,17 @@ export function Tools(): Markup {
     return () => clearTimeout(timer);
   }, [typed]);
   const isSearching = query.value.trim() !== '';
-  return html`<${Screen} title="Tools" note=${isSearching ? 'what an agent would find, and why' : 'all that the bridge offers'} fills=${!isSearching}>
+  const note = isSearching ? 'what an agent would find, and why' : part === 'answers' ? NOTE_OF_ANSWERS : NOTE;
+  return html`<${Screen} title="Tools" note=${note} fills=${!isSearching}>
     <div class="toolbar"><input type="search" class="search search-wide" data-filter placeholder="Ask as an agent would: create an issue, read a file" aria-label="Search tools" value=${typed}
-      onInput=${(event: Event) => setTyped((event.target as HTMLInputElement).value)} /></div>
-    ${isSearching ? html`<${Bench} question=${query.value} />` : html`<${All} />`}
+      onInput=${(event: Event) => setTyped((event.target as HTMLInputElement).value)} />
+      ${isSearching ? null : html`<${Tabs} tabs=${PARTS} chosen=${part} label="Tools" onChoose=${(id: string) => (id === 'all' ? go('tools') : go('tools', id))} />`}</div>
+    ${isSearching ? html`<${Bench} question=${query.value} />` : part === 'answers' ? html`<${Answers} />` : html`<${All} />`}
   </>`;
 }
+
+const NOTE = 'all that the bridge offers';
+const NOTE_OF_ANSWERS = 'which of them fill the context of models';
 
 function Bench({ question }: { question: string }): Markup {
   const { answer, error, again } = useAsked<unknown>('bridge/search', { query: question, limit: MOST_SHOWN });
