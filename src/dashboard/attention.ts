@@ -5,7 +5,7 @@ import { ask, phase } from './connection.ts';
 import { type JsonFields, membersOf, recordsOf, textOf } from './data.ts';
 import type { Tone } from './parts/elements.ts';
 import { address } from './route.ts';
-import { servers } from './servers.ts';
+import { failing } from './servers.ts';
 import { onEvent, status } from './state.ts';
 
 export interface Attention {
@@ -84,18 +84,13 @@ function fromInbox(): Attention[] {
 
 /** A server that wants a sign-in stands in the inbox already. */
 function fromServers(): Attention[] {
-  return servers.value
-    .filter(
-      ({ tone, instances }) =>
-        tone === 'bad' && !instances.some(({ errorCode }) => errorCode === 'SERVER_AUTH_REQUIRED'),
-    )
-    .map(({ name, state }) => ({
-      key: `f:${name}`,
-      title: name,
-      kind: state,
-      tone: 'bad',
-      href: address('servers', name),
-    }));
+  return failing.value.map(({ name, state }) => ({
+    key: `f:${name}`,
+    title: name,
+    kind: state,
+    tone: 'bad',
+    href: address('servers', name),
+  }));
 }
 
 function fromStatus(): Attention[] {

@@ -92,6 +92,15 @@ export function toneOf(state: string): Tone {
   }
 }
 
+/** Servers in trouble that no sign-in ends. */
+export const failing = computed(() =>
+  servers.value.filter(
+    ({ tone, instances }) =>
+      tone === 'bad' && !instances.some(({ errorCode }) => WANTS_SIGN_IN.includes(errorCode ?? '')),
+  ),
+);
+const WANTS_SIGN_IN = ['SERVER_AUTH_REQUIRED', 'AUTH_FAILED'];
+
 /** The savings of sharing at this moment: processes that each client would have started for itself. */
 export const saved = computed(() => {
   let processes = 0;

@@ -1,16 +1,15 @@
 // The dashboard as a person uses it: a real daemon, real servers, `mcp-bridge ui`, and Chromium.
 
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { hasBrowser, openBrowser } from '../support/browser.ts';
+import { goTo, PATIENCE, type StartedUi, startUi, violations, WatchedPages } from '../support/dashboard-page.ts';
 import type { RawClient } from '../support/raw-client.ts';
-import { fixtureServer, PROGRAM, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { fixtureServer, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 /** A tool whose texts try everything: markup, a turned line, what cannot be seen, and length. */
 const HOSTILE = {
@@ -42,7 +41,7 @@ interface Office {
 
 let office: Office;
 let browser: Browser;
-let ui: ChildProcess;
+let started: StartedUi;
 let page: Page;
 /** A call that begins before the page is opened. */
 let early: Promise<unknown>;
@@ -89,42 +88,13 @@ async function clientOf(daemon: TestDaemon, project: string): Promise<RawClient>
 
 const call = (name: string, args: object = {}) => office.client.request(name, 'tools/call', { name, arguments: args });
 
-/** Starts `mcp-bridge ui`; its address. */
-async function startUi(...flags: string[]): Promise<{ child: ChildProcess; url: string }> {
-  const { home, project, daemon, env } = office;
-  const args = ['ui', '--no-open', '--mcp-bridge-socket', daemon.path, '--config', join(home, 'config.json'), ...flags];
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
-    cwd: project,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stdout?.once('data', (chunk: Buffer) => resolve(chunk.toString().trim()));
-    child.once('exit', (code) => reject(new Error(`mcp-bridge ui has ended with ${code}`)));
-  });
-  return { child, url };
-}
+const ui = (...flags: string[]): Promise<StartedUi> =>
+  startUi({ daemon: office.daemon, cwd: office.project, env: office.env }, ...flags);
 
-async function openPage(url: string, options: object = {}): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  const opened = await context.newPage();
-  opened.on('pageerror', (error) => faults.push(error.message));
-  opened.on('console', (message) => {
-    if (message.type() === 'error' && !/status of 40[13]|ERR_/.test(message.text())) faults.push(message.text());
-  });
-  opened.on('request', (request) => asked.add(new URL(request.url()).origin));
-  await opened.goto(url);
-  return opened;
-}
+const pages = new WatchedPages();
+const openPage = (url: string): Promise<Page> => pages.open(browser, url);
 
-/** Errors of pages, and the origins that they have asked for anything. */
-const faults: string[] = [];
-const asked = new Set<string>();
-
-/** A machine may be slow. */
-const PATIENCE = { timeout: 30_000 };
-
-const go = (screen: string): Promise<void> => page.evaluate(`location.hash = '#/${screen}'`);
+const go = (screen: string): Promise<void> => goTo(page, screen);
 const seen = (text: string | RegExp) => page.getByText(text).first().waitFor();
 const button = (name: string | RegExp) => page.getByRole('button', { name });
 
@@ -134,22 +104,17 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     await call('desk__echo', { text: 'first' });
     await call('words__say');
     early = call('desk__hold');
-    const started = await startUi('--write');
-    ui = started.child;
+    started = await ui('--write');
     page = await openPage(started.url);
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
   });
 
   afterAll(async () => {
     await browser?.close();
-    ui?.kill('SIGTERM');
+    await started?.end();
     office?.client.destroy();
     await office?.daemon.stop();
-    expect(faults, 'errors of the page').toEqual([]);
-    expect(
-      [...asked].filter((origin) => !/^http:\/\/127\.0\.0\.1:\d+$/.test(origin)),
-      'other origins',
-    ).toEqual([]);
+    pages.expectClean();
   });
 
   test('the code is gone from the address and from the history', async () => {
@@ -171,6 +136,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     ['servers/desk/calls', 'Last calls'],
     ['servers/broken/stderr', 'The end of its stderr'],
     ['tools', /tools\. Their definitions take/],
+    ['tools/answers', /Models got about/],
     ['clients', /1 client connected/],
     ['discovery', /definitions?, 4 used/],
     ['audit', /audit\.jsonl/],
@@ -335,9 +301,9 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
   });
 
   test('a page that may only look has grey buttons, and the port refuses what they would do', async () => {
-    const { child, url } = await startUi();
-    onTestFinished(() => void child.kill('SIGTERM'));
-    const look = await openPage(`${url}`);
+    const { url, end } = await ui();
+    onTestFinished(end);
+    const look = await openPage(url);
     await look.getByText('Looks only').waitFor();
     await look.evaluate("location.hash = '#/servers/desk/tools/greet'");
     await look.getByText('mcp-bridge ui --write').first().waitFor();
@@ -346,10 +312,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
       await look.evaluate(`fetch('/api/ask', { method: 'POST', body: '{"method":"ui/try","params":{}}', headers: {
       'content-type': 'application/json', 'x-mcp-bridge-key': sessionStorage.getItem('mcp-bridge-key') } }).then((r) => r.json())`);
     expect(answer).toMatchObject({ error: { message: 'This dashboard can only look' } });
-    const ended = new Promise((resolve) => child.once('exit', resolve));
     await look.context().close();
-    child.kill('SIGTERM');
-    await ended;
   });
 
   describe('an attacker', () => {
@@ -433,7 +396,11 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
       })`);
       expect(result).toMatch(/^script-src/);
       expect(await page.evaluate('typeof window.taken')).toBe('undefined');
-      faults.splice(0, faults.length, ...faults.filter((fault) => !/Content Security Policy/.test(fault)));
+      pages.faults.splice(
+        0,
+        pages.faults.length,
+        ...pages.faults.filter((fault) => !/Content Security Policy/.test(fault)),
+      );
     });
   });
 
@@ -460,29 +427,9 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
   });
 
   test('the page of a dashboard that has ended says what to type', async () => {
-    const ended = new Promise((resolve) => ui.once('exit', resolve));
-    ui.kill('SIGTERM');
-    await ended;
+    await started.end();
     await seen(/The connection to mcp-bridge ui is lost|This page is closed/);
     await page.getByText('This page is closed').waitFor();
     await page.getByText('mcp-bridge ui', { exact: true }).waitFor();
   });
 });
-
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-
-/** What axe finds. The policy blocks script tags, so that it is evaluated. */
-async function violations(at: Page): Promise<string[]> {
-  const { readFileSync } = await import('node:fs');
-  if ((await at.evaluate('typeof window.axe')) === 'undefined') await at.evaluate(readFileSync(AXE, 'utf8'));
-  const found = (await at.evaluate(
-    'axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)',
-  )) as {
-    id: string;
-    nodes: { html: string; failureSummary?: string }[];
-  }[];
-  return found.map(
-    ({ id, nodes }) =>
-      `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary ?? ''}`).join(' | ')}`,
-  );
-}

@@ -16,8 +16,8 @@ export interface InSight {
   readonly to: number;
 }
 
-/** Follows the element that scrolls. `first` is a row to begin with in the middle, or -1. */
-export function useInSight(rows: number, rowHeight: number, first = -1): InSight {
+/** Follows the element that scrolls. `shown` is a row to bring in sight when it becomes another one, or -1. */
+export function useInSight(rows: number, rowHeight: number, shown = -1): InSight {
   const ref = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState({ top: 0, height: USUAL_HEIGHT });
   useEffect(() => {
@@ -27,14 +27,19 @@ export function useInSight(rows: number, rowHeight: number, first = -1): InSight
     const observer = new ResizeObserver(look);
     observer.observe(element);
     element.addEventListener('scroll', look, { passive: true });
-    if (first >= 0 && (first + 1) * rowHeight > element.clientHeight)
-      element.scrollTop = (first + 0.5) * rowHeight - element.clientHeight / 2;
     look();
     return () => {
       observer.disconnect();
       element.removeEventListener('scroll', look);
     };
   }, [rows === 0]);
+  useEffect(() => {
+    const element = ref.current;
+    if (element === null || shown < 0) return;
+    const { scrollTop, clientHeight } = element;
+    const isSeen = shown * rowHeight >= scrollTop && (shown + 1) * rowHeight <= scrollTop + clientHeight;
+    if (!isSeen) element.scrollTop = (shown + 0.5) * rowHeight - clientHeight / 2;
+  }, [shown, rows === 0]);
   const from = Math.max(0, Math.floor(seen.top / rowHeight) - MARGIN);
   return { ref, from, to: Math.min(rows, Math.ceil((seen.top + seen.height) / rowHeight) + MARGIN) };
 }

@@ -8,7 +8,7 @@ import { isRecord, type JsonFields, membersOf, recordsOf, textOf, textsOf } from
 import { html, type Markup } from '../html.ts';
 import { Action, Badge, Command, Empty, Facts, Panel, ReadOnlyNote, Screen } from '../parts/elements.ts';
 import { address } from '../route.ts';
-import { servers } from '../servers.ts';
+import { failing as failingServers } from '../servers.ts';
 import { text, wholeText } from '../untrusted.ts';
 
 export function Inbox(): Markup {
@@ -19,7 +19,7 @@ export function Inbox(): Markup {
   const signIns = recordsOf(now.signIns);
   const inputs = Object.entries(membersOf(now.inputs));
   const questions = recordsOf(now.questions);
-  const failing = servers.value.filter(({ tone }) => tone === 'bad');
+  const failing = failingServers.value;
   const number =
     approvals.length +
     callers.length +
