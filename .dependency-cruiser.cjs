@@ -125,7 +125,7 @@ module.exports = {
       name: 'the-page-takes-of-other-rooms-only-types-and-printable',
       severity: 'error',
       from: { path: '^src/dashboard/' },
-      to: { path: '^src/(?!dashboard/|util/printable\\.ts)', dependencyTypesNot: ['type-only'] },
+      to: { path: '^src/(?!dashboard/|util/(?:printable|shell-words)\\.ts)', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'the-page-runs-in-a-browser',

@@ -138,7 +138,7 @@ function Foot(): Markup {
   const { isUp } = daemon.value;
   const now = status.value;
   return html`<div class="foot">
-    <p class="foot-line">${dot(phase.value.is === 'lost' || !isUp ? 'bad' : 'ok')}<span>${isUp ? 'Daemon runs' : 'No daemon'}</span></p>
+    <p class="foot-line">${dot(phase.value.is === 'lost' || !isUp ? 'bad' : 'ok')}<span>${phase.value.is === 'lost' ? 'Not connected' : isUp ? 'Daemon runs' : 'No daemon'}</span></p>
     <p class="foot-line faint">${now === undefined ? version.value : html`<span>${now.version}</span><span class="sep">·</span><span>up ${span(now.uptimeMs)}</span>`}</p>
     <p class="foot-line"><span class=${canWrite.value ? 'mode mode-write' : 'mode'}>${canWrite.value ? 'May change things' : 'Looks only'}</span>
       <button type="button" class="quiet small" aria-label=${theme.value === 'dark' ? 'Light colours' : 'Dark colours'} title="Light or dark (t)" onClick=${toggle}>${theme.value === 'dark' ? '☀' : '☾'}</button></p>

@@ -1,7 +1,7 @@
 // A form made from a tool's JSON Schema, and arguments made from what somebody has typed. What a form cannot show is typed as JSON.
 // No browser in it.
 
-import { isRecord, membersOf, textOf, textsOf } from './data.ts';
+import { isRecord, membersOf, recordsOf, textOf, textsOf } from './data.ts';
 
 type FieldKind = 'text' | 'long' | 'number' | 'integer' | 'flag' | 'choice' | 'json';
 
@@ -30,17 +30,18 @@ export function fieldsOf(schema: unknown): FormField[] {
 }
 
 function fieldOf(name: string, schema: Readonly<Record<string, unknown>>, isNeeded: boolean): FormField {
-  const choices = choicesOf(schema);
-  const type = typeOf(schema);
+  const bare = withoutNull(schema);
+  const choices = choicesOf(bare);
+  const type = typeOf(bare);
   const fallback = schema.default ?? (Array.isArray(schema.examples) ? schema.examples[0] : undefined);
   const example = fallback === undefined ? '' : typeof fallback === 'string' ? fallback : JSON.stringify(fallback);
-  const kind = choices.length > 0 ? 'choice' : kindOf(type, schema);
+  const kind = choices.length > 0 ? 'choice' : kindOf(type, bare);
   return {
     name,
     kind,
     type,
     isNeeded,
-    description: textOf(schema.description),
+    description: textOf(schema.description ?? bare.description),
     choices,
     example: example.slice(0, 200),
   };
@@ -49,6 +50,17 @@ function fieldOf(name: string, schema: Readonly<Record<string, unknown>>, isNeed
 function choicesOf({ enum: values, const: only }: Readonly<Record<string, unknown>>): string[] {
   const all = Array.isArray(values) ? values : only === undefined ? [] : [only];
   return all.slice(0, MOST_CHOICES).map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+}
+
+/** What a value may be besides null: a field that is left empty is left out. As Python and TypeScript write optional fields. */
+function withoutNull(schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { type, anyOf } = schema;
+  if (Array.isArray(type)) {
+    const [only, ...others] = type.filter((one) => one !== 'null');
+    return others.length === 0 && typeof only === 'string' ? { ...schema, type: only } : schema;
+  }
+  const [only, ...others] = recordsOf(anyOf).filter((one) => one.type !== 'null');
+  return type === undefined && only !== undefined && others.length === 0 ? only : schema;
 }
 
 function typeOf(schema: Readonly<Record<string, unknown>>): string {

@@ -1,25 +1,53 @@
 // The user at the other end of a TCP connection of this machine, by the kernel's own table. Only Linux has one.
 
 import { readFile } from 'node:fs/promises';
+import { endianness } from 'node:os';
 import { expectSystemError } from '../util/expected-error.ts';
 
-const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 const LOCAL = 1;
 const REMOTE = 2;
 const UID = 7;
+/** The beginning of an address of IPv4 in the table of IPv6, where each four bytes are a number of the machine. */
+const MAPPED = endianness() === 'LE' ? '0000000000000000FFFF0000' : '00000000000000000000FFFF';
 
-/** The uid of whoever holds the port `peer` of a connection to our port `own`; undefined where that cannot be known. */
-export async function peerUser(peer: number, own: number): Promise<number | undefined> {
-  const [peerHex, ownHex] = [peer, own].map((port) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`);
-  for (const table of TABLES) {
+/** Both ends of a connection, as its socket says. */
+export interface ConnectionEnds {
+  readonly remoteAddress?: string | undefined;
+  readonly remotePort?: number | undefined;
+  readonly localAddress?: string | undefined;
+  readonly localPort?: number | undefined;
+}
+
+/**
+ * The uid of whoever holds the other end of a connection over IPv4; undefined where that cannot be known. Addresses count as well as
+ * ports: another user may have the same port at another address of this machine.
+ */
+export async function peerUser(ends: ConnectionEnds): Promise<number | undefined> {
+  const [theirs, ours] = [
+    placeOf(ends.remoteAddress, ends.remotePort),
+    placeOf(ends.localAddress, ends.localPort),
+  ] as const;
+  if (theirs === undefined || ours === undefined) return undefined;
+  for (const [table, before] of [
+    ['/proc/net/tcp', ''],
+    ['/proc/net/tcp6', MAPPED],
+  ] as const) {
     const lines = (await linesOf(table)).map((line) => line.trim().split(/\s+/));
-    const line = lines.find(
-      (fields) => fields[LOCAL]?.endsWith(peerHex ?? '') && fields[REMOTE]?.endsWith(ownHex ?? ''),
-    );
+    const line = lines.find((fields) => fields[LOCAL] === before + theirs && fields[REMOTE] === before + ours);
     if (line !== undefined) return Number(line[UID]);
   }
   return undefined;
 }
+
+/** As the table spells it, such as `0100007F:1F90` for 127.0.0.1:8080. */
+function placeOf(address = '', port = 0): string | undefined {
+  const bytes = /^(?:::ffff:)?(\d+)\.(\d+)\.(\d+)\.(\d+)$/i.exec(address)?.slice(1).map(Number);
+  if (bytes === undefined) return undefined;
+  const ordered = endianness() === 'LE' ? bytes.toReversed() : bytes;
+  return `${ordered.map((byte) => hex(byte, 2)).join('')}:${hex(port, 4)}`;
+}
+
+const hex = (number: number, digits: number): string => number.toString(16).toUpperCase().padStart(digits, '0');
 
 async function linesOf(table: string): Promise<string[]> {
   try {

@@ -41,6 +41,8 @@ export class DaemonWatch {
   readonly #told = new Map<string, string>();
   #timer: Timer | undefined;
   #isRunning = false;
+  /** Counts the starts: what an earlier one still waits for is not this one's. */
+  #run = 0;
   #memory: Readonly<Record<string, number>> = {};
   #memoryMs = Number.NEGATIVE_INFINITY;
   #toolBytes = 0;
@@ -64,6 +66,7 @@ export class DaemonWatch {
   start(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
+    this.#run += 1;
     void this.#connect();
   }
 
@@ -83,9 +86,10 @@ export class DaemonWatch {
   }
 
   async #connect(): Promise<void> {
+    const run = this.#run;
     try {
       const client = await this.#options.connect();
-      if (!this.#isRunning) return client.close();
+      if (!this.#isRunning || run !== this.#run) return client.close();
       this.#client = client;
       client.onEvents = (batch) => this.#heard(batch);
       void client.untilClosed().then(() => this.#lost(client));
@@ -95,6 +99,7 @@ export class DaemonWatch {
       );
       await this.#look();
     } catch (error) {
+      if (run !== this.#run) return;
       this.#client?.close();
       this.#down(messageOf(error));
     }

@@ -45,8 +45,8 @@ export interface PageServerOptions {
   readonly ask: (method: string, params: Readonly<Record<string, unknown>>, signal: AbortSignal) => Promise<unknown>;
   /** All that a page needs to begin with. */
   readonly opening: () => LiveMessage;
-  /** The first page has come, or the last one has gone. */
-  readonly seen?: (pages: number) => void;
+  /** A page has come. */
+  readonly opened?: () => void;
   readonly graceMs?: number;
 }
 
@@ -170,7 +170,7 @@ export class PageServer {
     const { uid } = this.#options;
     const body = await bodyOf(request, response, this.#room);
     if (body === undefined) return;
-    const peer = await peerUser(request.socket.remotePort ?? 0, this.#port);
+    const peer = await peerUser(request.socket);
     if (uid !== undefined && peer !== undefined && peer !== uid)
       return page(response, 403, 'Another user of this machine has asked.');
     const session = this.#sessions.enter(textOf(membersOf(body).code));
@@ -185,12 +185,11 @@ export class PageServer {
     const stream = new PageStream(response, HEAD, this.#options.clock);
     this.#streams.add(stream);
     this.#leaving?.cancel();
-    if (this.#streams.size === 1) this.#options.seen?.(1);
+    this.#options.opened?.();
     stream.tell(this.#options.opening());
     response.on('close', () => {
       this.#streams.delete(stream);
       if (this.#streams.size > 0) return;
-      this.#options.seen?.(0);
       const graceMs = this.#options.graceMs ?? GRACE_MS;
       this.#leaving = this.#options.clock.after(graceMs, () => this.close('last-page'));
     });

@@ -387,6 +387,64 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
       await lone.context().close();
     });
 
+    test('by a name that leads to this machine is shown words only', async () => {
+      const { port: own } = new URL(page.url());
+      const rebound = await page.context().newPage();
+      onTestFinished(() => rebound.close());
+      const answer = await rebound.goto(`http://evil.example:${own}/`);
+      expect(answer?.status()).toBe(403);
+      expect(await rebound.locator('pre').textContent()).toBe('mcp-bridge ui');
+      expect(await rebound.evaluate('document.scripts.length')).toBe(0);
+      const asked = await rebound.evaluate(
+        `Promise.all(['/api/live', '/dashboard.js'].map((path) => fetch(path).then(({ status }) => status)))`,
+      );
+      expect(asked).toEqual([403, 403]);
+    });
+
+    test('with a code that was used, or that nobody gave out, comes in nowhere', async () => {
+      for (const code of [new URL(started.url).hash, '#code=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA']) {
+        const late = await openPage(`${new URL(page.url()).origin}/${code}`);
+        await late.getByText('The code in this address was used already, or is older than a minute.').waitFor();
+        await late.getByText('mcp-bridge ui', { exact: true }).waitFor();
+        expect(await late.context().cookies()).toEqual([]);
+        await late.context().close();
+      }
+    });
+
+    /** What the port says to a page that has this key, and the cookies of its browser. */
+    const statusWith = (at: Page, key: string): Promise<unknown> =>
+      at.evaluate(`fetch('/api/ask', { method: 'POST', body: '{"method":"bridge/status","params":{}}', headers: {
+        'content-type': 'application/json', 'x-mcp-bridge-key': ${JSON.stringify(key)} } }).then(({ status }) => status)`);
+    const KEY = "sessionStorage.getItem('mcp-bridge-key')";
+
+    test('who has the cookie without the key, or the key without the cookie, gets nothing', async () => {
+      const key = (await page.evaluate(KEY)) as string;
+      expect(await statusWith(page, key)).toBe(200);
+      expect(await statusWith(page, `${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)).toBe(401);
+      // A new window has the cookie of the browser, but not the key of the page.
+      const same = await page.context().newPage();
+      onTestFinished(() => same.close());
+      await same.goto(new URL(page.url()).origin);
+      await same.getByText('This page is closed').waitFor();
+      expect(await statusWith(same, '')).toBe(401);
+      const other = await openPage(new URL(page.url()).origin);
+      expect(await statusWith(other, key)).toBe(401);
+      await other.context().close();
+    });
+
+    test('the page of an earlier dashboard is told so, and what to type', async () => {
+      const next = await ui();
+      onTestFinished(next.end);
+      const old = await page.context().newPage();
+      onTestFinished(() => old.close());
+      // Its key and cookie are those of the dashboard before, as if the next one had got the same port.
+      await old.goto(new URL(next.url).origin);
+      await old.evaluate(`sessionStorage.setItem('mcp-bridge-key', ${JSON.stringify(await page.evaluate(KEY))})`);
+      await old.reload();
+      await old.getByText('This page is of a dashboard that has ended.').waitFor();
+      await old.getByText('mcp-bridge ui', { exact: true }).waitFor();
+    });
+
     test('the page runs nothing but its own script, even if markup got in', async () => {
       const result = await page.evaluate(`new Promise((resolve) => {
         addEventListener('securitypolicyviolation', (event) => resolve(event.effectiveDirective), { once: true });

@@ -6,6 +6,7 @@ import { alikeAmong, apart } from '../../discovery/duplicates.ts';
 import { isNamed, type Narrowed, named, ofClients } from '../../discovery/selection.ts';
 import type { Survey } from '../../discovery/survey.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
+import { shellWord } from '../../util/shell-words.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { otherOverride } from '../other-config.ts';
@@ -105,7 +106,8 @@ function disabled({ config }: Survey): string {
 
 function nextStep(waiting: readonly DiscoveredServer[]): string {
   const [first] = waiting;
-  if (waiting.length === 1) return `One waits for you. Look at it with: mcp-bridge approve ${first?.name}`;
+  if (waiting.length === 1)
+    return `One waits for you. Look at it with: mcp-bridge approve ${shellWord(first?.name ?? '')}`;
   return `${waiting.length} wait for you. Look at one with: mcp-bridge approve ${first?.name}`;
 }
 

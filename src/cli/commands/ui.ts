@@ -49,7 +49,7 @@ export async function ui(values: UiValues, host: CliHost): Promise<number> {
       return answer === undefined ? watch.ask(method, params) : answer(params, signal);
     },
     opening: () => ({ hello: { canWrite, version: host.version }, daemon: watch.presence, parts: watch.parts }),
-    seen: (pages) => (pages > 0 ? watch.start() : watch.stop()),
+    opened: () => watch.start(),
   });
   await server.listen();
   host.onEnd(() => server.close());

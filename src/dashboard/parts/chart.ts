@@ -84,13 +84,17 @@ interface HistogramProps {
   readonly bars: readonly { readonly name: string; readonly value: number }[];
 }
 
-/** Bars with their names below. */
+/** More would run into each other. */
+const MOST_NAMES = 7;
+
+/** Bars with their names below, or with some of them. */
 export function Histogram({ label, bars }: HistogramProps): Markup {
   const top = Math.max(1, ...bars.map(({ value }) => value));
+  const everyName = Math.ceil(bars.length / MOST_NAMES);
   return html`<div class="histogram" role="img" aria-label=${label}>${bars.map(
-    ({ name, value }) => html`<div key=${name} class="histogram-bar" title=${`${name}: ${value}`}>
+    ({ name, value }, i) => html`<div key=${name} class="histogram-bar" title=${`${name}: ${value}`}>
       <div class="histogram-room"><div class="histogram-fill" style=${{ height: `${value === 0 ? 0 : Math.max(2, (value / top) * 100)}%` }}></div></div>
-      <div class="histogram-name">${name}</div>
+      <div class="histogram-name">${i % everyName === 0 ? name : ''}</div>
     </div>`,
   )}</div>`;
 }

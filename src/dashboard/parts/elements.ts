@@ -3,10 +3,15 @@
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { seenPieces } from '../../util/printable.ts';
+import { shellWord } from '../../util/shell-words.ts';
 import { PageRefusal } from '../connection.ts';
 import { html, type Markup } from '../html.ts';
 import { go } from '../route.ts';
 import { canWrite } from '../state.ts';
+import { text } from '../untrusted.ts';
+
+const MOST_IN_COMMAND = 1000;
 
 export type Tone = 'ok' | 'warn' | 'bad' | 'accent' | 'quiet';
 
@@ -54,19 +59,24 @@ export function Stat(props: {
 
 /** Says what to do where there is nothing to see yet. */
 export function Empty(props: { title: string; text?: unknown; command?: string | undefined }): Markup {
-  const { title, text, command } = props;
+  const { title, text: about, command } = props;
   return html`<div class="empty">
     <p class="empty-title">${title}</p>
-    ${text ? html`<p class="empty-text">${text}</p>` : null}
+    ${about ? html`<p class="empty-text">${about}</p>` : null}
     ${command ? html`<${Command} text=${command} />` : null}
   </div>`;
 }
 
-/** A command to type, with a button that copies it. */
-export function Command({ text }: { text: string }): Markup {
+/**
+ * A command to type, with a button that copies it. `words` may be of others: each stays one word in a shell. What could be
+ * something else once it is pasted is shown, and not copied.
+ */
+export function Command({ text: start, words = [] }: { text: string; words?: readonly string[] }): Markup {
+  const line = [start, ...words.map(shellWord)].join(' ');
+  const mayCopy = words.every((word) => !word.startsWith('-') && seenPieces(word).every(({ isUnseen }) => !isUnseen));
   const [isCopied, setCopied] = useState(false);
   const copy = (): void => {
-    void navigator.clipboard.writeText(text).then(
+    void navigator.clipboard.writeText(line).then(
       () => setCopied(true),
       () => undefined,
     );
@@ -76,7 +86,7 @@ export function Command({ text }: { text: string }): Markup {
     const timer = setTimeout(() => setCopied(false), 1500);
     return () => clearTimeout(timer);
   }, [isCopied]);
-  return html`<span class="command"><code>${text}</code><button type="button" class="quiet small" onClick=${copy}>${isCopied ? 'Copied' : 'Copy'}</button></span>`;
+  return html`<span class="command"><code>${text(line, MOST_IN_COMMAND)}</code>${mayCopy ? html`<button type="button" class="quiet small" onClick=${copy}>${isCopied ? 'Copied' : 'Copy'}</button>` : null}</span>`;
 }
 
 export function dot(tone: Tone): Markup {
@@ -160,9 +170,9 @@ export function Tabs(props: {
   return html`<div class="tabs" role="tablist" aria-label=${label} onKeyDown=${move}>${tabs.map(
     ([
       id,
-      text,
+      title,
     ]) => html`<button key=${id} type="button" role="tab" aria-selected=${id === chosen} tabindex=${id === chosen ? 0 : -1}
-      class="tab" onClick=${() => onChoose(id)}>${text}</button>`,
+      class="tab" onClick=${() => onChoose(id)}>${title}</button>`,
   )}</div>`;
 }
 

@@ -1,12 +1,15 @@
 // A table of any length: only the rows that are in sight are in the page. Rows are of one height.
 
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { html, type Markup } from '../html.ts';
 import { text } from '../untrusted.ts';
 import { dot, type Tone } from './elements.ts';
 import { useInSight } from './in-sight.ts';
 
 const ROW_HEIGHT = 36;
+/** As the style sheet has them: between two cells, and at both sides of a row. */
+const GAP = 14;
+const SIDES = 24;
 
 export interface Column<Row> {
   readonly title: string;
@@ -18,8 +21,10 @@ export interface Column<Row> {
   /** Makes the column sortable. */
   readonly sort?: (row: Row) => number | string;
   readonly isNumber?: boolean;
-  /** Left out where the window is narrow. */
+  /** Left out where there is no room for it. */
   readonly isExtra?: boolean;
+  /** Stays longer than those of less worth; 0 if it is not said. */
+  readonly worth?: number;
 }
 
 interface TableProps<Row> {
@@ -36,10 +41,9 @@ interface TableProps<Row> {
 export function Table<Row>(props: TableProps<Row>): Markup {
   const { rows, columns: all, keyOf, label, empty, most, chosen } = props;
   const [order, setOrder] = useState<{ readonly title: string; readonly by: 1 | -1 } | undefined>(undefined);
-  const isNarrow = useIsNarrow();
-  const columns = isNarrow ? all.filter(({ isExtra }) => !isExtra) : all;
   const sorted = useMemo(() => inOrder(rows, all, order), [rows, order]);
-  const { ref, from, to } = useInSight(rows.length, ROW_HEIGHT);
+  const { ref, from, to, width } = useInSight(rows.length, ROW_HEIGHT);
+  const columns = useMemo(() => fitting(all, width), [all, width]);
   if (rows.length === 0) return html`<div class="table-empty">${empty}</div>`;
   const template = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') };
   const height = most === undefined ? {} : { maxHeight: `${most * ROW_HEIGHT}px` };
@@ -93,16 +97,22 @@ function inOrder<Row>(rows: readonly Row[], columns: readonly Column<Row>[], ord
   });
 }
 
-/** True while the window has room for a few columns only. */
-function useIsNarrow(): boolean {
-  const query = useMemo(() => matchMedia('(max-width: 820px)'), []);
-  const [isNarrow, setNarrow] = useState(query.matches);
-  useEffect(() => {
-    const look = (): void => setNarrow(query.matches);
-    query.addEventListener('change', look);
-    return () => query.removeEventListener('change', look);
-  }, [query]);
-  return isNarrow;
+/** The columns that there is room for. Of those that may be left out, the ones that are worth least go, the last one first. */
+function fitting<Row>(columns: readonly Column<Row>[], width: number): readonly Column<Row>[] {
+  const kept = [...columns];
+  const least = columns
+    .filter(({ isExtra }) => isExtra)
+    .toReversed()
+    .toSorted((a, b) => (a.worth ?? 0) - (b.worth ?? 0));
+  for (const column of least) {
+    if (neededFor(kept) <= width) break;
+    kept.splice(kept.indexOf(column), 1);
+  }
+  return kept;
+}
+
+function neededFor<Row>(columns: readonly Column<Row>[]): number {
+  return columns.reduce((sum, { width }) => sum + Number(/\d+(?=px)/.exec(width)?.[0] ?? 0) + GAP, SIDES - GAP);
 }
 
 // --- cells that many tables have ---

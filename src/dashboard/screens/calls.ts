@@ -167,21 +167,23 @@ function columnsFor(longest: number): readonly Column<SeenCall>[] {
     },
     {
       title: 'Tool',
-      width: 'minmax(0, 1.7fr)',
+      width: 'minmax(120px, 1.7fr)',
       sort: (call) => `${call.server ?? ''} ${call.tool ?? ''}`,
       cell: (call) => html`<a class="row-link" href=${address('calls', call.call)}>${dot(toneOf(call))}
       <span class="clip">${nameOf(call)}</span></a>`,
     },
     {
       title: 'Client',
-      width: 'minmax(0, 1fr)',
+      width: 'minmax(90px, 1fr)',
       isExtra: true,
+      worth: 2,
       sort: (call) => call.client,
       cell: (call) => clipped(call.client),
     },
     {
       title: 'Outcome',
       isExtra: true,
+      worth: 3,
       width: '128px',
       sort: stateWords,
       cell: (call) => outcome(toneOf(call), stateWords(call)),
@@ -211,6 +213,8 @@ function columnsFor(longest: number): readonly Column<SeenCall>[] {
     {
       title: 'Action',
       isUntitled: true,
+      isExtra: true,
+      worth: 1,
       width: '76px',
       cell: (call) => (call.state === 'ended' ? null : html`<${Cancel} call=${call} />`),
     },

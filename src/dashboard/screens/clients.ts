@@ -67,6 +67,7 @@ const COLUMNS: readonly Column<ClientReport>[] = [
     title: 'State',
     width: '84px',
     isExtra: true,
+    worth: 1,
     sort: ({ state }) => state,
     cell: ({ state }) => outcome(state === 'ready' ? 'ok' : 'quiet', state === 'parked' ? 'away' : state),
   },
@@ -94,7 +95,7 @@ function Detail({ client }: { client: ClientReport }): Markup {
       ['Since', dateTime(client.connectedAt)],
       ['Calls in flight', count(client.inFlight)],
       ['Listens', client.listening > 0 ? count(client.listening) : null],
-      ['Accepts from others', accepts === null ? null : text(accepts)],
+      ['Accepts from others', accepts === null || accepts === '' ? null : text(accepts)],
       ['Mailbox', client.mailbox ? 'yes' : null],
       [
         'Servers',

@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
+import { shellWord } from '../../util/shell-words.ts';
 import { type JsonFields, membersOf, recordsOf, textOf, textsOf } from '../data.ts';
 import { plural } from '../format.ts';
 import { html, type Markup } from '../html.ts';
@@ -166,10 +167,6 @@ function Detail({ definition, all }: { definition: Definition; all: readonly Def
 /** The whole command, or the address. */
 function Launch({ launch }: { launch: JsonFields }): Markup {
   const words = [textOf(launch.command), ...textsOf(launch.args)].filter((word) => word !== '');
-  const line = textOf(launch.url) === '' ? words.map(quoted).join(' ') : textOf(launch.url);
+  const line = textOf(launch.url) === '' ? words.map(shellWord).join(' ') : textOf(launch.url);
   return html`<code class="launch">${text(line, 20_000)}</code>`;
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

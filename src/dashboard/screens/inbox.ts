@@ -40,8 +40,8 @@ export function Inbox(): Markup {
       <${Decisions} shown=${{ servers: [{ name: one.name, digest: one.digest }] }} name=${textOf(one.name)} /></>`,
     )}
     ${changes.flatMap((one) => recordsOf(one.tools).map((tool) => html`<${ChangedTool} key=${`c${textOf(one.server)} ${textOf(tool.tool)}`} server=${textOf(one.server)} policy=${textOf(one.policy)} tool=${tool} />`))}
-    ${signIns.map((one) => html`<${Item} key=${`s${textOf(one.server)}`} kind="Sign in" title=${one.server}><p class="panel-text">${text(one.message ?? 'It wants a sign-in.', 400)}</p><div class="panel-end"><${Command} text=${`mcp-bridge auth ${textOf(one.server)}`} /></div></>`)}
-    ${inputs.map(([server, names]) => html`<${Item} key=${`i${server}`} kind="Input missing" title=${server}><p class="panel-text">It needs values that nobody has given yet.</p><div class="panel-end">${textsOf(names).map((name) => html`<${Command} key=${name} text=${`mcp-bridge input set ${name}`} />`)}</div></>`)}
+    ${signIns.map((one) => html`<${Item} key=${`s${textOf(one.server)}`} kind="Sign in" title=${one.server}><p class="panel-text">${text(one.message ?? 'It wants a sign-in.', 400)}</p><div class="panel-end"><${Command} text="mcp-bridge auth" words=${[textOf(one.server)]} /></div></>`)}
+    ${inputs.map(([server, names]) => html`<${Item} key=${`i${server}`} kind="Input missing" title=${server}><p class="panel-text">It needs values that nobody has given yet.</p><div class="panel-end">${textsOf(names).map((name) => html`<${Command} key=${name} text="mcp-bridge input set" words=${[name]} />`)}</div></>`)}
     ${questions.map((one, i) => html`<${Item} key=${`q${i}`} kind="Question" title=${one.server}><p class="panel-text">It has asked <b>${text(one.client || 'one of its clients')}</b> for ${textOf(one.about)}, and waits${textOf(one.state) === 'held' ? ' until it is certain which client it is for' : ' for the answer'}.</p></>`)}
     ${failing.map((one) => html`<${Item} key=${`f${one.name}`} kind=${one.state} tone="bad" title=${one.name}><p class="panel-text">${text(one.lastError ?? '', 600)}</p><div class="panel-end"><a class="button" href=${address('servers', one.name, 'stderr')}>See its stderr</a></div></>`)}
   </>`;
@@ -89,7 +89,7 @@ function Approval({ one }: { one: JsonFields }): Markup {
     <div class="item-facts"><${Facts} facts=${lines.map(([label = '', line = '']) => [label, whole(label, line)] as const)} /></div>
     <ul class="shown shown-changed">${textsOf(one.differences).map((line, i) => html`<li key=${i}>${wholeText(line)}</li>`)}</ul>
     ${notes.map((note, i) => html`<p key=${i} class="panel-text warn">${wholeText(note)}</p>`)}
-    ${isWhole ? null : html`<p class="panel-text warn">It is too long to be shown here, so it cannot be approved here. <${Command} text=${`mcp-bridge approve ${textOf(one.name)}`} /></p>`}
+    ${isWhole ? null : html`<p class="panel-text warn">It is too long to be shown here, so it cannot be approved here. <${Command} text="mcp-bridge approve" words=${[textOf(one.name)]} /></p>`}
     <${Decisions} shown=${{ definitions: [{ id: one.id, digest: one.digest }] }} name=${textOf(one.name)} isWhole=${isWhole} />
   </>`;
 }
@@ -151,7 +151,7 @@ function ChangedTool({ server, policy, tool }: { server: string; policy: string;
         <div class="change-path" role="rowheader"><code>${wholeText(change.path || 'all of it')}</code></div>
         <div class="change-texts" role="cell">${change.before === undefined ? null : html`<p class="removed">${wholeText(change.before)}</p>`}${change.now === undefined ? null : html`<p class="added">${wholeText(change.now)}</p>`}</div></div>`,
           )}</div>`
-        : html`<p class="panel-text warn">${isWhole ? 'What has changed is too long to be shown here' : 'Its definition is too long to be kept'}, so it cannot be accepted here. <${Command} text=${`mcp-bridge tools ${server} --accept`} /></p>`
+        : html`<p class="panel-text warn">${isWhole ? 'What has changed is too long to be shown here' : 'Its definition is too long to be kept'}, so it cannot be accepted here. <${Command} text="mcp-bridge tools --accept" words=${[server]} /></p>`
     }
     <div class="panel-end"><${Action} act=${accept} kind="main" disabled=${!isAll} name=${`Accept ${name}`}>Accept what it says now</></div>
   </>`;

@@ -61,8 +61,8 @@ function clientsNote(): string {
 function Tokens(): Markup {
   const few = clients.value.filter(({ view }) => view === 'discover').length;
   const each = Math.max(0, toolBytes.value / BYTES_IN_TOKEN - TOKENS_OF_DISCOVER);
-  const note = few === 0 ? 'no client uses the view discover' : `for ${plural(few, 'client')} that searches`;
-  return html`<${Stat} label="Tokens saved" value=${shortCount(few * each)} note=${few > 1 ? note.replace('searches', 'search') : note} />`;
+  const note = few === 0 ? 'no client uses discover' : `for ${plural(few, 'client')}`;
+  return html`<${Stat} label="Tokens saved" value=${shortCount(few * each)} note=${note} />`;
 }
 
 function Traffic(): Markup {
@@ -88,7 +88,7 @@ function NeedsYou(): Markup {
         ? html`<${Empty} title="Nothing waits for you" text="Approvals, changed tools, sign-ins and questions of servers appear here." />`
         : html`<ul class="lines">${shown.map(
             (item: Attention) => html`<li key=${item.key}><a class="line" href=${item.href}>
-            ${dot(item.tone)}<span class="line-main">${text(item.title)}</span><span class="line-side">${item.kind}</span></a></li>`,
+            ${dot(item.tone)}<span class="line-main">${text(item.title)}</span><span class="line-side">${item.kind === item.title ? '' : item.kind}</span></a></li>`,
           )}</ul>`
     }
     ${items.length > MOST_ROWS ? html`<p class="more">and ${items.length - MOST_ROWS} more</p>` : null}

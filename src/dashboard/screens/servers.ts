@@ -145,20 +145,20 @@ const COLUMNS: readonly Column<ServerRow>[] = [
     cell: ({ errors }) => (errors === 0 ? zero() : html`<span class="bad">${shortCount(errors)}</span>`),
   },
   {
-    title: 'Restarts',
-    width: '72px',
-    isNumber: true,
-    isExtra: true,
-    sort: ({ restarts }) => restarts,
-    cell: ({ restarts }) => (restarts === 0 ? zero() : count(restarts)),
-  },
-  {
     title: 'Memory',
     width: '76px',
     isNumber: true,
     isExtra: true,
     sort: ({ residentBytes }) => residentBytes,
     cell: ({ residentBytes }) => (residentBytes === 0 ? zero() : bytes(residentBytes)),
+  },
+  {
+    title: 'Restarts',
+    width: '72px',
+    isNumber: true,
+    isExtra: true,
+    sort: ({ restarts }) => restarts,
+    cell: ({ restarts }) => (restarts === 0 ? zero() : count(restarts)),
   },
 ];
 

@@ -60,6 +60,12 @@ function shownValue(value: unknown, unit: unknown): string {
   return typeof unit === 'string' && unit !== '' ? `${text} ${unit}` : text;
 }
 
+/** Markdown, as far as descriptions of settings have it: code, and links of which the words stay. */
+function withCode(markdown: string): unknown[] {
+  const words = markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').split('`');
+  return words.map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));
+}
+
 const COLUMNS: readonly Column<JsonFields>[] = [
   {
     title: 'Setting',
@@ -91,6 +97,6 @@ const COLUMNS: readonly Column<JsonFields>[] = [
     title: 'About',
     width: 'minmax(160px, 2.2fr)',
     isExtra: true,
-    cell: ({ description }) => clipped(description ?? ''),
+    cell: ({ description }) => html`<span class="clip muted">${withCode(textOf(description))}</span>`,
   },
 ];

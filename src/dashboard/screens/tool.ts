@@ -48,7 +48,7 @@ export function ToolList({ server }: { server: string }): Markup {
           : html`<p class="empty-action"><${Action} act=${async () => {
               await ask('bridge/refresh', { servers: [server] });
               again();
-            }} kind="main">Ask it now</><${Command} text=${`mcp-bridge refresh ${server}`} /></p>`
+            }} kind="main">Ask it now</><${Command} text="mcp-bridge refresh" words=${[server]} /></p>`
       }</>`;
   return html`<div class="pair">
     <${ToolNames} server=${server} tools=${tools} chosen=${chosen} />
@@ -105,19 +105,18 @@ interface Tried {
 
 function TryTool({ server, tool }: { server: string; tool: Tool }): Markup {
   const fields = useMemo(() => fieldsOf(tool.definition.inputSchema), [tool]);
-  const form = useRef<HTMLFormElement>(null);
+  /** By the names of their fields; a form's own list takes such names for members of the form. */
+  const controls = useRef(new Map<string, unknown>());
   const [tried, setTried] = useState<Tried | undefined>(undefined);
   const run = async (): Promise<void> => {
-    const element = form.current;
-    if (element === null) return;
-    const given = argumentsFrom(fields, (name) => typed(element.elements.namedItem(name)));
+    const given = argumentsFrom(fields, (name) => typed(controls.current.get(name)));
     setTried(await ask<Tried>('ui/try', { server, tool: tool.name, arguments: given }));
   };
   const failed = tried !== undefined && isFailed(tried.answer);
   return html`<${Panel} title="Try it">
     <${ReadOnlyNote} />
-    <form class="form" ref=${form} onSubmit=${(event: Event) => event.preventDefault()}>
-      ${fields.length === 0 ? html`<p class="muted">It takes no arguments.</p>` : fields.map((field) => html`<${FieldView} key=${field.name} field=${field} />`)}
+    <form class="form" onSubmit=${(event: Event) => event.preventDefault()}>
+      ${fields.length === 0 ? html`<p class="muted">It takes no arguments.</p>` : fields.map((field, i) => html`<${FieldView} key=${field.name} field=${field} id=${`field-${i}`} control=${(element: unknown) => controls.current.set(field.name, element)} />`)}
       <p class="form-end"><${Action} act=${run} kind="main">Call it</>
         ${tried === undefined ? null : html`<span class=${failed ? 'bad' : 'ok'}>${failed ? 'It answered with an error' : 'It answered'}</span> <span class="muted">after ${duration(tried.ms)}</span>`}</p>
     </form>
@@ -155,12 +154,18 @@ function typed(element: unknown): string | boolean {
   return element instanceof HTMLTextAreaElement || element instanceof HTMLSelectElement ? element.value : '';
 }
 
-function FieldView({ field }: { field: FormField }): Markup {
+interface FieldProps {
+  readonly field: FormField;
+  readonly id: string;
+  /** Takes the element that somebody types in. */
+  readonly control: (element: unknown) => void;
+}
+
+function FieldView({ field, id, control: ref }: FieldProps): Markup {
   const { name, kind, isNeeded, description, choices, example } = field;
-  const id = `field-${name}`;
   const about = description === '' ? undefined : `${id}-about`;
   const hint = isNeeded ? 'needed' : kind === 'json' ? 'JSON' : '';
-  const common = { id, name, 'aria-describedby': about, required: isNeeded };
+  const common = { id, ref, 'aria-describedby': about, required: isNeeded };
   const control =
     kind === 'choice'
       ? html`<select ...${common}>${isNeeded ? null : html`<option value=""></option>`}${choices.map((choice) => html`<option key=${choice} value=${choice}>${choice}</option>`)}</select>`
