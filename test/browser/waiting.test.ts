@@ -233,8 +233,13 @@ describe.skipIf(!hasBrowser)('the dashboard shows what waits', () => {
     const bob = await RawClient.connect(daemon.path);
     clients.push(bob);
     bob.clientInfo = { name: `bob ${LONG}`, version: EVIL };
-    await bob.initialize({ 'mcp-bridge/clientId': EVIL, 'mcp-bridge/cwd': project, 'mcp-bridge/view': 'server:desk' });
-    await bob.callTool(1, TOOL.name);
+    const hello = await bob.initialize({
+      'mcp-bridge/clientId': '<img/src=x/onerror=window.taken=1>',
+      'mcp-bridge/cwd': project,
+      'mcp-bridge/view': 'server:desk',
+    });
+    expect(hello.error).toBeUndefined();
+    expect((await bob.callTool(1, TOOL.name)).error).toBeUndefined();
     const fresh = await connected();
     await fresh.request(1, 'tools/call', { name: `desk__${TOOL.name}`, arguments: {}, _meta: who({}) });
     for (const [screen, text] of HOSTILE) {
