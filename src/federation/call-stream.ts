@@ -39,6 +39,7 @@ export class CallStream {
   #usedMs: number;
   /** The numbers of calls of callers that do not count. They count down, away from all others. */
   #uncounted = 0;
+  #openCount = 0;
   #isEnded = false;
 
   constructor({ server, principal }: Pick<CallStream, 'server' | 'principal'>, context: StreamContext) {
@@ -50,10 +51,9 @@ export class CallStream {
     context.accept(this.#link, principal, `server:${server}`);
   }
 
+  /** The calls that are not answered. */
   get openCount(): number {
-    let open = 0;
-    for (const call of this.calls.values()) if (!call.isOver) open++;
-    return open;
+    return this.#openCount;
   }
 
   get heldBytes(): number {
@@ -88,6 +88,7 @@ export class CallStream {
       cancel: (idText) => this.#link.cancel(idText),
     });
     this.calls.set(number, call);
+    this.#openCount++;
     call.start(isInParts ? length : undefined);
   }
 
@@ -119,9 +120,8 @@ export class CallStream {
 
   #settled(call: OwnedCall): void {
     this.#context.settled(call);
-    let kept = 0;
-    for (const one of this.calls.values()) if (one.isOver) kept++;
-    if (kept <= MOST_KEPT) return;
+    this.#openCount--;
+    if (this.calls.size - this.#openCount <= MOST_KEPT) return;
     for (const [number, one] of this.calls) if (one.isOver) return this.#forget(number);
   }
 
@@ -134,7 +134,9 @@ export class CallStream {
 
   /** Numbers rise, but a call may be forgotten before an earlier one has ended: that one keeps its entry, which is looked at first. */
   #forget(number: number): void {
-    this.calls.get(number)?.drop();
+    const call = this.calls.get(number);
+    if (call?.isOver === false) this.#openCount--;
+    call?.drop();
     this.calls.delete(number);
     if (number > this.floor) this.floor = number;
   }

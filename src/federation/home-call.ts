@@ -6,6 +6,7 @@ import { ERA_2026 } from '../protocol/era-2026.ts';
 import { INTERNAL_ERROR, rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
 import type { Timer } from '../util/clock.ts';
+import { printable } from '../util/printable.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import type { BusHeaders, ReceivedMessage } from './bus.ts';
@@ -37,6 +38,8 @@ const STALL_MS = 1000;
 const SOON_MS = 50;
 /** From this size on, the owner is told at once that an answer has come, so that it need not keep it. */
 const LARGE_ANSWER = 64 * 1024;
+/** The most characters of what an owner says. */
+const MOST_REASON = 120;
 
 const envelope = new Envelope(ERA_2026.keys);
 const NOTHING = Buffer.alloc(0);
@@ -347,7 +350,7 @@ export class HomeCall implements AnsweredCall {
     const error = isRead ? envelope.decode(body, Field.error) : undefined;
     const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
     if (body === undefined || code === undefined || code === WIRE_CODE.streamLost)
-      return this.#lost('does not know the call any more');
+      return this.#lost(`does not know the call any more${whyIn(error)}`);
     if (code === WIRE_CODE.nobody && this.#fence !== undefined) {
       this.#settle();
       return this.#context.connection.fencedOff(this);
@@ -479,6 +482,12 @@ export class HomeCall implements AnsweredCall {
     const patienceMs = this.#isHeard && this.#hasBegun ? SILENT_MS : RESEND_MS;
     if (silentMs >= patienceMs && nowMs - this.#sentMs >= RESEND_MS) this.#askAgain();
   }
+}
+
+/** The reason that an owner gives with an error: short, as it is another host's text. */
+function whyIn(error: unknown): string {
+  const message = typeof error === 'object' && error !== null && 'message' in error ? error.message : undefined;
+  return typeof message === 'string' ? ` (${printable(message.slice(0, MOST_REASON))})` : '';
 }
 
 function ownerIn(headers: BusHeaders): { readonly host: string; readonly run: string } {

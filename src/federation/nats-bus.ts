@@ -3,10 +3,11 @@
 
 import { readFileSync } from 'node:fs';
 import type { Authenticator, Msg, MsgHdrs, NatsConnection, Subscription } from '@nats-io/nats-core';
-import { connect, credsAuthenticator, errors, headers as newHeaders, nkeyAuthenticator } from '@nats-io/transport-node';
+import { connect, credsAuthenticator, errors, nkeyAuthenticator } from '@nats-io/transport-node';
 import type { NatsSettings } from '../model/federation-settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
+import { invariant } from '../util/invariant.ts';
 import type { Bus, BusEvent, BusHeaders, BusLane, BusMessage, ReceivedMessage, SubscribeOptions } from './bus.ts';
 
 /** Before the first attempt has ended. */
@@ -291,11 +292,19 @@ function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
+/** The package publishes the bytes of headers, and asks nothing else of them. One text made at once costs a tenth of its map of lists. */
 function toNats(headers: BusHeaders): MsgHdrs {
-  const made = newHeaders();
-  for (const name in headers) made.set(name, headers[name] ?? '');
-  return made;
+  let text = 'NATS/1.0\r\n';
+  for (const name in headers) {
+    const value = headers[name] ?? '';
+    if (LINE_END.test(value)) invariant(false, `the header ${name} has one line`);
+    text += `${name}: ${value}\r\n`;
+  }
+  const bytes = Buffer.from(`${text}\r\n`);
+  return { encode: () => bytes } as unknown as MsgHdrs;
 }
+
+const LINE_END = /[\r\n]/;
 
 /** A message that is read only as far as somebody looks at it. */
 function received(message: Msg): ReceivedMessage {
