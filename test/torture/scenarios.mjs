@@ -4,6 +4,8 @@ import { costly } from './costly.mjs';
 import { faults } from './faults.mjs';
 import { files } from './files.mjs';
 import { flow } from './flow.mjs';
+import { hosts } from './hosts.mjs';
+import { hostsChurn } from './hosts-churn.mjs';
 import { http } from './http.mjs';
 import { httpClients } from './http-clients.mjs';
 import { httpRestarts } from './http-restarts.mjs';
@@ -22,6 +24,7 @@ export const themes = {
   neighbours,
   processes,
   http: { ...http, ...httpClients, ...httpRestarts },
+  'other hosts': { ...hosts, ...hostsChurn },
   protocol,
   resuming,
   faults,
