@@ -1,6 +1,6 @@
 # The commands of this project. Each installs what it needs.
 
-.PHONY: help setup build wasm check format unit test coverage release recording conformance torture soak bench bench-search bench-peers run federation-demo clean
+.PHONY: help setup build wasm check format unit test coverage release recording conformance torture soak soak-hosts bench bench-search bench-peers run federation-demo clean
 .PHONY: lint types dead-code layers style names scanner
 .DEFAULT_GOAL := help
 
@@ -79,6 +79,9 @@ torture: build ## Kill, stop, flood and starve the bridge, with real processes, 
 
 soak: build ## Random clients and servers that hang up in the middle of everything: 30 minutes, with fixed and fresh seeds
 	node test/torture/run.mjs --minutes=30 'random clients and servers that hang up in the middle of everything'
+
+soak-hosts: build ## Hosts and nats-servers that are killed and restarted under load: 15 minutes; needs nats-server
+	node test/torture/run.mjs --minutes=15 'hosts and nats-servers that are killed and restarted under load'
 
 federation-demo: build ## Three hosts that meet on NATS, with one of each part killed; needs nats-server
 	@node dist/mcp-bridge.cjs demo --hosts

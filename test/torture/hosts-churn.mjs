@@ -106,7 +106,7 @@ class World {
   async load(name, view, dice) {
     let client;
     for (let i = 0; !this.isOver; i++) {
-      client ??= await Peer.ready(this.home.path, { 'mcp-bridge/view': view }).catch(() => undefined);
+      client ??= await this.#enter(view);
       if (client === undefined) {
         await delay(100); // nobody offers it at present
         continue;
@@ -129,6 +129,18 @@ class World {
       }
     }
     client?.close();
+  }
+
+  /** A client, unless nobody offers what it wants. */
+  async #enter(view) {
+    const peer = await Peer.open(this.home.path);
+    const { result } = await peer.begin({ 'mcp-bridge/view': view });
+    if (result === undefined) {
+      peer.close();
+      return undefined;
+    }
+    peer.send('{"jsonrpc":"2.0","method":"notifications/initialized"}\n');
+    return peer;
   }
 
   #note(text, answer) {

@@ -36,6 +36,7 @@ async function meet(place, { isShort, audit } = {}) {
     const p99 = Math.max(...local);
     assert(isShort || p99 < MOST_P99_MS, `another's p99 was ${local.map((ms) => ms.toFixed(1)).join(', ')} ms`);
     assert(isShort || remote < MOST_REMOTE_P99_MS, `the p99 of remote calls was ${remote.toFixed(1)} ms`);
+    const rise = Math.max(...memory.map((stop) => stop()));
     assert(rise < MOST_RISE_MIB, `memory rose by ${rise} MiB`);
     await stranger.leave();
     return `local p99 ${p99.toFixed(1)} ms, remote ${remote.toFixed(1)} ms, memory +${rise.toFixed(0)} MiB`;

@@ -1,9 +1,10 @@
 // Golden frames of wire v1: whoever writes the other side can hold these against theirs. Then what hostile hosts get.
 
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ReceivedMessage } from '../../../src/federation/bus.ts';
-import { callPlaceIn, headerText, headerValue } from '../../../src/federation/frames.ts';
+import { callPlaceIn, frameKindOf, HEADER, headerText, headerValue } from '../../../src/federation/frames.ts';
 import { nameToken, parsedSubject, requestSubject, serverToken, tokenOf } from '../../../src/federation/subject.ts';
 import { type Asked, FederationWorld } from '../../support/federation-world.ts';
 
@@ -351,4 +352,20 @@ test('headers carry any text, and places of calls are read strictly', () => {
   expect(callPlaceIn({ 'Mcp-Call': 's 2 1' })).toEqual({ stream: 's', number: 2, done: 1 });
   for (const wrong of ['', 's', 's 1', 's 1 2', 's 0 0', 's -1 1', 's 1 1 1', 's! 1 1', 's 1e3 1'])
     expect(callPlaceIn({ 'Mcp-Call': wrong })).toBeUndefined();
+});
+
+describe('docs/federation.md names what there is on the wire', () => {
+  const [, binding = ''] = readFileSync('docs/federation.md', 'utf8').split('## The binding');
+
+  test('each header, and no other one', () => {
+    const named = new Set(binding.match(/\bMcp-[A-Z][A-Za-z-]+|MCP-Protocol-Version/g));
+    expect([...named].toSorted()).toEqual(Object.values(HEADER).toSorted());
+  });
+
+  test('each kind of frame, and no other one', () => {
+    const [, table = ''] = binding.split('| `Mcp-Frame` | meaning |');
+    const rows = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| `([a-z]+)` \|/gm)].map(([, kind]) => kind ?? '');
+    expect(rows.filter((kind) => frameKindOf({ [HEADER.frame]: kind }) !== kind)).toEqual([]);
+    expect(rows.toSorted()).toEqual(['ack', 'end', 'err', 'ka', 'msg', 'part']);
+  });
 });
