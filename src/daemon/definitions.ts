@@ -166,10 +166,13 @@ function isOther(a: ServerDefinition, b: ServerDefinition): boolean {
 /** The identity of a definition: two definitions with the same one are one server. It contains secrets. */
 export function identityOf(definition: ServerDefinition): string {
   const { filters: _, alsoNamed: __, ...own } = definition;
-  return JSON.stringify(own);
+  if (own.transport !== 'bus') return JSON.stringify(own);
+  const { anyOf: ___, ...ofBus } = own;
+  return JSON.stringify(ofBus);
 }
 
 /** The part of a definition that decides who may use which tools. It means nothing to a running instance. */
-export function gatedBy({ filters, alsoNamed }: ServerDefinition): string {
-  return JSON.stringify([filters, alsoNamed]);
+export function gatedBy(definition: ServerDefinition): string {
+  const { filters, alsoNamed } = definition;
+  return JSON.stringify([filters, alsoNamed, definition.transport === 'bus' ? definition.anyOf : undefined]);
 }

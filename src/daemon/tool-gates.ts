@@ -2,7 +2,7 @@
 // code for rules is loaded only when there is one.
 
 import type { ClientSettings } from '../model/client-settings.ts';
-import type { ServerDefinition } from '../model/server-definition.ts';
+import type { BusServer, ServerDefinition } from '../model/server-definition.ts';
 import { OPEN_GATE, type ToolGate } from '../model/tool-gate.ts';
 import { NO_FILTER, type ToolChangePolicy, type ToolFilter, type ToolRule } from '../model/tool-rules.ts';
 import type { WantedToolset } from '../model/toolset.ts';
@@ -10,7 +10,8 @@ import { BridgeError } from '../util/bridge-error.ts';
 import { invariant } from '../util/invariant.ts';
 import type { GateRules } from './ruled-gate.ts';
 
-type Gated = Pick<ServerDefinition, 'name' | 'tools' | 'filters' | 'alsoNamed' | 'isOfProject'>;
+type Gated = Pick<ServerDefinition, 'name' | 'tools' | 'filters' | 'alsoNamed' | 'isOfProject'> &
+  Partial<Pick<BusServer, 'offeredName' | 'anyOf'>>;
 type RuledGate = typeof import('./ruled-gate.ts').RuledGate;
 
 /** Settings of a config about tools. */
@@ -58,8 +59,20 @@ export class ToolGates {
   }
 
   #rulesOf(definition: Gated, settings: ClientSettings | undefined): ToolGate {
+    const { anyOf = [], ...own } = definition;
+    // Each of these may be the one that answers.
+    const [first = own, ...others] = anyOf.map((name) => ({ ...own, name, alsoNamed: [own.name] }));
+    return others.reduce<ToolGate>(
+      (gate, next) => bothOf(gate, this.#rulesOfOne(next, settings)),
+      this.#rulesOfOne(first, settings),
+    );
+  }
+
+  #rulesOfOne(definition: Gated, settings: ClientSettings | undefined): ToolGate {
     const { toolRules } = this.#settings;
-    const { name, alsoNamed = [] } = definition;
+    const { name, offeredName } = definition;
+    // Rules about a server of another host may leave its host out, however many hosts have one.
+    const alsoNamed = [...(definition.alsoNamed ?? []), ...(offeredName === undefined ? [] : [offeredName])];
     const filter = filterFor(definition, settings?.program);
     const where = 'by discovery.toolRules of the config';
     const everybody = this.#gateBy({ names: [name, ...alsoNamed], where, rules: toolRules, filter });
@@ -68,10 +81,7 @@ export class ToolGates {
     const whereOwn = `for this client, by ${settings.place} of the config`;
     const own = this.#gateBy({ names, where: whereOwn, rules: settings.toolRules, filter: NO_FILTER });
     const inSet = settings.toolset && this.#gateOfSet(names, settings.toolset);
-    return [own, inSet].reduce<ToolGate>(
-      (gate, next) => (next === undefined || next === OPEN_GATE ? gate : new BothGates(gate, next)),
-      everybody,
-    );
+    return bothOf(bothOf(everybody, own), inSet ?? OPEN_GATE);
   }
 
   /** A set that does not exist permits nothing; a gate for it needs no code for rules. */
@@ -139,6 +149,9 @@ class NoToolGate implements ToolGate {
     return [];
   }
 }
+
+const bothOf = (first: ToolGate, second: ToolGate): ToolGate =>
+  second === OPEN_GATE ? first : first === OPEN_GATE ? second : new BothGates(first, second);
 
 /** Two gates in a row: one for everybody, one for a single client. */
 class BothGates implements ToolGate {

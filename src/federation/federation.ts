@@ -264,18 +264,19 @@ export class Federation {
     if (known !== undefined) return known;
     const offerers = this.#usableOfferersOf(name);
     const offers = offerers.map(({ offered }) => offered);
+    const ofAny = { anyOf: offerers.map(({ host }) => `${name}@${host}`) };
     const [first] = offers;
     if (first === undefined) return undefined;
     if (offers.some(isBound)) {
       const holder = this.#holderOf(name)?.host;
       const { offered } = offerers.find(({ host }) => host === holder) ?? { offered: offers.find(isBound) ?? first };
-      const leased = { ...this.#definition(name, offered, undefined, []), isLeased: true };
+      const leased = { ...this.#definition(name, offered, undefined, []), ...ofAny, isLeased: true };
       this.#anywhere.set(name, leased);
       return leased;
     }
     const marks = [...new Set(offers.map(({ mark }) => mark))].toSorted();
     const mark = marks.length === 1 ? first.mark : createHash('sha256').update(marks.join()).digest('hex').slice(0, 32);
-    const definition = this.#definition(name, { ...first, mark }, undefined, []);
+    const definition = { ...this.#definition(name, { ...first, mark }, undefined, []), ...ofAny };
     this.#anywhere.set(name, definition);
     return definition;
   }

@@ -99,6 +99,8 @@ export interface BusServer extends AnyServer {
   readonly offeredName: string;
   /** Undefined for any host that offers it. */
   readonly host: string | undefined;
+  /** The names of the servers one of which answers; for a server of any host. What is forbidden for one of them is forbidden. */
+  readonly anyOf?: readonly string[];
   /** True if one of the hosts that offer it serves it at a time. */
   readonly isLeased?: boolean;
   /** Marks what its owner runs: with another one nothing is known of it. */
