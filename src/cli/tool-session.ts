@@ -12,7 +12,7 @@ import { tellOtherConfig } from './other-config.ts';
 import { forPeople } from './refused.ts';
 import { Spinner } from './render/spinner.ts';
 
-type SessionWish = Pick<SessionOptions, 'view' | 'onElicit'>;
+type SessionWish = Pick<SessionOptions, 'view' | 'wantsWholeResults' | 'onElicit'>;
 
 export interface ToolCommandValues extends WhereValues {
   readonly 'no-autostart'?: boolean | undefined;

@@ -37,6 +37,8 @@ export interface SessionOptions {
   readonly view?: string;
   /** The id that it has among the clients. */
   readonly clientId?: string;
+  /** True if long results stay whole. */
+  readonly wantsWholeResults?: boolean;
   /** Answers the forms that servers show to the person; without it, their questions are refused. */
   readonly onElicit?: ((params: unknown) => Promise<object | undefined>) | undefined;
 }
@@ -61,7 +63,7 @@ export class ToolClient {
 
   static async open(
     socket: Socket,
-    { version, cwd, view = 'discover', clientId = 'mcp-bridge-cli', onElicit }: SessionOptions,
+    { version, cwd, view = 'discover', clientId = 'mcp-bridge-cli', wantsWholeResults, onElicit }: SessionOptions,
   ): Promise<ToolClient> {
     const client = new ToolClient(socket, onElicit);
     try {
@@ -73,6 +75,7 @@ export class ToolClient {
           'mcp-bridge/cwd': cwd,
           'mcp-bridge/clientId': clientId,
           'mcp-bridge/accepts': false,
+          ...(wantsWholeResults === true && { 'mcp-bridge/results': 'whole' }),
         },
       });
     } catch (error) {

@@ -264,6 +264,11 @@ export class Session {
     return this.#says?.capabilities ?? NO_CAPABILITIES;
   }
 
+  /** True if its results stay whole in each view. */
+  get wantsWholeResults(): boolean {
+    return this.#says?.wantsWholeResults === true;
+  }
+
   /** All that it says of itself, for servers that are its own. */
   get clientInfo(): object | undefined {
     return this.#says?.clientInfo;

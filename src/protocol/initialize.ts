@@ -37,6 +37,8 @@ export interface ClientInitialize {
   readonly resume: 'can' | ResumeRequest | undefined;
   /** The methods it accepts from other clients. */
   readonly accepted: AcceptedMethods;
+  /** True if its results stay whole, however long they are: it is no model that reads them. */
+  readonly wantsWholeResults: boolean;
   /** The name that a server wants which connects by itself. */
   readonly serverName: string | undefined;
 }
@@ -90,6 +92,8 @@ export function readClientInitialize(params: unknown): ClientInitialize | string
   const accepted = readAccepted(meta['mcp-bridge/accepts']);
   if (accepted === undefined)
     return '_meta["mcp-bridge/accepts"] is true, false, or a list of at most 64 methods, such as "review/*"';
+  const results = meta['mcp-bridge/results'];
+  if (results !== undefined && results !== 'whole') return '_meta["mcp-bridge/results"] is "whole"';
   const serverName = meta['mcp-bridge/serverName'] ?? (role === 'server' ? info.name : undefined);
   if (role === 'server' && !isServerName(serverName))
     return `_meta["mcp-bridge/serverName"], else clientInfo.name, is the server's name: ${SERVER_NAME_RULE}`;
@@ -111,6 +115,7 @@ export function readClientInitialize(params: unknown): ClientInitialize | string
     capabilities,
     resume: role === 'client' ? resume : undefined, // the others start a new session
     accepted,
+    wantsWholeResults: results === 'whole',
     serverName: role === 'server' && typeof serverName === 'string' ? serverName : undefined,
   };
 }

@@ -95,6 +95,7 @@ export function readRequester(b: Buffer, envelope: Envelope, defaults: Requester
     capabilities: clientCapabilitiesIn(capabilities),
     resume: undefined,
     accepted: [],
+    wantsWholeResults: false,
     serverName: undefined,
   };
 }

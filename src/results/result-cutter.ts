@@ -55,8 +55,9 @@ export class ContentCutter implements ResultCutter {
   }
 
   cut(call: Call, answer: Frame, envelope: Envelope): Frame {
-    // Whoever takes the answer in place of the client gets the whole of it.
-    const view = call.output === call.session.output ? cuttingViewOf(call) : undefined;
+    // Whoever takes the answer in place of the client gets the whole of it, and so does a client that is no model.
+    const isForModel = call.output === call.session.output && !call.session.wantsWholeResults;
+    const view = isForModel ? cuttingViewOf(call) : undefined;
     const most = view === undefined ? 0 : mostBytesIn(view, this.#context.settings());
     if (most === 0 || answer.end - answer.start <= most || !envelope.has(Field.result)) return answer;
     const content = contentIn(call, answer.b, envelope);

@@ -10,6 +10,7 @@ import { tools } from '../../src/cli/commands/tools.ts';
 import { type FakeHost, fakeHost } from '../support/cli-host.ts';
 import { type CommandResult, runCommand } from '../support/command.ts';
 import { writeFiles } from '../support/file-tree.ts';
+import { RawClient } from '../support/raw-client.ts';
 import { fixtureServer, PROGRAM, ROOT, tempDir } from '../support/test-daemon.ts';
 
 const EVERYTHING = join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js');
@@ -336,6 +337,22 @@ describe('call', () => {
     expect(readFileSync(join(home, 'p/texts/1.txt'), 'utf8')).toBe('{\n  "sum": 3\n}');
     expect(await run('call', 'odd', 'fails', '--out', 'failed')).toMatchObject({ code: 1, stderr: /It went wrong/ });
     expect(existsSync(join(home, 'p/failed'))).toBe(false);
+  });
+
+  test('a result that is longer than a model should get is printed and saved whole', async () => {
+    const text = Array.from({ length: 20_000 }, (_, i) => `line ${i} é`).join('\n');
+    const echo = (...more: string[]): Promise<CommandResult> =>
+      given(JSON.stringify({ text }), 'call', 'fixture', 'echo', '-', ...more);
+    expect((await echo()).stdout).toBe(`${text}\n`);
+    await echo('--out', 'long.txt');
+    expect(readFileSync(join(home, 'p/long.txt'), 'utf8')).toBe(text);
+    expect(JSON.parse((await echo('--json')).stdout)).toEqual({ content: [{ type: 'text', text }] });
+    // A client that does not ask for it whole gets the beginning.
+    const model = await RawClient.connect(join(home, 'b.sock'));
+    await model.initialize({ 'mcp-bridge/view': 'discover' });
+    const args = { server: 'fixture', tool: 'echo', arguments: { text } };
+    expect(JSON.stringify(await model.callTool(1, 'execute_tool', args))).toContain('This result was cut');
+    model.destroy();
   });
 
   test('a dash sends it to stdout, alone', async () => {

@@ -40,7 +40,10 @@ export async function call(values: CallValues, host: CliHost): Promise<number> {
       throw asMisfit(error, values);
     }
   };
-  const answer = await withTools(values, host, use, { onElicit: questionsFor(values, line, host) });
+  const answer = await withTools(values, host, use, {
+    wantsWholeResults: true,
+    onElicit: questionsFor(values, line, host),
+  });
   return answer === undefined ? INTERRUPTED : print(answer, values, host);
 }
 

@@ -121,6 +121,7 @@ describe("a client's initialize", () => {
       clientId: 'me',
       capabilities: { sampling: { tools: {} }, experimental: {} },
       accepted: [],
+      wantsWholeResults: false,
       serverName: undefined,
     });
   });
