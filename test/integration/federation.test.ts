@@ -1,13 +1,14 @@
 // Daemons of several hosts on a real nats-server: each has a home, a socket and servers of its own.
 
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, expect } from 'vitest';
+import { afterAll, afterEach, expect, onTestFinished } from 'vitest';
 import { runCommand } from '../support/command.ts';
-import { endNats, NatsServer, natsTest } from '../support/nats-server.ts';
+import { endNats, freePort, NatsServer, natsTest } from '../support/nats-server.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
-import { cleanUp, FIXTURE, fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import { cleanUp, FIXTURE, fixtureServer, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const hosts = new Set<TestDaemon>();
 
@@ -398,4 +399,58 @@ natsTest('a host that stands still loses its own calls and slows down nobody', a
   expect(nats.log).not.toContain('Slow Consumer');
   process.kill(still.pid, 'SIGCONT');
   for (let id = 10; id < 20; id++) expect(textOf(await stopped.answerTo(id))).toHaveLength(4 << 20);
+});
+
+/** The blocks of code of the quick start in docs/federation.md, without their indent. */
+function quickStart(): readonly [string, string, string] {
+  const page = readFileSync(join(ROOT, 'docs/federation.md'), 'utf8');
+  const [, section = ''] = page.split('## A laptop and a build server in five minutes');
+  const [, ...blocks] = (section.split('\n## ')[0] ?? '').split(/^ {3}```(?:sh|jsonc)$/m);
+  const [shell = '', owner = '', home = ''] = blocks.map((block) =>
+    (block.split(/^ {3}```$/m)[0] ?? '').replace(/^ {3}/gm, ''),
+  );
+  return [shell, owner, home];
+}
+
+natsTest('the quick start of docs/federation.md works as it stands there', async () => {
+  const [shell, owner, home] = quickStart();
+  const dir = tempDir();
+  const port = await freePort();
+  const here = (text: string): string =>
+    text
+      .replaceAll('hub.example', 'localhost')
+      .replaceAll('0.0.0.0:4222', `127.0.0.1:${port}`)
+      .replaceAll(':4222', `:${port}`);
+  const lines = here(shell)
+    .replace(/^apt install .*\n/m, '')
+    .replace(/^nats-server -c nats\.conf\n/m, 'exec nats-server -c nats.conf\n');
+  expect(lines).not.toBe(here(shell));
+  const child = spawn('bash', ['-ec', lines], { cwd: dir, stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await once(child, 'close');
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      said += chunk;
+    });
+  await until(() => Promise.resolve(said.includes('Server is ready')));
+  const [, password = ''] = /the password is (\w{48})/.exec(said) ?? [];
+  const start = async (text: string, more: object): Promise<TestDaemon> => {
+    const place = tempDir();
+    copyFileSync(join(dir, 'nats/ca.pem'), join(place, 'ca.pem'));
+    const config = JSON.parse(here(text).replace('THE PASSWORD', password)) as object;
+    const daemon = await TestDaemon.start({ ...config, ...more, client: { view: 'all' } }, { dir: place });
+    hosts.add(daemon);
+    return daemon;
+  };
+  await start(owner, { mcpServers: { compiler: fixtureServer() } });
+  const client = await (await start(home, {})).client();
+  await untilTool(client, 'compiler_build__echo');
+  expect(textOf(await client.callTool(1, 'compiler_build__echo', { text: 'as it stands' }))).toBe('as it stands');
+  const stranger = await startHost(`tls://localhost:${port}`, 'stranger', {
+    nats: { tls: { ca: join(dir, 'nats/ca.pem') } },
+  });
+  await untilFault(stranger, /has refused the credentials/);
 });

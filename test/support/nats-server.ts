@@ -125,7 +125,7 @@ export async function endNats(): Promise<void> {
   for (const { dir } of left) rmSync(dir, { recursive: true, force: true });
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
