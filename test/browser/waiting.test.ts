@@ -224,7 +224,7 @@ describe.skipIf(!hasBrowser)('the dashboard shows what waits', () => {
     ['tools', '<script>window.taken=2'],
     ['tools/answers', '<script>window.taken=2'],
     ['clients', '<script>window.taken=2'],
-    ['discovery', '<script>window.taken=2'],
+    ['discovery', 'theirs'],
     ['audit', '<script>window.taken=2'],
     ['settings', 'limits.maxClients'],
   ];
