@@ -6,8 +6,8 @@ export interface Board {
   put(key: string, value: Uint8Array): Promise<void>;
   get(key: string): Promise<Uint8Array | undefined>;
   remove(key: string): Promise<void>;
-  /** Tells of each entry that is there, was written, or was removed, until it is ended. `ended` says that it has ended by itself. */
-  watch(prefix: string, changed: EntryListener, ended: () => void): Promise<() => void>;
+  /** Tells of each entry that is there, was written, or was removed. Resolves with what ends it, once all that were there were told of. */
+  watch(prefix: string, changed: EntryListener): Promise<() => void>;
   /** Gives a sign of life. It is over after `SIGN_AGE_MS`. */
   sign(key: string): Promise<void>;
   /** The number of signs on the board, of all hosts. */

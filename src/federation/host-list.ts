@@ -7,8 +7,10 @@ import { decodeEntry, type HostEntry, isSameOffer } from './host-entry.ts';
 import { tokenOf } from './subject.ts';
 
 const TICK_MS = 1000;
-/** What has changed is told of together. */
+/** What has changed is told of together: the more there is to look through, the later. */
 const TELL_MS = 50;
+const TELL_MS_FOR_EACH_SERVER = 0.25;
+const MOST_TELL_MS = 2000;
 /** Names of hosts with a sign are read at least so often, and whenever the number of signs has changed. */
 const LIST_MS = 30_000;
 /** A host whose entry has just come has a sign that a look at the board may have missed. */
@@ -17,6 +19,8 @@ const FRESH_MS = 3000;
 const SETTLED_MS = 3000;
 /** The least time between two entries of one host that are read. */
 const READ_PAUSE_MS = 1000;
+/** The most entries that are read in one look because they have not come. */
+const MOST_MISSED = 32;
 const MOST_HOSTS = 4096;
 const MOST_SERVERS_OF_ALL = 50_000;
 const MOST_BYTES_OF_ALL = 32 * 1024 * 1024;
@@ -65,7 +69,8 @@ export class HostList {
   /** Entries that have come too soon after the one before, by their keys. */
   readonly #unread = new Map<string, Unread>();
   readonly #readMs = new Map<string, number>();
-  #signs: ReadonlySet<string> | undefined;
+  /** True once the signs could be read. */
+  #hasLooked = false;
   #count = -1;
   /** The last look at the board, and the last one that has succeeded. */
   #lookedMs = Number.NEGATIVE_INFINITY;
@@ -81,6 +86,8 @@ export class HostList {
   #isLooking = false;
   #isClosed = false;
   #unwatch: (() => void) | undefined;
+  /** Counts how often all was read. */
+  #watches = 0;
 
   constructor(options: HostListOptions) {
     this.#options = options;
@@ -131,6 +138,7 @@ export class HostList {
   watchAgain(): void {
     this.#unwatch?.();
     this.#unwatch = undefined;
+    this.#watches++;
     this.#watchedMs = Number.POSITIVE_INFINITY;
     this.#lookedMs = this.#listedMs = Number.NEGATIVE_INFINITY;
   }
@@ -142,12 +150,14 @@ export class HostList {
     this.#isLooking = true;
     try {
       this.#readLate();
-      if (clock.now() - this.#lookedMs >= SIGN_MS) await this.#look();
-      if (this.#unwatch === undefined && !this.#isClosed) await this.#watch();
+      // Entries come before signs: each host signs before it writes, so one without a sign is one that has gone.
+      if (this.#unwatch === undefined) await this.#watch();
+      if (clock.now() - this.#lookedMs >= SIGN_MS && !this.#isClosed) await this.#look();
       this.#forgetOld();
       fault(undefined);
     } catch (error) {
       if (!this.#isClosed) fault(error);
+      if (!this.#hasLooked) for (const known of [...this.#hosts.values()]) this.#isBack(known); // nobody knows
     }
     this.#isLooking = false;
   }
@@ -162,9 +172,10 @@ export class HostList {
     if (count !== this.#count || clock.now() - this.#listedMs >= LIST_MS) {
       const signs = await board.signs(this.#prefix);
       this.#listedMs = clock.now();
-      this.#signs = signs;
+      this.#hasLooked = true;
       this.#count = count;
       this.#judge(signs);
+      await this.#readMissed(signs);
     }
     this.#confirmedMs = clock.now();
   }
@@ -181,6 +192,20 @@ export class HostList {
       else if (isEarly || nowMs - known.seenMs < FRESH_MS)
         this.#count = -1; // the next look says
       else this.#fallsSilent(known);
+    }
+  }
+
+  /** Reads entries of hosts that give signs, and whose entries have not come. */
+  async #readMissed(signs: ReadonlySet<string>): Promise<void> {
+    const { board, host } = this.#options;
+    if (this.#unwatch === undefined) return; // all of them will be read
+    let read = 0;
+    for (const key of signs) {
+      const token = key.slice(this.#prefix.length);
+      if (this.#byToken.has(token) || token === tokenOf(host) || this.#unread.has(token)) continue;
+      if (++read > MOST_MISSED) return;
+      const value = await board.get(key);
+      if (value !== undefined && !this.#isClosed) this.#arrived(token, { value, isNews: true });
     }
   }
 
@@ -208,14 +233,12 @@ export class HostList {
     const { board, clock } = this.#options;
     const taken = (key: string, value: Uint8Array | undefined, isNews: boolean): void =>
       this.#arrived(key.slice(this.#prefix.length), { value, isNews });
-    let isOver = false;
-    const unwatch = await board.watch(this.#prefix, taken, () => {
-      isOver = true;
-      if (this.#unwatch === unwatch) this.#unwatch = undefined;
-    });
-    if (this.#isClosed) unwatch();
-    else if (!isOver) this.#unwatch = unwatch;
+    const watch = this.#watches;
+    const unwatch = await board.watch(this.#prefix, taken);
+    if (this.#isClosed || watch !== this.#watches) return unwatch(); // all is read again already
+    this.#unwatch = unwatch;
     this.#watchedMs = clock.now();
+    this.#lookedMs = this.#listedMs = Number.NEGATIVE_INFINITY;
   }
 
   /** Takes an entry, or the word that it was removed. One that comes too soon after another waits, and only the last one counts. */
@@ -253,8 +276,8 @@ export class HostList {
     const known = this.#hosts.get(entry.host);
     const why = this.#noRoomFor(entry, value.length, known);
     if (why !== undefined) return refused(entry.host, why);
-    // What was written just now is of a daemon that is there. What was there before is, if it has a sign, or nobody knows.
-    const isThere = isNews || this.#signs === undefined || this.#signs.has(this.#prefix + key);
+    // What was written just now is of a daemon that is there. Of what was there before, the look that follows says it.
+    const isThere = isNews || known?.isSilent === false;
     this.#keep({ ...entry, seenMs: nowMs, isSilent: !isThere, isRemembered: false, bytes: value.length });
     if (known !== undefined && known.run !== entry.run) this.#options.gone(entry.host);
   }
@@ -321,7 +344,8 @@ export class HostList {
   #tell(): void {
     if (this.#isTelling) return;
     this.#isTelling = true;
-    this.#options.clock.after(TELL_MS, () => {
+    const delayMs = Math.min(MOST_TELL_MS, TELL_MS + this.#servers * TELL_MS_FOR_EACH_SERVER);
+    this.#options.clock.after(delayMs, () => {
       this.#isTelling = false;
       if (!this.#isClosed) this.#options.changed();
     });

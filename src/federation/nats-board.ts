@@ -1,5 +1,5 @@
-// The board of hosts as two buckets of NATS: one for entries, which everybody watches, and one for signs of life, which nobody does: they are counted
-// and listed by the server. It makes the buckets if there are none, and again where a server has lost them.
+// The board of hosts as two buckets of NATS: one for entries, which everybody listens to, and one for signs of life, which nobody does: they are
+// counted and listed by the server. It makes the buckets if there are none, and again where a server has lost them.
 
 import { type KV, Kvm } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -15,6 +15,9 @@ type Bucket = typeof ENTRIES | typeof SIGNS;
 const REPLICAS = 3;
 const MEMORY = 'memory';
 const ASK_MS = 5000;
+/** Entries that are read at the same time. */
+const AT_ONCE = 16;
+const ENTRIES_BEGIN = `$KV.${ENTRIES}.`;
 const NOTHING = new Uint8Array(0);
 
 const TERMS = {
@@ -70,19 +73,35 @@ export class NatsBoard implements Board {
     await this.#with(ENTRIES, (kv) => kv.delete(key));
   }
 
-  async watch(prefix: string, changed: EntryListener, ended: () => void): Promise<() => void> {
-    return this.#with(ENTRIES, async (kv) => {
-      const { last_seq: last } = await this.#stateOf(ENTRIES);
-      const lastBefore = typeof last === 'number' ? last : 0;
-      const entries = await kv.watch({ key: `${prefix}>` });
-      void (async () => {
-        for await (const { key, operation, value, revision } of entries)
-          changed(key, operation === 'PUT' ? value : undefined, revision > lastBefore);
-      })()
-        .catch(() => undefined)
-        .finally(ended);
-      return () => entries.stop();
+  /**
+   * Listens to what is written, as it is published, and reads what is there. A consumer of JetStream would do both, but it may miss
+   * what is written while it begins, and notices that after 5 s.
+   */
+  async watch(prefix: string, changed: EntryListener): Promise<() => void> {
+    await this.#kv(ENTRIES);
+    const connection = this.#connected();
+    const heard = new Set<string>();
+    const subscription = connection.subscribe(`${ENTRIES_BEGIN}${prefix}>`, {
+      callback: (error, { subject, headers, data }) => {
+        if (error !== null) return; // not permitted, which is told elsewhere
+        const key = subject.slice(ENTRIES_BEGIN.length);
+        heard.add(key);
+        changed(key, headers?.get('KV-Operation') ? undefined : data, true);
+      },
     });
+    try {
+      await connection.flush();
+      const keys = await this.#keysIn(ENTRIES, prefix);
+      await forEachOf(keys, async (key) => {
+        const value = heard.has(key) ? undefined : await this.get(key);
+        if (value !== undefined && !heard.has(key)) changed(key, value, false);
+      });
+    } catch (error) {
+      subscription.unsubscribe();
+      throw error;
+    }
+    heard.clear();
+    return () => subscription.unsubscribe();
   }
 
   // --- signs of life ---
@@ -97,9 +116,13 @@ export class NatsBoard implements Board {
   }
 
   async signs(prefix: string): Promise<ReadonlySet<string>> {
-    const begin = `$KV.${SIGNS}.`;
-    const { subjects } = await this.#stateOf(SIGNS, `${begin}${prefix}>`);
-    return new Set(Object.keys(membersOf(subjects)).map((subject) => subject.slice(begin.length)));
+    return new Set(await this.#keysIn(SIGNS, prefix));
+  }
+
+  async #keysIn(bucket: Bucket, prefix: string): Promise<string[]> {
+    const begin = `$KV.${bucket}.`;
+    const { subjects } = await this.#stateOf(bucket, `${begin}${prefix}>`);
+    return Object.keys(membersOf(subjects)).map((subject) => subject.slice(begin.length));
   }
 
   /** The state of a bucket, by the server's word; with the subjects that fit a filter. */
@@ -114,6 +137,15 @@ export class NatsBoard implements Board {
       return membersOf(state);
     });
   }
+}
+
+/** Does something for all of a list, for a few at a time. */
+async function forEachOf<T>(all: readonly T[], task: (one: T) => Promise<void>): Promise<void> {
+  const left = all.values();
+  const work = async (): Promise<void> => {
+    for (const one of left) await task(one);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
 async function opened(connection: NatsConnection, bucket: Bucket): Promise<KV> {

@@ -31,6 +31,8 @@ export class MemoryBus {
   readonly #entries = new Map<string, { value: Uint8Array; node: MemoryNode }>();
   readonly #watchers = new Set<{ node: MemoryNode; prefix: string; changed: EntryListener }>();
   readonly #signs = new Map<string, number>();
+  /** Nobody is told of entries that are written. */
+  isDeaf = false;
   /** What was done on the board. */
   readonly boardCounts = { puts: 0, told: 0, signs: 0, counts: 0, lists: 0 };
   /** Decides what becomes of each message; nothing is lost without it. */
@@ -115,6 +117,7 @@ export class MemoryBus {
   }
 
   #tell(node: MemoryNode, key: string, value: Uint8Array | undefined): void {
+    if (this.isDeaf) return;
     for (const watcher of [...this.#watchers]) {
       if (!key.startsWith(watcher.prefix) || !watcher.node.canReach(node)) continue;
       this.boardCounts.told++;

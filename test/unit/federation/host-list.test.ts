@@ -312,6 +312,16 @@ describe('two daemons of one name', () => {
   });
 });
 
+test('an entry that has not come is read when its host gives signs', async () => {
+  const a = await hosts.join('a');
+  hosts.bus.isDeaf = true;
+  await hosts.join('b');
+  hosts.bus.isDeaf = false;
+  expect(a.sees).toEqual([]);
+  await hosts.pass(5000);
+  expect(a.sees).toEqual(['b: of-b']);
+});
+
 describe('a hostile host', () => {
   const entryOf = (host: string, more: Partial<HostEntry> = {}): Buffer =>
     encodeEntry({ host, run: 'r', version: '1', servers: [offered('tool')], ...more });
