@@ -44,7 +44,8 @@ function accept(link, view, toolCount) {
   link.start({
     frame: (b, start, end) => {
       const { id, method } = JSON.parse(b.toString('utf8', start, end));
-      if (process.env.TRACE && server === 'h1-s1') console.log(performance.now().toFixed(0), b.toString('utf8', start, end).slice(0, 300));
+      if (process.env.TRACE && server === 'h1-s1')
+        console.log(performance.now().toFixed(0), b.toString('utf8', start, end).slice(0, 300));
       if (id === undefined) return;
       if (method === 'server/discover') return answer(JSON.stringify(id), DISCOVERED);
       if (method !== 'tools/list') return; // it listens for as long as it likes
@@ -69,7 +70,14 @@ const quiet = { debug: () => undefined, info: () => undefined, warn: () => undef
 function join({ host, servers, tools }) {
   const nats = {
     servers: [natsUrl],
-    ...{ credentials: undefined, user: undefined, password: undefined, token: undefined, nkey: undefined, tls: undefined },
+    ...{
+      credentials: undefined,
+      user: undefined,
+      password: undefined,
+      token: undefined,
+      nkey: undefined,
+      tls: undefined,
+    },
   };
   let told = 0;
   const federation = new Federation({

@@ -13,6 +13,8 @@ import { cpuNs, memoryKib, privateKib } from './process-figures.mjs';
 import { RawClient, Tally } from './raw-client.mjs';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
+/** By then, connections to servers that nobody uses have ended. */
+const SETTLE_MS = 45_000;
 const PATIENCE_MS = 120_000;
 const TARGET = { offersMs: 10_000, toolsMs: 30_000, memoryMib: 30 };
 
@@ -43,7 +45,9 @@ async function measure() {
   const workers = Array.from({ length: processCount }, () => new Worker(library, nats.url));
   const beganMs = performance.now();
   const each = Math.ceil(hostCount / processCount);
-  await Promise.all(workers.map((worker, i) => worker.order('join', { all: namesOf(i * each, Math.min(hostCount, (i + 1) * each)) })));
+  await Promise.all(
+    workers.map((worker, i) => worker.order('join', { all: namesOf(i * each, Math.min(hostCount, (i + 1) * each)) })),
+  );
   await until(async () => {
     const known = await Promise.all(workers.map((worker) => worker.order('known')));
     return known.every(({ least }) => least === servers - serverCount);
@@ -65,11 +69,12 @@ async function measure() {
   const newOfferMs = performance.now() - changeMs;
   const change = rateOf(changeBegan, await traffic(nats));
 
+  await clientOf(daemon);
   const toolsBegan = performance.now();
   const wanted = (servers - serverCount + 1) * toolCount;
   await until(async () => (await toolsIn(daemon)) === wanted, 500);
   const toolsMs = performance.now() - toolsBegan;
-  await delay(5000);
+  await delay(SETTLE_MS);
   const after = { memory: privateKib(daemon.pid), rss: memoryKib(daemon.pid).rss, cpu: cpuNs(daemon.pid) };
   if (process.env.SNAPSHOT) {
     process.kill(daemon.pid, 'SIGUSR2');
@@ -108,7 +113,11 @@ async function measure() {
 }
 
 function namesOf(from, to) {
-  return Array.from({ length: to - from }, (_, i) => ({ host: `h${from + i}`, servers: serverCount, tools: toolCount }));
+  return Array.from({ length: to - from }, (_, i) => ({
+    host: `h${from + i}`,
+    servers: serverCount,
+    tools: toolCount,
+  }));
 }
 
 async function until(holds, pauseMs = 50) {
@@ -140,7 +149,10 @@ async function bundle() {
 
 async function startNats() {
   const conf = join(dir, 'nats.conf');
-  writeFileSync(conf, `listen: "127.0.0.1:-1"\nhttp: "127.0.0.1:-1"\njetstream { store_dir: "${join(dir, 'nats')}" }\n`);
+  writeFileSync(
+    conf,
+    `listen: "127.0.0.1:-1"\nhttp: "127.0.0.1:-1"\njetstream { store_dir: "${join(dir, 'nats')}" }\n`,
+  );
   const child = spawn('nats-server', ['-c', conf], { stdio: ['ignore', 'ignore', 'pipe'] });
   children.push(child);
   let log = '';
@@ -180,7 +192,13 @@ async function startDaemon(url, host, view) {
   writeFileSync(config, JSON.stringify({ federation, discovery: { enabled: false } }));
   const program = join(HERE, '../dist/mcp-bridge.cjs');
   const child = spawn(process.execPath, [program, 'serve', '--config', config, '--mcp-bridge-socket', socket], {
-    env: { ...process.env, HOME: home, XDG_CONFIG_HOME: join(home, 'c'), XDG_STATE_HOME: join(home, 's'), XDG_CACHE_HOME: join(home, 'k') },
+    env: {
+      ...process.env,
+      HOME: home,
+      XDG_CONFIG_HOME: join(home, 'c'),
+      XDG_STATE_HOME: join(home, 's'),
+      XDG_CACHE_HOME: join(home, 'k'),
+    },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   children.push(child);
@@ -236,7 +254,9 @@ class Worker {
   #next = 1;
 
   constructor(library, url) {
-    this.#child = fork(join(HERE, 'many-hosts-worker.mjs'), [library, url], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    this.#child = fork(join(HERE, 'many-hosts-worker.mjs'), [library, url], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
     children.push(this.#child);
     this.#child.once('exit', (code) => {
       if (code !== null) throw new Error(`a simulation has ended with code ${code}`);
@@ -268,10 +288,22 @@ function print(figures) {
     ['all offers known to all', `${s(offersMs)} (target ${s(TARGET.offersMs)})${verdict(offersMs <= TARGET.offersMs)}`],
     ['all offers known to the real daemon', s(figures.daemonOffersMs)],
     ['a new offer known to the real daemon', s(figures.newOfferMs)],
-    ['all tools in the real daemon', `${s(toolsMs)} (target ${s(TARGET.toolsMs)})${verdict(toolsMs <= TARGET.toolsMs)}`],
-    ['private memory more than without', `${memoryMib.toFixed(1)} MiB over ${figures.beforeMib.toFixed(1)} (target ${TARGET.memoryMib})${verdict(memoryMib <= TARGET.memoryMib)}`],
-    ['all tools after its restart', `${s(figures.restartMs)}, with ${figures.listedAgain} lists asked for (before: ${figures.listed}); ${figures.restartedMemoryMib.toFixed(1)} MiB`],
-    ['at rest', `${figures.rest.messagesPerSecond.toFixed(0)} messages/s, ${figures.rest.kibPerSecond.toFixed(0)} KiB/s, nats-server ${figures.rest.natsCpuPercent.toFixed(1)} % CPU, daemon ${figures.daemonCpuPercent.toFixed(1)} %`],
+    [
+      'all tools in the real daemon',
+      `${s(toolsMs)} (target ${s(TARGET.toolsMs)})${verdict(toolsMs <= TARGET.toolsMs)}`,
+    ],
+    [
+      'private memory more than without',
+      `${memoryMib.toFixed(1)} MiB over ${figures.beforeMib.toFixed(1)} (target ${TARGET.memoryMib})${verdict(memoryMib <= TARGET.memoryMib)}`,
+    ],
+    [
+      'all tools after its restart',
+      `${s(figures.restartMs)}, with ${figures.listedAgain} lists asked for (before: ${figures.listed}); ${figures.restartedMemoryMib.toFixed(1)} MiB`,
+    ],
+    [
+      'at rest',
+      `${figures.rest.messagesPerSecond.toFixed(0)} messages/s, ${figures.rest.kibPerSecond.toFixed(0)} KiB/s, nats-server ${figures.rest.natsCpuPercent.toFixed(1)} % CPU, daemon ${figures.daemonCpuPercent.toFixed(1)} %`,
+    ],
     ['heap of a simulated host', `${figures.perSimulatedKib.toFixed(0)} KiB`],
   ];
   for (const [what, figure] of rows) process.stdout.write(`${what.padEnd(42)} ${figure}\n`);

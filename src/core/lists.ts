@@ -110,7 +110,7 @@ export class InstanceLists {
 
   /** Asks for a list that the instance could not give before; resolves when it was read, or the instance has gone. */
   async readMissing(kind: ListKind): Promise<void> {
-    if (!this.#pages.has(kind)) this.read([kind]);
+    if (!this.#pages.has(kind) && !this.#reader.isReading(kind)) this.read([kind]);
     await this.#reader.whenRead(kind);
   }
 
@@ -173,6 +173,10 @@ class ListReader {
     const current = this.#readings.get(kind);
     if (current !== undefined) current.isStale = true;
     else this.#begin(kind, done);
+  }
+
+  isReading(kind: ListKind): boolean {
+    return this.#readings.has(kind);
   }
 
   /** Resolves when no list of this kind is being read, with the reason if it could not be read. */

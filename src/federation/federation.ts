@@ -60,6 +60,8 @@ export interface Ground {
 }
 
 const RUN_BYTES = 9;
+/** A connection that is not used ends soon: it costs two short messages to begin another one, and many hosts have many servers. */
+const IDLE_MS = 30_000;
 const RIVAL =
   'another daemon has the same name, so this one offers nothing: give federation.host another value on one of them';
 /** With fewer hosts nobody waits when NATS comes back. */
@@ -245,7 +247,7 @@ export class Federation {
   ): BusServer {
     return {
       ...{ transport: 'bus', name, offeredName, host, mark, description },
-      ...{ timeoutMs: undefined, startTimeoutMs: undefined, idleMs: undefined, tools: NO_FILTER },
+      ...{ timeoutMs: undefined, startTimeoutMs: undefined, idleMs: IDLE_MS, tools: NO_FILTER },
       trustHints: this.#options.trustsHints(name),
       sharing: isBound({ sharing, nature }) ? (sharing ?? 'dedicated') : 'shared',
       ...(nature !== undefined && { nature }),
