@@ -76,10 +76,6 @@ async function measure() {
   const toolsMs = performance.now() - toolsBegan;
   await delay(SETTLE_MS);
   const after = { memory: privateKib(daemon.pid), rss: memoryKib(daemon.pid).rss, cpu: cpuNs(daemon.pid) };
-  if (process.env.SNAPSHOT) {
-    process.kill(daemon.pid, 'SIGUSR2');
-    await delay(15000);
-  }
   const tallies = await Promise.all(workers.map((worker) => worker.order('tally')));
   const listed = tallies.reduce((sum, one) => sum + one.listed, 0);
 
@@ -94,10 +90,6 @@ async function measure() {
   const tooMany = await Promise.all(workers.map((worker) => worker.order('tally')));
   const listedAgain = tooMany.reduce((sum, one) => sum + one.listed, 0) - listed;
   const restarted = privateKib(again.pid);
-  if (process.env.SNAPSHOT) {
-    process.kill(again.pid, 'SIGUSR2');
-    await delay(15000);
-  }
   return {
     ...{ hosts: hostCount, servers, tools: wanted, processes: processCount },
     ...{ offersMs, daemonOffersMs, newOfferMs, toolsMs, restartMs, listed, listedAgain },

@@ -1,0 +1,140 @@
+// What a daemon says where NATS cannot carry other hosts as it should, with real nats-servers. Local work goes on in each case.
+
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { connect } from '@nats-io/transport-node';
+import { afterAll, afterEach, expect } from 'vitest';
+import type { FederationReport } from '../../src/model/federation-report.ts';
+import { endHosts, startHost, until, untilAnswered, untilKnown } from '../support/federated-hosts.ts';
+import { NatsServer, natsTest } from '../support/nats-server.ts';
+import { textOf } from '../support/raw-client.ts';
+import { cleanUp, fixtureServer, type TestDaemon } from '../support/test-daemon.ts';
+
+afterEach(endHosts);
+afterAll(() => void cleanUp());
+
+async function reportOf(daemon: TestDaemon): Promise<FederationReport> {
+  const control = await daemon.client({ 'mcp-bridge/role': 'control' });
+  const { result } = await control.request(1, 'bridge/hosts');
+  control.destroy();
+  return result as unknown as FederationReport;
+}
+
+async function untilFault(daemon: TestDaemon, words: RegExp): Promise<void> {
+  await until(async () => (await reportOf(daemon)).faults.some((fault) => words.test(fault)));
+}
+
+async function expectLocalWork(daemon: TestDaemon): Promise<void> {
+  const client = await daemon.client();
+  expect(textOf(await client.callTool(1, 'fixture__echo', { text: 'goes on' }))).toBe('goes on');
+  client.destroy();
+}
+
+const OWN = { servers: { fixture: fixtureServer() } };
+
+/** The permissions that the documentation gives to `bob` on the host `desk`. */
+function documentedPermissions(): string {
+  const page = readFileSync(new URL('../../docs/federation.md', import.meta.url), 'utf8');
+  const [, block = ''] = /```\n(permissions \{\n[^`]*\n\})\n```/.exec(page) ?? [];
+  expect(block).toContain('mcp.v1.req.acme.bob.>');
+  return block;
+}
+
+natsTest('the permissions in the documentation are enough, and keep a host out of the place of another', async () => {
+  const block = documentedPermissions();
+  const forAnn = block.replaceAll('bob', 'ann').replaceAll('desk', 'laptop').replaceAll('fixture', 'nothing');
+  const nats = await NatsServer.start({
+    more: `authorization { users: [
+      { user: bob, password: p, ${block} },
+      { user: ann, password: p, ${forAnn} },
+    ] }`,
+  });
+  const withUser = (user: string) => ({ user, nats: { servers: [nats.url], user, password: 'p' } });
+  const desk = await startHost(nats, 'desk', { ...OWN, federation: withUser('bob') });
+  const laptop = await startHost(nats, 'laptop', { federation: withUser('ann') });
+  await untilKnown(laptop, 'fixture@desk');
+  const client = await laptop.client();
+  expect(await untilAnswered(client, 'fixture_desk__echo', { text: 'permitted' })).toBe('permitted');
+  expect(textOf(await client.callTool(2, 'fixture_desk__echo', { text: 'y'.repeat(2 << 20) }))).toHaveLength(2 << 20);
+  for (const daemon of [desk, laptop]) expect((await reportOf(daemon)).faults).toEqual([]);
+  expect(nats.log).not.toContain('Violation');
+
+  const intruder = await connect({ servers: [nats.url], user: 'ann', pass: 'p' });
+  for (const subject of [
+    '$KV.bridge_hosts.acme.desk',
+    '$KV.bridge_alive.acme.desk',
+    'mcp.v1.req.acme.bob.x.tools.list._',
+  ])
+    intruder.publish(subject, 'forged');
+  intruder.publish('$JS.API.STREAM.PURGE.KV_bridge_hosts');
+  await intruder.flush();
+  await intruder.close();
+  await until(() => Promise.resolve((nats.log.match(/Publish Violation/g)?.length ?? 0) === 4));
+  expect((await reportOf(laptop)).hosts).toMatchObject([{ host: 'desk', servers: ['fixture'], unreachable: null }]);
+});
+
+natsTest('a user who may not use the buckets is told so', async () => {
+  const nats = await NatsServer.start({
+    more: `authorization { users: [ { user: guest, password: p, permissions: {
+      publish: ["mcp.v1.req.>", "_INBOX.>", "$SRV.>", "$JS.API.>"], subscribe: [">"] } } ] }`,
+  });
+  const federation = { nats: { servers: [nats.url], user: 'guest', password: 'p' } };
+  const guest = await startHost(nats, 'guest', { ...OWN, federation });
+  await untilFault(guest, /does not let this daemon.*docs\/federation\.md/);
+  await expectLocalWork(guest);
+});
+
+natsTest(
+  'of two daemons with one name, the later one offers nothing and says so, until the other is gone',
+  async () => {
+    const nats = await NatsServer.start();
+    const first = await startHost(nats, 'desk', OWN);
+    const laptop = await startHost(nats, 'laptop');
+    await untilKnown(laptop, 'fixture@desk');
+    const second = await startHost(nats, 'desk', { servers: { other: fixtureServer() } });
+    await untilFault(second, /another daemon has the same name.*federation\.host/);
+    expect((await reportOf(second)).offered).toEqual([]);
+    expect((await reportOf(first)).faults).toEqual([]);
+    expect((await reportOf(laptop)).hosts).toMatchObject([{ host: 'desk', servers: ['fixture'] }]);
+    const client = await second.client();
+    expect(textOf(await client.callTool(1, 'other__echo', { text: 'goes on' }))).toBe('goes on');
+  },
+);
+
+natsTest('a NATS server that is too old is named with its version', async () => {
+  const old = createServer((socket) => {
+    socket.on('error', () => undefined);
+    const info = { server_id: 'x', version: '2.1.9', proto: 1, host: '127.0.0.1', port: 1, max_payload: 1048576 };
+    socket.write(`INFO ${JSON.stringify(info)}\r\n`);
+    socket.on('data', (data) => {
+      if (data.includes('PING')) socket.write('PONG\r\n');
+    });
+  });
+  await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve));
+  const address = old.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  const nats = await NatsServer.start();
+  const alone = await startHost(nats, 'alone', {
+    ...OWN,
+    federation: { nats: { servers: [`nats://127.0.0.1:${port}`] } },
+  });
+  await untilFault(alone, /version 2\.1\.9, and 2\.9 or newer is needed/);
+  await expectLocalWork(alone);
+  old.close();
+});
+
+natsTest('a cluster without quorum is named, hosts stay known, and calls go on', async () => {
+  const [first, second, third] = await NatsServer.cluster();
+  const desk = await startHost(first, 'desk', OWN);
+  const laptop = await startHost(first, 'laptop', { servers: { local: fixtureServer() } });
+  await untilKnown(laptop, 'fixture@desk');
+  const client = await laptop.client();
+  expect(await untilAnswered(client, 'fixture_desk__echo', { text: 'before' })).toBe('before');
+  await second.stop();
+  await third.stop();
+  await untilFault(laptop, /quorum/);
+  expect(textOf(await client.callTool(2, 'fixture_desk__echo', { text: 'without' }))).toBe('without');
+  expect(textOf(await client.callTool(3, 'local__echo', { text: 'here' }))).toBe('here');
+  expect((await reportOf(laptop)).hosts).toMatchObject([{ host: 'desk', unreachable: null }]);
+  await desk.stop();
+});
