@@ -283,19 +283,26 @@ class Input {
 
   /** Reads until something else may happen meanwhile, and later on. */
   readOn(): void {
-    while (this.#runner.onlyWaits) this.#took(this.#readNow());
+    let isDisturbed = false;
+    while (this.#runner.onlyWaits && !isDisturbed) isDisturbed = !this.#readNow();
     read(0, this.#buffer, 0, READ_BYTES, null, (error, count) => {
-      this.#took(error === null ? count : 0);
+      if (error === null) this.#took(count);
+      else if (!isPassing(error)) process.exit(0);
       this.readOn();
     });
   }
 
-  #readNow(): number {
+  /** Returns false if it was disturbed before anything came. */
+  #readNow(): boolean {
+    let count = 0;
     try {
-      return readSync(0, this.#buffer, 0, READ_BYTES, null);
-    } catch {
-      return 0;
+      count = readSync(0, this.#buffer, 0, READ_BYTES, null);
+    } catch (error) {
+      if (!isPassing(error)) process.exit(0);
+      return false;
     }
+    this.#took(count);
+    return true;
   }
 
   #took(count: number): void {
@@ -304,6 +311,12 @@ class Input {
     this.#rest = lines.pop() ?? '';
     for (const line of lines) this.#runner.take(line);
   }
+}
+
+/** True for an error that says nothing of the daemon: a signal came, or nothing is there yet. */
+function isPassing(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'EINTR' || code === 'EAGAIN';
 }
 
 /** Runs the process until stdin ends. */

@@ -4,6 +4,7 @@
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { Call } from './call.ts';
+import type { Session } from './session.ts';
 
 export interface ResultCutter {
   /** Answers up to this length are passed on without a look; infinite while nothing is cut. */
@@ -13,6 +14,12 @@ export interface ResultCutter {
    * results, and is that of the returned frame afterwards.
    */
   cut(call: Call, answer: Frame, envelope: Envelope): Frame;
+  /** Returns what its client gets of a result that the bridge itself has made in the view `discover`. */
+  cutOwn(session: Session, result: string): string;
 }
 
-export const NO_CUTTER: ResultCutter = { leastBytes: Number.POSITIVE_INFINITY, cut: (_call, answer) => answer };
+export const NO_CUTTER: ResultCutter = {
+  leastBytes: Number.POSITIVE_INFINITY,
+  cut: (_call, answer) => answer,
+  cutOwn: (_session, result) => result,
+};

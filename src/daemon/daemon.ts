@@ -156,7 +156,9 @@ export class Daemon implements ControlledDaemon {
       // It is a program, so the directory that somebody happens to start the daemon in does not name it.
       ranker: () => {
         const { config, origin } = this.#options.finder.config;
-        return origin === 'directory' ? undefined : config.ranker;
+        if (origin !== 'directory') return config.ranker;
+        if (config.ranker !== undefined) this.#saysNoRanker(config.ranker);
+        return undefined;
       },
       rankerFailed: (file, reason) =>
         this.#options.logger.warn('search.ranker cannot be used; searches go on without it', { file, reason }),
@@ -166,6 +168,7 @@ export class Daemon implements ControlledDaemon {
     timeoutMs: () => this.#options.finder.config.config.discovery.timeoutMs,
     desk: undefined as CodeDesk | undefined,
   };
+  #hasSaidNoRanker = false;
   readonly #audit: AuditLog | undefined;
   readonly #tracing: CallTracing | undefined;
   readonly #dialIns: DialIns;
@@ -253,7 +256,7 @@ export class Daemon implements ControlledDaemon {
       logger,
       servers: this.#pool,
       clientSettings: this.#clients,
-      discoverTools: (view) => new DiscoverTools(view, this.#forDiscover),
+      discoverTools: (view) => new DiscoverTools(view, { ...this.#forDiscover, cutter: this.#results.cutter }),
       codeTools: this.#code && ((view) => new DiscoverTools(view, this.#forDiscover, true)),
       ownTools: (view) => this.#results.toolsOf(view),
       dialIns: this.#dialIns,
@@ -267,6 +270,13 @@ export class Daemon implements ControlledDaemon {
       liveness: config.liveness,
     });
     this.#http = this.#makeHttp();
+  }
+
+  /** Says once that the ranker of a directory's config is not used. */
+  #saysNoRanker(file: string): void {
+    if (!this.#hasSaidNoRanker)
+      this.#options.logger.warn('search.ranker is a program: only your own config may name one', { file });
+    this.#hasSaidNoRanker = true;
   }
 
   #makeCode(): CodeDoor | undefined {

@@ -4,6 +4,7 @@
 import type { ClientRequest } from '../core/call.ts';
 import type { JoinedItem } from '../core/joined-lists.ts';
 import type { JoinedView, ToolsInstead } from '../core/joined-view.ts';
+import { NO_CUTTER, type ResultCutter } from '../core/result-cutter.ts';
 import type { Session } from '../core/session.ts';
 import { calledErrorOf, INVALID_PARAMS, rpcError, withHint } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -26,6 +27,8 @@ export interface DiscoverContext {
   readonly timeoutMs: () => number;
   /** Runs programs; undefined where that is switched off. */
   readonly desk?: CodeDesk | undefined;
+  /** Cuts answers that are long for a model; nothing is cut without it. */
+  readonly cutter?: Pick<ResultCutter, 'cutOwn'> | undefined;
 }
 
 const META_NAMES: ReadonlyMap<string, MetaTool> = new Map(
@@ -40,9 +43,13 @@ export class DiscoverTools implements ToolsInstead {
   readonly #desk: CodeDesk | undefined;
 
   /** In the view `code` there are no tools but those that run programs. */
-  constructor(view: JoinedView, { finder, check, timeoutMs, desk }: DiscoverContext, isCodeOnly = false) {
+  constructor(
+    view: JoinedView,
+    { finder, check, timeoutMs, desk, cutter = NO_CUTTER }: DiscoverContext,
+    isCodeOnly = false,
+  ) {
     const servers = new NamedServers(view.pending);
-    this.#guide = new ToolGuide({ view, servers, finder, check });
+    this.#guide = new ToolGuide({ view, servers, finder, check, cutter });
     this.#runner = new ToolRunner({ view, servers, check, timeoutMs });
     this.#desk = desk;
     desk?.serve({ view, runner: this.#runner, guide: this.#guide });

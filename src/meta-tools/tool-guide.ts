@@ -5,6 +5,7 @@ import type { Call, ClientRequest } from '../core/call.ts';
 import { type NamedPlan, namedPlan } from '../core/call-plan.ts';
 import type { JoinedLists, JoinedServer } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
+import type { ResultCutter } from '../core/result-cutter.ts';
 import type { Session } from '../core/session.ts';
 import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
@@ -29,6 +30,8 @@ export interface ToolGuideContext {
   readonly servers: NamedServers;
   readonly finder: ToolFinder;
   readonly check: ArgumentCheck;
+  /** Cuts answers that are long for a model. */
+  readonly cutter: Pick<ResultCutter, 'cutOwn'>;
 }
 
 type LookingTool = Exclude<MetaTool, 'execute_tool'>;
@@ -55,12 +58,12 @@ export class ToolGuide {
   }
 
   #look(name: LookingTool, args: Arguments, call: Call, request: ClientRequest): void {
-    const { view, servers } = this.#context;
+    const { view, servers, cutter } = this.#context;
     const { pending } = view;
     const { session } = call;
     const lists = view.listsFor(session);
     const say = (result: unknown): void =>
-      pending.answer(call, () => call.output.answer(call.idText, textResult(result)));
+      pending.answer(call, () => call.output.answer(call.idText, cutter.cutOwn(session, textResult(result))));
     if (name === 'list_mcp_servers') return say(serversListed(lists.servers));
     if (!isAboutOneServer(name, args))
       return pending.later(call, request, lists.whenListed('tools', isKnown), async () =>

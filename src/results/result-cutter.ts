@@ -63,18 +63,36 @@ export class ContentCutter implements ResultCutter {
     const content = contentIn(call, answer.b, envelope);
     const cutting = content && cuttingOf(answer.b, content, most, view === 'discover');
     if (content === undefined || cutting === undefined) return answer;
-    const kept = this.#context.kept.keep(ownerOf(call.session), wholeOf(answer, content));
-    if (kept === undefined) return answer;
-    this.#context.events.incident.tell('resultsCut', call.session);
-    const more = [
-      ...shownAsText(answer.b, cutting),
-      ...itemsAbout(kept, wordsFor(answer.b, kept.id, content, cutting), call.session, this.#context.settings()),
-    ];
-    const cut = cutFrame(answer, content, cutting, more);
-    follow(envelope, answer, content, cutting, cut);
+    const cut = this.#cutAndKept(call.session, answer, content, cutting);
+    if (cut !== answer) follow(envelope, answer, content, cutting, cut);
     return cut;
   }
+
+  cutOwn(session: Session, result: string): string {
+    const most = mostBytesIn('discover', this.#context.settings());
+    if (most === 0 || result.length <= most / WIDEST_UNIT) return result;
+    const b = Buffer.from(`${result}\n`);
+    const content = contentOf(b, 0);
+    const cutting = content && cuttingOf(b, content, most, false);
+    if (content === undefined || cutting === undefined) return result;
+    const cut = this.#cutAndKept(session, { b, start: 0, end: b.length - 1 }, content, cutting);
+    return cut.b.toString('utf8', cut.start, cut.end);
+  }
+
+  /** Returns the same frame if there is no room for the whole of it. */
+  #cutAndKept(session: Session, answer: Frame, content: ResultContent, cutting: Cutting): Frame {
+    const { kept: store, events, settings } = this.#context;
+    const kept = store.keep(ownerOf(session), wholeOf(answer, content));
+    if (kept === undefined) return answer;
+    events.incident.tell('resultsCut', session);
+    const said = wordsFor(answer.b, kept.id, content, cutting);
+    const more = [...shownAsText(answer.b, cutting), ...itemsAbout(kept, said, session, settings())];
+    return cutFrame(answer, content, cutting, more);
+  }
 }
+
+/** A unit of UTF-16 has at most so many bytes. */
+const WIDEST_UNIT = 3;
 
 /** Has the envelope of the answer say where things stand in the cut one. */
 function follow(envelope: Envelope, answer: Frame, { at }: ResultContent, { structured }: Cutting, cut: Frame): void {

@@ -157,7 +157,7 @@ test('a ranker that the config names finds what no word says, and one with a fau
   expect(broken.log.match(/search\.ranker cannot be used/g)).toHaveLength(1);
 });
 
-test('a ranker in the config of a directory is not run', async () => {
+test('a ranker in the config of a directory is not run, which the log says once', async () => {
   const dir = tempDir();
   writeFileSync(join(dir, 'ranker.mjs'), RANKER);
   const config = { search: { ranker: './ranker.mjs' }, mcpServers: { everything: EVERYTHING } };
@@ -167,4 +167,5 @@ test('a ranker in the config of a directory is not run', async () => {
   const client = await sdkClient(daemon);
   expect((await say<Found>(client, 'search_tools', { query: 'zebras' })).results).toEqual([]);
   expect((await say<Found>(client, 'search_tools', { query: 'add numbers' })).results[0]?.tool).toBe('get-sum');
+  expect(daemon.log.match(/only your own config may name one/g)).toHaveLength(1);
 });

@@ -607,6 +607,7 @@ export class CoreInMemory {
             throw error;
           }),
           timeoutMs: () => options.executionTimeoutMs ?? 0,
+          cutter: results.cutter,
         }),
       version: '0.0.0-test',
       build: '0.0.0-test+1',

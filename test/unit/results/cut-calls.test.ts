@@ -64,3 +64,37 @@ test('a result for which there is no room is passed on whole', async () => {
   const call = { id: 'call', method: 'tools/call', params: { name: 'memory__tool' } };
   expect((await answered(core, client, call, { result: LONG })).result).toEqual(LONG);
 });
+
+test('answers of the bridge about tools are cut like those of tools, and read_result takes values out of them', async () => {
+  const core = new CoreInMemory({ servers: ['memory', 'other'], results: { maxBytes: 2000 } });
+  const tools = Array.from({ length: 100 }, (_, n) => ({
+    ...TOOL,
+    name: `tool_${n}`,
+    description: `Does the thing ${n}`,
+  }));
+  const properties = Object.fromEntries(tools.map(({ name }) => [name, { type: 'string' }]));
+  core.server('memory').has({ tools: [...tools, { name: 'wide', inputSchema: { type: 'object', properties } }] });
+  core.server('other').has({ tools: [] });
+  const client = await core.ready({ _meta: { 'mcp-bridge/view': 'discover' } });
+  let calls = 0;
+  const asked = async (name: string, args: object): Promise<{ text: string; note: string }> => {
+    const id = `asked-${++calls}`;
+    client.say({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } });
+    while (client.answersTo(id).length === 0) {
+      await core.settle();
+      await new Promise(setImmediate); // a module is loaded, and reading has turns
+    }
+    const [first, note] = (client.answersTo(id)[0]?.result?.content ?? []) as { text?: string }[];
+    return { text: first?.text ?? '', note: note?.text ?? '' };
+  };
+  const list = await asked('list_tools', { server: 'memory' });
+  expect(list.text).toMatch(/^\{"server":"memory","tools":\[/);
+  expect(Buffer.byteLength(JSON.stringify(list.text))).toBeLessThanOrEqual(2002);
+  const idIn = (note: string): string => /"id":"([^"]+)"/.exec(note)?.[1] ?? '';
+  const name = await asked('read_result', { id: idIn(list.note), path: 'tools[99].name' });
+  expect(name.text.split('\n')[0]).toBe('"tool_99"');
+  const details = await asked('get_tool_details', { server: 'memory', tool: 'wide' });
+  const path = 'inputSchema.properties.tool_77.type';
+  expect((await asked('read_result', { id: idIn(details.note), path })).text.split('\n')[0]).toBe('"string"');
+  expect((await asked('get_tool_details', { server: 'memory', tool: 'tool_1' })).note).toBe('');
+});
