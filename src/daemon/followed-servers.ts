@@ -41,6 +41,8 @@ export class FollowedServers {
   readonly #following: PacedTask;
   readonly #lingering: Timer;
   #faults: ReadonlySet<string> = new Set();
+  /** What the config says of clients is new, and their views do not follow it yet. */
+  #haveClientsChanged = false;
 
   constructor(options: FollowedServersOptions) {
     this.#options = options;
@@ -83,6 +85,7 @@ export class FollowedServers {
     const areOfClients = toolsets.length > 0 || entries.some(({ toolRules }) => toolRules.length > 0);
     const settings = { toolRules: discovery.toolRules, onToolChange, areOfClients };
     const areOthers = clients.prepare(entries, toolsets);
+    if (areOthers) this.#haveClientsChanged = true;
     if ((await gates.prepare(settings, found.servers.values())) || areOthers) gatesChanged();
     this.#tellFaults([...this.definitions.faults, ...found.faults]);
     return found;
@@ -90,7 +93,13 @@ export class FollowedServers {
 
   #follow({ added, changed, removed, faults }: ReloadReport): void {
     this.#tellFaults(faults);
-    if (added.length + changed.length + removed.length === 0) return;
+    const haveClientsChanged = this.#haveClientsChanged;
+    this.#haveClientsChanged = false;
+    if (added.length + changed.length + removed.length === 0) {
+      // Clients may see fewer of the same servers now, or more.
+      if (haveClientsChanged) this.#options.changed();
+      return;
+    }
     const names = (list: readonly string[]): string => list.join(', ');
     this.#options.logger.info('servers have changed', {
       added: names(added),

@@ -100,6 +100,30 @@ test('rules for a client that change count at once', async () => {
   expect((await client.callTool('d', 'echo', { text: 'x' })).error?.message).toContain('is disabled');
 });
 
+test('servers that a client may not see any more leave its views at once, and come back', async () => {
+  const daemon = await bridge({ mcpServers: TWO });
+  const views = ['server:memory', 'all', 'discover'];
+  const clients = await Promise.all(views.map((view) => daemon.client({ ...CURSOR, 'mcp-bridge/view': view })));
+  const [single, all, discover] = clients as [RawClient, RawClient, RawClient];
+  const echo = { server: 'memory', tool: 'echo', arguments: { text: 'x' } };
+  const answers = async () => [
+    await single.callTool(1, 'echo', { text: 'x' }),
+    await all.callTool(2, 'memory__echo', { text: 'x' }),
+    await discover.callTool(3, 'execute_tool', echo),
+  ];
+  const control = await daemon.client({ 'mcp-bridge/role': 'control' });
+  const configure = async (entries: object[]): Promise<void> => {
+    writeFileSync(join(daemon.dir, 'config.json'), JSON.stringify({ mcpServers: TWO, clients: entries }));
+    await control.request('r', 'bridge/reload');
+  };
+  expect((await answers()).map(textOf)).toEqual(['x', 'x', 'x']);
+  await configure([{ match: { client: 'cursor' }, servers: ['*-cursor'] }]);
+  for (const answer of await answers()) expect(textOf(answer)).not.toBe('x');
+  expect((await toolsOf(all)).every((name) => name.startsWith('memory_cursor__'))).toBe(true);
+  await configure([]);
+  expect((await answers()).map(textOf)).toEqual(['x', 'x', 'x']);
+});
+
 test('of one server with a filter in one client, that client sees what is left, and others see all', async () => {
   const { command, args } = fixtureServer() as { command: string; args: readonly string[] };
   const codex = `[mcp_servers.notes]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\ndisabled_tools = ["echo"]\n`;
