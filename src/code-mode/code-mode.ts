@@ -5,12 +5,14 @@ import type { ProgramHost, ProgramRequest, Programs, RunningProgram } from '../m
 import type { CodeModeSettings } from '../model/settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
-import { membersOf } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
+import type { FlushTurn } from '../wire/outbox.ts';
+import type { ReadPacer } from '../wire/read-pacer.ts';
 import type { Confinement } from './confinement.ts';
-import { residentBytes } from './memory-watch.ts';
+import { processorMs, residentBytes } from './process-watch.ts';
 import { ProgramRun } from './program-run.ts';
 import { Sandbox, type SandboxOptions } from './sandbox.ts';
+import { mostWordBytes } from './words.ts';
 
 export { findConfinement } from './confinement.ts';
 
@@ -22,7 +24,8 @@ export interface CodeModeOptions {
   /** The same for Python; undefined where programs in Python are not run. */
   readonly python?: PythonPlace | undefined;
   readonly guard: SandboxOptions['guard'];
-  readonly maxMessageBytes: number;
+  readonly pacer: ReadPacer;
+  readonly turn: FlushTurn;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly failed: (error: unknown) => void;
@@ -52,7 +55,7 @@ interface IdleSandbox {
 
 export class CodePrograms implements Programs {
   readonly #options: CodeModeOptions;
-  readonly #running = new Map<ProgramRun, object>();
+  readonly #running = new Map<ProgramRun, { readonly client: object; readonly sandbox: Sandbox }>();
   /** Processes whose program has ended, and which have not said that they are free. */
   readonly #ending = new Set<Sandbox>();
   /** The clients that have run programs, and have not gone. */
@@ -77,9 +80,13 @@ export class CodePrograms implements Programs {
     const { client } = request;
     const servers = host.servers();
     const isPython = request.language === 'python';
-    const sandbox = isPython ? this.#startPython() : (this.#takeIdle(client) ?? this.#start());
+    const sandbox = isPython
+      ? this.#startPython()
+      : (this.#takeIdle(client) ?? this.#start({ code: this.#options.code, heapMiB: HEAP_MIB }));
     const run = new ProgramRun({
       ...{ request, host, servers, sandbox, settings, clock, failed },
+      processorMs: () => (sandbox.pid === undefined ? 0 : processorMs(sandbox.pid)),
+      waitingBytes: () => this.#waitingBytesOf(client),
       ...(isPython && { pyodide: this.#options.python?.pyodide, excess: () => this.#excessOf(sandbox) }),
       over: (wasClean) => {
         const isClean = wasClean && !isPython; // a program may have changed the interpreter
@@ -88,16 +95,22 @@ export class CodePrograms implements Programs {
         else sandbox.kill();
       },
     });
-    this.#running.set(run, client);
+    this.#running.set(run, { client, sandbox });
     this.#clients.add(client);
     return run;
+  }
+
+  #waitingBytesOf(client: object): number {
+    let bytes = 0;
+    for (const running of this.#running.values()) if (running.client === client) bytes += running.sandbox.waitingBytes;
+    return bytes;
   }
 
   #refuseTooMuch({ client, code }: ProgramRequest): void {
     const { maxPrograms } = this.#options.settings;
     if (Buffer.byteLength(code) > MOST_CODE_BYTES)
       throw new BridgeError('TOOL_ARGUMENTS_INVALID', `A program may have at most ${MOST_CODE_BYTES} bytes`);
-    const own = [...this.#running.values()].filter((other) => other === client).length;
+    const own = [...this.#running.values()].filter((other) => other.client === client).length;
     if (this.#running.size >= maxPrograms || own >= Math.ceil(maxPrograms * OWN_PART))
       throw new BridgeError('CODE_BUSY', `${own} programs of this client run, and ${this.#running.size} in all`, {
         hint: 'Wait until one of them has ended, or do more in one program.',
@@ -105,12 +118,10 @@ export class CodePrograms implements Programs {
   }
 
   #startPython(): Sandbox {
-    const { confinement, python, guard, maxMessageBytes } = this.#options;
+    const { python } = this.#options;
     if (python === undefined) throw new BridgeError('TOOL_DISABLED', 'Programs in Python are not run here');
-    this.#makeRoom();
     const { code, pyodide } = python;
-    const paths = [pyodide];
-    return new Sandbox({ confinement, code, guard, maxWordBytes: maxMessageBytes, heapMiB: PYTHON_HEAP_MIB, paths });
+    return this.#start({ code, heapMiB: PYTHON_HEAP_MIB, paths: [pyodide] });
   }
 
   #excessOf({ pid }: Sandbox): number | undefined {
@@ -122,10 +133,11 @@ export class CodePrograms implements Programs {
     if (this.processes >= this.#options.settings.maxPrograms) this.#endIdle(this.#idle[0]);
   }
 
-  #start(): Sandbox {
-    const { confinement, code, guard, maxMessageBytes } = this.#options;
+  #start(own: Pick<SandboxOptions, 'code' | 'heapMiB' | 'paths'>): Sandbox {
+    const { confinement, settings, guard, pacer, turn, failed } = this.#options;
     this.#makeRoom();
-    return new Sandbox({ confinement, code, guard, maxWordBytes: maxMessageBytes, heapMiB: HEAP_MIB });
+    const maxWordBytes = mostWordBytes(settings.maxOutputBytes);
+    return new Sandbox({ confinement, guard, maxWordBytes, pacer, turn, failed, ...own });
   }
 
   #takeIdle(client: object): Sandbox | undefined {
@@ -147,17 +159,19 @@ export class CodePrograms implements Programs {
     };
     sandbox.handler = {
       said: (word) => {
-        if (membersOf(word).is !== 'idle' || this.#isClosed || !this.#clients.has(client)) return end();
+        if (word.kind !== 'idle' || this.#isClosed || !this.#clients.has(client)) return end();
         late.cancel();
         this.#ending.delete(sandbox);
         this.#keep(sandbox, client);
       },
+      drained: () => undefined,
       gone: end,
     };
   }
 
   #keep(sandbox: Sandbox, client: object): void {
-    sandbox.handler = { said: () => this.#drop(sandbox), gone: () => this.#drop(sandbox) };
+    const drop = (): void => this.#drop(sandbox);
+    sandbox.handler = { said: drop, drained: () => undefined, gone: drop };
     this.#endIdle(this.#idle.find((idle) => idle.client === client));
     const timer = this.#options.clock.after(KEPT_MS, () => this.#drop(sandbox));
     this.#idle = [...this.#idle, { sandbox, client, timer }];

@@ -1,18 +1,8 @@
 // The globals of a program: the servers' tools as functions, search, types, console, timers. This one function runs inside the
 // interpreter, which gets its text: it may name nothing from outside itself. It guards nothing, because the program may change all of
-// it. The daemon checks what comes out.
+// it: of what it says, only texts are the program's. The daemon checks what comes out.
 
-/** The name of an error of the interpreter itself. The daemon ends the process upon it. */
-export const INTERPRETER_FAILED = 'InterpreterError';
-
-/** The words of the interpreter to its host. Each is one line of JSON. */
-type GuestWord =
-  | { readonly is: 'call'; readonly id: number; readonly server: string; readonly tool: string; readonly args: unknown }
-  | { readonly is: 'search'; readonly id: number; readonly query: string; readonly options: unknown }
-  | { readonly is: 'describe'; readonly id: number; readonly names: readonly string[] }
-  | { readonly is: 'print'; readonly text: string }
-  | { readonly is: 'returned'; readonly value?: unknown }
-  | { readonly is: 'threw'; readonly error: GuestError };
+import type { ProgramWordKind } from './words.ts';
 
 export interface GuestError {
   readonly name: string;
@@ -23,8 +13,8 @@ export interface GuestError {
 }
 
 export interface GuestHost {
-  /** Takes a GuestWord as JSON. */
-  readonly send: (text: string) => void;
+  /** Takes a word of the program: its kind, and its text in JSON (see words.ts). False if the text is too long. */
+  readonly send: (kind: ProgramWordKind, text: string) => boolean;
   /** Has `receive` called with `{"timer":id}` after some time. */
   readonly wait: (id: number, ms: number) => void;
 }
@@ -55,7 +45,6 @@ export function guest({ send, wait }: GuestHost): Guest {
   const names: string[] = [];
   const scope = globalThis as unknown as Fields;
   let lastId = 0;
-  const say = (word: GuestWord): void => send(stringify(word));
 
   class ToolError extends Error {
     readonly code: unknown;
@@ -73,13 +62,31 @@ export function guest({ send, wait }: GuestHost): Guest {
     }
   }
 
-  const ask = (word: Fields, isTool: Settle['isTool'], about: Settle['about']): Promise<unknown> =>
+  /** Asks for what `texts` say, each in JSON, which has no tab. */
+  const ask = (
+    kind: 'call' | 'search' | 'describe',
+    texts: readonly string[],
+    isTool: Settle['isTool'],
+    about: Settle['about'],
+  ): Promise<unknown> =>
     new Promise((resolve, reject) => {
       const id = ++lastId;
-      const text = stringify({ ...word, id });
+      let text = `${id}`;
+      for (let i = 0; i < texts.length; i++) text += `\t${texts[i]}`;
       pending.set(id, { resolve, reject, isTool, about });
-      send(text);
+      if (send(kind, text)) return;
+      pending.delete(id);
+      reject(
+        new ToolError(
+          'The arguments are longer than those of a program may be',
+          'TOOL_ARGUMENTS_INVALID',
+          undefined,
+          about,
+        ),
+      );
     });
+  /** A name that the program has made up may be of any length. */
+  const named = (name: string): string => stringify(name.slice(0, 500));
 
   /** The useful part of a tool's result: its structured content, its text, or JSON in its text. */
   const usefulIn = (result: Fields): unknown => {
@@ -113,8 +120,10 @@ export function guest({ send, wait }: GuestHost): Guest {
   };
 
   const toolOf = (server: string, tool: string): unknown => {
-    const called = (how: 'value' | 'raw') => (args: unknown) =>
-      ask({ is: 'call', server, tool, args: args === undefined ? {} : args }, how, { server, tool });
+    const called = (how: 'value' | 'raw') => (args: unknown) => {
+      const text = args === undefined ? '{}' : stringify(args);
+      return ask('call', [named(server), named(tool), text ?? 'null'], how, { server, tool });
+    };
     return Object.assign(called('value'), { raw: called('raw') });
   };
 
@@ -146,7 +155,7 @@ export function guest({ send, wait }: GuestHost): Guest {
       return '[not JSON]';
     }
   };
-  const print = (...values: unknown[]): void => say({ is: 'print', text: values.map(shown).join(' ') });
+  const print = (...values: unknown[]): void => void send('print', stringify(values.map(shown).join(' ')));
 
   const setTimer = (
     task: (...args: unknown[]) => unknown,
@@ -173,8 +182,9 @@ export function guest({ send, wait }: GuestHost): Guest {
     servers,
     ToolError,
     search: (query: unknown, options: unknown = {}) =>
-      ask({ is: 'search', query: String(query), options }, undefined, undefined),
-    describe: (...wanted: unknown[]) => ask({ is: 'describe', names: wanted.flat().map(String) }, undefined, undefined),
+      ask('search', [stringify(String(query)), stringify(options) ?? 'null'], undefined, undefined),
+    describe: (...wanted: unknown[]) =>
+      ask('describe', [stringify([...new Set(wanted.flat().map(String))])], undefined, undefined),
     discovered_servers: (options?: { readonly detailed?: boolean }) =>
       options?.detailed === true ? known.map((server) => ({ ...server })) : [...names],
     console: { log: print, info: print, warn: print, error: print, debug: print },
@@ -187,15 +197,15 @@ export function guest({ send, wait }: GuestHost): Guest {
     Object.defineProperty(scope, name, { value, writable: true, configurable: true, enumerable: false });
 
   const errorOf = (thrown: unknown): GuestError => {
-    if (!(thrown instanceof Error)) return { name: 'Error', message: shown(thrown) };
+    if (!(thrown instanceof Error)) return { name: 'Error', message: shown(thrown).slice(0, 4000) };
     const { name, message, stack } = thrown;
     const { code } = thrown as { code?: unknown };
     const isPlain = typeof code === 'string' || typeof code === 'number';
     return {
-      name: String(name),
-      message: String(message),
-      ...(typeof stack === 'string' && { stack }),
-      ...(isPlain && { code }),
+      name: String(name).slice(0, 200),
+      message: String(message).slice(0, 4000),
+      ...(typeof stack === 'string' && { stack: stack.slice(0, 4000) }),
+      ...(isPlain && { code: typeof code === 'string' ? code.slice(0, 200) : code }),
     };
   };
   const fails = (thrown: unknown): void => {
@@ -205,7 +215,11 @@ export function guest({ send, wait }: GuestHost): Guest {
     } catch {
       // It is as it is: a getter of the error has failed.
     }
-    say({ is: 'threw', error });
+    // Written member by member: an object could be made to say something else by its prototype.
+    let text = `{"name":${stringify(error.name)},"message":${stringify(error.message)}`;
+    if (error.stack !== undefined) text += `,"stack":${stringify(error.stack)}`;
+    if (error.code !== undefined) text += `,"code":${stringify(error.code)}`;
+    void send('threw', `${text}}`);
   };
   const returns = (value: unknown): void => {
     let text: string | undefined;
@@ -216,7 +230,7 @@ export function guest({ send, wait }: GuestHost): Guest {
     }
     if (text === undefined && value !== undefined)
       return fails(new TypeError(`The returned value is not JSON: it is a ${typeof value}`));
-    send(text === undefined ? '{"is":"returned"}' : `{"is":"returned","value":${text}}`);
+    void send('returned', text ?? '');
   };
 
   return {

@@ -3,12 +3,13 @@
 
 import type { HostAnswer, ProgramHost, ProgramRequest, ProgramServer } from '../meta-tools/programs.ts';
 import type { CodeModeSettings } from '../model/settings.ts';
-import { failureOf } from '../protocol/rpc-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
-import { isRecord, membersOf, textOf } from '../util/json-value.ts';
-import { INTERPRETER_FAILED } from './guest.ts';
+import { membersOf, textOf } from '../util/json-value.ts';
+import { byteAt, DEEPEST, OPEN_OBJECT, skipValue, TOO_DEEP } from '../wire/json-grammar.ts';
+import { CallWindow } from './call-window.ts';
+import { LookUps } from './look-ups.ts';
 import type { Sandbox } from './sandbox.ts';
-import { typeDeclarations } from './type-declarations.ts';
+import type { SaidWord } from './words.ts';
 
 export interface ProgramRunOptions {
   readonly request: ProgramRequest;
@@ -21,6 +22,10 @@ export interface ProgramRunOptions {
   readonly pyodide?: string | undefined;
   /** The bytes of the process, if they are more than it may have; undefined where it bounds itself. */
   readonly excess?: (() => number | undefined) | undefined;
+  /** The time for which the process has used a processor; always the same where that is not known. */
+  readonly processorMs: () => number;
+  /** Bytes of answers that the processes of this client have not read. */
+  readonly waitingBytes: () => number;
   /** The program is over. `isClean` is true if the process may run another one. */
   readonly over: (isClean: boolean) => void;
   /** Hears of errors of ours. */
@@ -30,7 +35,14 @@ export interface ProgramRunOptions {
 /** How often the time of a program is looked at. */
 const TICK_MS = 50;
 const MOST_START_MS = 20_000;
-const MOST_WAITING_ANSWERS = 1000;
+const MOST_LOOK_UPS = 1000;
+const LONGEST_LOOK_UP = 16 * 1024;
+const MOST_NAMES = 200;
+const LONGEST_THROWN = 64 * 1024;
+const LONGEST_NAMES = 4096;
+/** The answers that all processes of one client may leave unread. */
+const MOST_UNREAD_BYTES = 64 * 1024 * 1024;
+const TAB = 0x09;
 
 export class ProgramRun {
   readonly #options: ProgramRunOptions;
@@ -40,8 +52,11 @@ export class ProgramRun {
   #usedMs = 0;
   /** The start of the process does not count. */
   #hasBegun = false;
+  /** The processor time at the last look, while somebody is asked something. */
+  #processorMs: number | undefined;
   #calls = 0;
-  #waiting = 0;
+  readonly #window: CallWindow;
+  readonly #lookUps: LookUps;
   #printed: string[] = [];
   #outputBytes = 0;
   #isOver = false;
@@ -52,16 +67,20 @@ export class ProgramRun {
     this.#timeoutMs = Math.min(request.timeoutMs ?? settings.timeoutMs, settings.timeoutMs);
     this.#lastMs = clock.now();
     this.#tick = clock.every(TICK_MS, () => this.#look());
+    this.#window = new CallWindow({
+      waitingBytes: () => sandbox.waitingBytes,
+      paused: (isPaused) => (isPaused ? sandbox.pause() : sandbox.resume()),
+    });
+    this.#lookUps = new LookUps(options.host);
     sandbox.handler = {
       said: (word) => this.#said(word),
+      drained: () => this.#contained(() => this.#window.goOn()),
       gone: (how) => this.#gone(how),
     };
     const servers = options.servers.filter(({ name }) => request.servers?.includes(name) !== false);
-    sandbox.send(
-      latin1({
-        run: { code: request.code, servers: JSON.stringify(servers), memoryBytes: settings.maxMemoryBytes, pyodide },
-      }),
-    );
+    sandbox.start({
+      ...{ code: request.code, servers: JSON.stringify(servers), memoryBytes: settings.maxMemoryBytes, pyodide },
+    });
   }
 
   /** Ends it without a result. */
@@ -73,6 +92,9 @@ export class ProgramRun {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#tick.cancel();
+    this.#window.close();
+    this.#lookUps.close();
+    this.#options.sandbox.resume();
     this.#options.over(isClean);
   }
 
@@ -85,9 +107,17 @@ export class ProgramRun {
       if (now - this.#lastMs >= MOST_START_MS) this.#end('The process of the program has not started in time', false);
       return;
     }
-    if (!host.isAsking()) this.#usedMs += now - this.#lastMs;
+    this.#usedMs += this.#usedSince(now - this.#lastMs, host.isAsking());
     this.#lastMs = now;
     if (this.#usedMs >= this.#timeoutMs) this.#limit('time', `${this.#timeoutMs} ms`, 'codeMode.timeoutMs');
+  }
+
+  /** The part of the last time that counts: while somebody is asked, what the process has computed in it. */
+  #usedSince(passedMs: number, isAsking: boolean): number {
+    const before = this.#processorMs;
+    this.#processorMs = isAsking ? this.#options.processorMs() : undefined;
+    if (this.#processorMs === undefined || before === undefined) return passedMs;
+    return Math.min(passedMs, Math.max(0, this.#processorMs - before));
   }
 
   #memoryLimit(used: string): void {
@@ -100,40 +130,52 @@ export class ProgramRun {
     this.#end(`The process of the program ${how}`, false);
   }
 
-  #said(word: unknown): void {
+  #said(word: SaidWord): void {
+    this.#contained(() => this.#take(word));
+  }
+
+  #contained(task: () => void): void {
     if (this.#isOver) return;
     try {
-      this.#take(membersOf(word));
+      task();
     } catch (error) {
       this.#options.failed(error);
       this.#end('The bridge has failed at a word of the program', false);
     }
   }
 
-  #take(word: Readonly<Record<string, unknown>>): void {
-    switch (word.is) {
-      case 'ready':
-        return;
+  #take(word: SaidWord): void {
+    // It begins once, and says nothing before but that it cannot.
+    if (word.kind === 'begun' ? this.#hasBegun : !this.#hasBegun && word.kind !== 'trap') return this.#nonsense();
+    switch (word.kind) {
       case 'begun':
         this.#hasBegun = true;
         this.#lastMs = this.#options.clock.now();
         return;
       case 'print':
-        return this.#print(textOf(word.text));
+        return this.#print(textOf(decoded(word)));
       case 'call':
         return this.#call(word);
       case 'search':
       case 'describe':
         return this.#lookUp(word);
       case 'returned':
-        return this.#returned(word.value);
+        return this.#returned(word);
       case 'threw':
-        return this.#threw(membersOf(word.error));
+        return this.#threw(word);
+      case 'trap':
+        return this.#end(`InterpreterError: ${textOf(membersOf(decoded(word)).message)}`, false);
       case 'limit':
-        return this.#memoryLimit(`${String(word.bytes)} bytes`);
-      default:
-        this.#end('The process of the program has said something that makes no sense', false);
+        return this.#memoryLimit(`${Number(latin1Of(word))} bytes`);
+      case 'large':
+        return this.#tooLarge(latin1Of(word));
+      case 'idle':
+        return this.#nonsense();
     }
+  }
+
+  #nonsense(): void {
+    this.#end('The process of the program has said something that makes no sense', false);
   }
 
   #print(text: string): void {
@@ -151,66 +193,109 @@ export class ProgramRun {
     this.#limit('output', `more than ${this.#options.settings.maxOutputBytes} bytes`, 'codeMode.maxOutputBytes');
   }
 
-  #call({ id, server, tool, args }: Readonly<Record<string, unknown>>): void {
-    const { host, settings, request } = this.#options;
-    if (typeof id !== 'number')
-      return this.#end('The process of the program has said something that makes no sense', false);
-    if (++this.#calls > settings.maxCalls)
-      return this.#limit('calls', `${settings.maxCalls} calls`, 'codeMode.maxCalls');
-    const answered = this.#answers(id);
-    const name = textOf(server);
-    if (request.servers?.includes(name) === false)
-      return answered(refusal('SERVER_NOT_FOUND', `The program was given no server ${JSON.stringify(name)}`));
-    if (!isRecord(args))
-      return answered(refusal('TOOL_ARGUMENTS_INVALID', `${name}.${textOf(tool)} takes one object with its arguments`));
-    host.call(name, textOf(tool), latin1(args), answered);
+  /** True if the program may ask for one more thing. */
+  #mayAsk(): boolean {
+    const { maxCalls } = this.#options.settings;
+    if (++this.#calls <= maxCalls) return true;
+    this.#limit('calls', `${maxCalls} calls`, 'codeMode.maxCalls');
+    return false;
   }
 
-  #lookUp({ is, id, query, options, names }: Readonly<Record<string, unknown>>): void {
-    const { host } = this.#options;
-    if (typeof id !== 'number' || this.#waiting >= MOST_WAITING_ANSWERS)
-      return this.#end('The program looks up more at once than it may', false);
+  /** ID, SERVER, TOOL and the arguments with tabs between, all JSON. The arguments are not decoded: they may be long. */
+  #call({ b, from, to }: SaidWord): void {
+    const { host, request } = this.#options;
+    const serverFrom = placeBehindTab(b, from, to);
+    const toolFrom = placeBehindTab(b, serverFrom, to);
+    const argsFrom = placeBehindTab(b, toolFrom, to);
+    if (argsFrom === to || argsFrom - from > LONGEST_NAMES) return this.#nonsense();
+    const [id, server, tool] = decodedParts(b, from, argsFrom - 1);
+    if (typeof id !== 'number' || typeof server !== 'string' || typeof tool !== 'string') return this.#nonsense();
+    if (!this.#mayAsk()) return;
+    const bytes = to - argsFrom;
     const answered = this.#answers(id);
-    if (is === 'search') return host.search(textOf(query), options, answered);
-    const wanted = Array.isArray(names) ? names.slice(0, MOST_WAITING_ANSWERS).map(textOf) : [];
-    host.tools(wanted).then(
-      (tools) => answered({ is: 'value', text: latin1(typeDeclarations(tools)) }),
-      (error: unknown) => answered({ is: 'error', text: Buffer.from(failureOf(error)).toString('latin1') }),
+    const refused = (code: string, message: string): void => void answered(refusal(code, message));
+    if (request.servers?.includes(server) === false)
+      return refused('SERVER_NOT_FOUND', `The program was given no server ${JSON.stringify(server)}`);
+    const end = skipValue(b, argsFrom, 0, DEEPEST);
+    if (end === TOO_DEEP)
+      return refused('TOOL_ARGUMENTS_INVALID', `The arguments of ${server}.${tool} nest deeper than JSON may here`);
+    if (end !== to || byteAt(b, argsFrom) !== OPEN_OBJECT)
+      return refused('TOOL_ARGUMENTS_INVALID', `${server}.${tool} takes one object with its arguments`);
+    const argumentsText = b.latin1Slice(argsFrom, to);
+    this.#window.add(bytes, () =>
+      host.call(server, tool, argumentsText, (answer) => {
+        const sentBytes = answered(answer);
+        if (!this.#isOver) this.#contained(() => this.#window.ended(bytes, sentBytes));
+      }),
     );
   }
 
-  #answers(id: number): (answer: HostAnswer) => void {
-    this.#waiting++;
+  #lookUp({ kind, b, from, to }: SaidWord): void {
+    const [id, ...values] = to - from > LONGEST_LOOK_UP ? [numberAt(b, from)] : decodedParts(b, from, to);
+    if (typeof id !== 'number') return this.#nonsense();
+    if (!this.#mayAsk()) return;
+    const answered = this.#answers(id);
+    const refused = (message: string): void => void answered(refusal('TOOL_ARGUMENTS_INVALID', message));
+    if (to - from > LONGEST_LOOK_UP) return refused(`${kind} takes at most ${LONGEST_LOOK_UP} bytes`);
+    if (this.#lookUps.size >= MOST_LOOK_UPS) return refused('The program looks up more at once than it may');
+    if (kind === 'search') return this.#lookUps.search(textOf(values[0]), values[1], answered);
+    const names = Array.isArray(values[0]) ? new Set(values[0].map(textOf)) : new Set<string>();
+    if (names.size > MOST_NAMES) return refused(`describe takes at most ${MOST_NAMES} names`);
+    this.#lookUps.describe([...names], answered);
+  }
+
+  /** Sends the answer to a word, and returns its size. */
+  #answers(id: number): (answer: HostAnswer) => number {
     return ({ is, text }) => {
-      this.#waiting--;
-      if (!this.#isOver) this.#options.sandbox.send(`{"id":${id},"${is}":${text}}`);
+      if (this.#isOver) return 0;
+      const { sandbox, waitingBytes } = this.#options;
+      const line = `{"id":${id},"${is}":${text}}`;
+      sandbox.send(line);
+      if (line.length > SMALL_ANSWER && waitingBytes() > MOST_UNREAD_BYTES)
+        this.#end(
+          `The program was ended because it did not read its answers: ${waitingBytes()} bytes of them waited. Start fewer calls at once.`,
+          false,
+        );
+      return line.length;
     };
   }
 
   // --- its end ---
 
-  #returned(value: unknown): void {
-    const text = value === undefined ? undefined : typeof value === 'string' ? value : JSON.stringify(value);
+  /** The value is passed on as the program has written it: it is a text for the model, and nobody here reads it. */
+  #returned(word: SaidWord): void {
+    const { b, from, to } = word;
+    const isText = b[from] === QUOTE;
+    const text = from === to ? undefined : isText ? textOf(decoded(word)) : b.toString('utf8', from, to);
     this.#outputBytes += Buffer.byteLength(text ?? '');
-    if (this.#outputBytes > this.#options.settings.maxOutputBytes)
-      return this.#limit(
-        'output',
-        `${this.#outputBytes} bytes`,
-        'codeMode.maxOutputBytes',
-        'Return less: filter, count or cut in the program.',
-      );
+    if (this.#outputBytes > this.#options.settings.maxOutputBytes) return this.#returnedTooMuch(this.#outputBytes);
     const isNothing = text === undefined && this.#printed.length === 0;
     this.#conclude(isNothing ? NOTHING : text, false, true);
   }
 
-  #threw({ name, message, stack, code }: Readonly<Record<string, unknown>>): void {
+  #returnedTooMuch(bytes: number): void {
+    const hint = 'Return less: filter, count or cut in the program.';
+    this.#limit('output', `${bytes} bytes`, 'codeMode.maxOutputBytes', hint);
+  }
+
+  /** A word of the program was too long to be said: `KIND BYTES`. */
+  #tooLarge(text: string): void {
+    const [kind, bytes] = text.split(' ');
+    if (kind === 'print') return this.#tooMuchOutput();
+    if (kind === 'returned') return this.#returnedTooMuch(Number(bytes));
+    this.#nonsense();
+  }
+
+  #threw(word: SaidWord): void {
+    if (word.to - word.from > LONGEST_THROWN) return this.#nonsense();
+    const { name, message, stack, code } = membersOf(decoded(word));
     const [, line] = /\bprogram:(\d+)/.exec(textOf(stack)) ?? [];
     const place = line === undefined ? '' : ` (line ${line})`;
-    const word = typeof code === 'string' || typeof code === 'number' ? ` [${code}]` : '';
+    const codeWord =
+      typeof code === 'string' || typeof code === 'number' ? ` [${String(code).slice(0, LONGEST_CODE)}]` : '';
     const source = line === undefined ? undefined : this.#options.request.code.split('\n')[Number(line) - 1];
     const shown = source === undefined ? '' : `\n${line} | ${source.slice(0, LONGEST_LINE)}`;
-    const text = `${textOf(name)}: ${textOf(message)}`.slice(0, LONGEST_ERROR);
-    this.#conclude(`${text}${word}${place}${shown}`, true, textOf(name) !== INTERPRETER_FAILED);
+    this.#conclude(`${textOf(name)}: ${textOf(message)}${codeWord}${place}${shown}`, true, true);
   }
 
   #limit(limit: string, used: string, setting: string, hint = ''): void {
@@ -226,8 +311,10 @@ export class ProgramRun {
     if (this.#isOver) return;
     this.#finish(isClean);
     const printed = this.#printed.join('\n');
+    // Output is counted where it comes; an error is the program's, too, and may be of any length.
+    const told = isError ? text?.slice(0, LONGEST_ERROR) : text;
     const content = [
-      ...(text === undefined ? [] : [{ type: 'text', text }]),
+      ...(told === undefined ? [] : [{ type: 'text', text: told }]),
       ...(printed === '' ? [] : [{ type: 'text', text: `Printed:\n${printed}` }]),
     ];
     this.#options.host.ended(JSON.stringify({ content, ...(isError && { isError: true }) }));
@@ -237,6 +324,46 @@ export class ProgramRun {
 const NOTHING = 'The program has ended. It returned nothing and printed nothing: end it with return to get a value.';
 const LONGEST_LINE = 200;
 const LONGEST_ERROR = 4000;
+const LONGEST_CODE = 200;
+/** Smaller ones are not looked at one by one: there are only so many. */
+const SMALL_ANSWER = 4096;
+const QUOTE = 0x22;
+
+/** The text of a word as JSON; undefined for what is none. */
+function decoded({ b, from, to }: SaidWord): unknown {
+  try {
+    return JSON.parse(b.toString('utf8', from, to));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The texts of b[from, to), which have tabs between them, as JSON. */
+function decodedParts(b: Buffer, from: number, to: number): unknown[] {
+  try {
+    return b
+      .toString('utf8', from, to)
+      .split('\t')
+      .map((part): unknown => JSON.parse(part));
+  } catch {
+    return [];
+  }
+}
+
+function latin1Of({ b, from, to }: SaidWord): string {
+  return b.latin1Slice(from, Math.min(to, from + 40));
+}
+
+/** The number before the first tab. */
+function numberAt(b: Buffer, from: number): number {
+  return Number.parseInt(b.latin1Slice(from, from + 16), 10);
+}
+
+/** The place behind the next tab; `to` if there is none. */
+function placeBehindTab(b: Buffer, from: number, to: number): number {
+  const at = from >= to ? -1 : b.indexOf(TAB, from);
+  return at < 0 || at >= to ? to : at + 1;
+}
 
 function refusal(code: string, message: string): HostAnswer {
   return { is: 'error', text: latin1({ code: -32602, message, data: { code } }) };

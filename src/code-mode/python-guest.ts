@@ -14,13 +14,16 @@ def install(send, servers_text):
             super().__init__(message)
             self.code, self.data, self.server, self.tool = code, data, server, tool
 
-    def ask(word):
+    def ask(kind, server, tool, *values):
         nonlocal last
         last += 1
-        text = json.dumps({**word, "id": last}, allow_nan=False)
+        text = "\\t".join([str(last), *(json.dumps(value, allow_nan=False) for value in values)])
         future = asyncio.get_running_loop().create_future()
         pending[last] = future
-        send(text)
+        if not send(kind, text):
+            del pending[last]
+            message = "The arguments are longer than those of a program may be"
+            raise ToolError(message, "TOOL_ARGUMENTS_INVALID", None, server, tool)
         return future
 
     def receive(text):
@@ -50,7 +53,7 @@ def install(send, servers_text):
         return text
 
     async def call(server, tool, args, is_raw):
-        answer = await ask({"is": "call", "server": server, "tool": tool, "args": args})
+        answer = await ask("call", server, tool, str(server)[:500], str(tool)[:500], args)
         if "error" in answer:
             raise failed(answer["error"], server, tool)
         result = answer.get("result") or {}
@@ -84,17 +87,17 @@ def install(send, servers_text):
         def __getitem__(self, tool):
             return Tool(self._name, tool)
 
-    async def looked_up(word):
-        answer = await ask(word)
+    async def looked_up(kind, *values):
+        answer = await ask(kind, None, None, *values)
         if "error" in answer:
             raise failed(answer["error"])
         return answer.get("value")
 
     def search(query, **options):
-        return looked_up({"is": "search", "query": query, "options": options})
+        return looked_up("search", str(query), options)
 
     def describe(*names):
-        return looked_up({"is": "describe", "names": list(names)})
+        return looked_up("describe", [str(name) for name in names])
 
     def discovered_servers(detailed=False):
         if detailed:
@@ -138,18 +141,18 @@ def install(send, servers_text):
             value = await eval_code_async(code, scope, filename="program")
             sys.stdout.flush()
             try:
-                text = json.dumps(value, allow_nan=False)
+                text = json.dumps(value, allow_nan=False, separators=(",", ":"))
             except (TypeError, ValueError, RecursionError) as error:
                 raise TypeError("The value of the program is not JSON: " + str(error)) from None
-            send('{"is":"returned"}' if value is None else '{"is":"returned","value":' + text + "}")
+            send("returned", "" if value is None else text)
         except BaseException as error:
             line = place(error)
-            told = {"name": type(error).__name__, "message": str(getattr(error, "msg", None) or error)}
+            told = {"name": type(error).__name__[:200], "message": str(getattr(error, "msg", None) or error)[:4000]}
             if line is not None:
                 told["stack"] = "program:" + str(line)
             if isinstance(getattr(error, "code", None), (str, int)):
                 told["code"] = error.code
-            send(json.dumps({"is": "threw", "error": told}))
+            send("threw", json.dumps(told))
 
     return run, receive
 

@@ -4,8 +4,8 @@
 import { constants } from 'node:fs';
 import { setPriority } from 'node:os';
 import { pathToFileURL } from 'node:url';
-import { INTERPRETER_FAILED } from './guest.ts';
 import { PYTHON_GUEST } from './python-guest.ts';
+import { Speaker } from './words.ts';
 
 export interface PythonRequest {
   readonly code: string;
@@ -13,11 +13,15 @@ export interface PythonRequest {
   readonly servers: string;
   /** The directory of the package `pyodide`. */
   readonly pyodide: string;
+  readonly number: number;
+  readonly mostWordBytes: number;
 }
+
+type Send = (kind: string, text: string) => boolean;
 
 /** The parts of Pyodide that are used. */
 interface Pyodide {
-  runPython(code: string): (send: (text: string) => void, servers: string) => Iterable<(text: string) => unknown>;
+  runPython(code: string): (send: Send, servers: string) => Iterable<(text: string) => unknown>;
   setStdout(options: { readonly batched: (text: string) => void }): void;
   setStderr(options: { readonly batched: (text: string) => void }): void;
 }
@@ -26,11 +30,9 @@ interface PyodideModule {
   loadPyodide(options: { readonly indexURL: string; readonly jsglobals: object }): Promise<Pyodide>;
 }
 
-const said = (text: string): void => void process.stdout.write(`${text}\n`);
-const print = (text: string): void => said(JSON.stringify({ is: 'print', text }));
-
 async function run(
   { code, servers, pyodide }: PythonRequest,
+  speaker: Speaker,
   heard: (receive: (text: string) => void) => void,
 ): Promise<void> {
   // Asked for by Emscripten, and not given by Node's permission model.
@@ -39,13 +41,15 @@ async function run(
   const { loadPyodide } = (await import(`${place}pyodide.mjs`)) as PyodideModule;
   const jsglobals = { setTimeout, clearTimeout, setInterval, clearInterval, Object, Error, Promise };
   const python = await loadPyodide({ indexURL: `${pyodide}/`, jsglobals });
+  const send: Send = (kind, text) => speaker.sayForProgram(kind, text) !== 'too-long';
+  const print = (text: string): void => void send('print', JSON.stringify(text));
   python.setStdout({ batched: print });
   python.setStderr({ batched: print });
-  const [start, receive] = python.runPython(PYTHON_GUEST)(said, servers);
+  const [start, receive] = python.runPython(PYTHON_GUEST)(send, servers);
   if (start === undefined || receive === undefined) throw new Error('Pyodide is of a version that is not known');
   heard((text) => void receive(text));
   setPriority(10); // servers and clients of the machine go first
-  said('{"is":"begun"}'); // its time counts from here
+  speaker.say('begun'); // its time counts from here
   await start(code);
 }
 
@@ -63,13 +67,11 @@ export function runSandbox(): void {
       if (!line.startsWith('{"run":')) receive?.(line);
       else {
         const { run: request } = JSON.parse(line) as { run: PythonRequest };
-        run(request, (hears) => {
+        const speaker = new Speaker(request.number, request.mostWordBytes, (text) => process.stdout.write(text));
+        run(request, speaker, (hears) => {
           receive = hears;
-        }).catch((error: unknown) =>
-          said(JSON.stringify({ is: 'threw', error: { name: INTERPRETER_FAILED, message: String(error) } })),
-        );
+        }).catch((error: unknown) => speaker.say('trap', JSON.stringify({ message: String(error) })));
       }
     }
   });
-  said('{"is":"ready"}');
 }

@@ -15,7 +15,8 @@ import {
   type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core';
 import { transform } from 'sucrase';
-import { type GuestError, guest, INTERPRETER_FAILED } from './guest.ts';
+import { type GuestError, guest } from './guest.ts';
+import { Speaker } from './words.ts';
 
 /** A request of the daemon. */
 export interface RunRequest {
@@ -23,6 +24,8 @@ export interface RunRequest {
   /** JSON: the servers with names and descriptions. */
   readonly servers: string;
   readonly memoryBytes: number;
+  readonly number: number;
+  readonly mostWordBytes: number;
 }
 
 const PAGE = 64 * 1024;
@@ -30,22 +33,18 @@ const PAGE = 64 * 1024;
 const LEAST_PAGES = 256;
 /** Deeper recursion than this ends in an error, before the stack of the process does. */
 const STACK_BYTES = 256 * 1024;
-/** The words that are answered. */
-const ASKS = /^{"is":"(?:call|search|describe)"/;
 /** After so many jobs it is looked whether the program has ended. */
 const MOST_JOBS = 100;
 
-/** Writes a line at once: a stream would take twice as long, and keep what an endless program says. */
-function said(text: string): void {
-  let left = Buffer.from(`${text}\n`);
+/** Writes lines at once: a stream would take twice as long, and keep what an endless program says. */
+function write(text: string): void {
+  let left = Buffer.from(text);
   try {
     while (left.length > 0) left = left.subarray(writeSync(1, left));
   } catch {
     process.exit(0); // the daemon has ended
   }
 }
-
-const fails = (error: GuestError): void => said(JSON.stringify({ is: 'threw', error }));
 
 const compiled = new WebAssembly.Module(wasm);
 
@@ -70,7 +69,10 @@ async function makeInterpreter(memoryBytes: number): Promise<Interpreter> {
   const runtime = module.newRuntime();
   runtime.setMaxStackSize(STACK_BYTES);
   const context = runtime.newContext();
-  const say = context.newFunction('send', (text) => made.program?.say(context.getString(text)));
+  const say = context.newFunction('send', (kind, text) => {
+    const isTaken = made.program?.say(context.getString(kind), context.getString(text));
+    return isTaken === false ? context.false : context.true;
+  });
   const wait = context.newFunction('wait', (id, ms) =>
     made.program?.wait(context.getNumber(id), context.getNumber(ms)),
   );
@@ -94,16 +96,18 @@ async function makeInterpreter(memoryBytes: number): Promise<Interpreter> {
 class Program {
   readonly #parts: Interpreter;
   readonly #context: QuickJSContext;
+  readonly #speaker: Speaker;
   readonly #over: () => void;
+  readonly #timers = new Set<NodeJS.Timeout>();
   #isOver = false;
   /** Words to the daemon that wait for an answer. */
   #asked = 0;
-  #timers = 0;
 
   /** `over` is called once, when the program has ended and nothing of it runs any more. */
-  constructor(interpreter: Interpreter, over: () => void) {
+  constructor(interpreter: Interpreter, speaker: Speaker, over: () => void) {
     this.#parts = interpreter;
     this.#context = interpreter.context;
+    this.#speaker = speaker;
     this.#over = over;
     interpreter.program = this;
   }
@@ -119,17 +123,21 @@ class Program {
 
   /** True if it wakes up by itself. */
   get hasTimers(): boolean {
-    return this.#timers > 0 && !this.#isOver;
+    return this.#timers.size > 0 && !this.#isOver;
   }
 
-  say(text: string): void {
-    if (this.#isOver) return;
-    if (ASKS.test(text)) this.#asked++;
-    const hasThrown = text.startsWith('{"is":"threw"');
-    // Nothing may come behind the end of a program.
-    if (hasThrown || text.startsWith('{"is":"returned"')) this.#isOver = true;
-    if (hasThrown && this.#isOutOfMemory(text)) this.#saidLimit();
-    else said(text);
+  /** Takes a word of the guest; false if it is too long. Nothing may come behind the end of a program. */
+  say(kind: string, text: string): boolean {
+    if (this.#isOver) return true;
+    if (kind === 'threw' && this.#isOutOfMemory(text)) {
+      this.#isOver = true;
+      this.#saidLimit();
+      return true;
+    }
+    const saying = this.#speaker.sayForProgram(kind, text);
+    if (saying === 'last') this.#isOver = true;
+    if (saying === 'asked') this.#asked++;
+    return saying !== 'too-long';
   }
 
   /** Without memory for the error, the interpreter throws null. */
@@ -139,16 +147,26 @@ class Program {
   }
 
   #saidLimit(): void {
-    said(JSON.stringify({ is: 'limit', bytes: this.#parts.memory.buffer.byteLength }));
+    this.#speaker.say('limit', String(this.#parts.memory.buffer.byteLength));
   }
 
   wait(id: number, ms: number): void {
-    this.#timers++;
-    const isUp = (): void => {
-      this.#timers--;
-      this.#receive(JSON.stringify({ timer: id }));
-    };
-    setTimeout(isUp, Math.max(0, Math.min(ms, 0x7fffffff)));
+    const timer = setTimeout(
+      () => {
+        this.#timers.delete(timer);
+        this.#receive(JSON.stringify({ timer: id }));
+      },
+      Math.max(0, Math.min(ms, 0x7fffffff)),
+    );
+    this.#timers.add(timer);
+  }
+
+  /** Nothing of the program runs any more. */
+  #end(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    this.#parts.program = undefined;
+    this.#over();
   }
 
   /** Takes an answer. */
@@ -176,7 +194,7 @@ class Program {
     } catch (error) {
       this.#broke(error);
     }
-    if (this.#isOver) this.#over();
+    if (this.#isOver) this.#end();
   }
 
   /** Runs what is due, and nothing more once the program has ended. */
@@ -200,15 +218,16 @@ class Program {
     if (this.#isOver) return;
     this.#isOver = true;
     // What the interpreter throws is no error of Node: such a one is a trap, and nothing more may run here.
-    if (error instanceof Error) return fails({ name: INTERPRETER_FAILED, message: trapIn(error) });
+    if (error instanceof Error) return this.#speaker.say('trap', JSON.stringify({ message: trapIn(error) }));
     const { name, message, stack } = (error ?? {}) as Partial<GuestError>;
     const told = {
-      name: typeof name === 'string' ? name : 'Error',
-      message: typeof message === 'string' ? message : String(error),
-      ...(typeof stack === 'string' && { stack }),
+      name: typeof name === 'string' ? name.slice(0, 200) : 'Error',
+      message: (typeof message === 'string' ? message : String(error)).slice(0, 4000),
+      ...(typeof stack === 'string' && { stack: stack.slice(0, 4000) }),
     };
-    if (this.#isOutOfMemory(JSON.stringify(told))) this.#saidLimit();
-    else fails(told);
+    const text = JSON.stringify(told);
+    if (this.#isOutOfMemory(text)) this.#saidLimit();
+    else this.#speaker.say('threw', text);
   }
 }
 
@@ -217,13 +236,14 @@ function trapIn({ message }: Error): string {
 }
 
 /** Removes types; undefined if the code does not parse, which was said. */
-function plainCode(code: string): string | undefined {
+function plainCode(code: string, speaker: Speaker): string | undefined {
   try {
     return transform(code, { transforms: ['typescript'], disableESTransforms: true, keepUnusedImports: true }).code;
   } catch (error) {
     const { message, loc } = error as { message: string; loc?: { line: number } };
     const line = loc?.line;
-    fails({ name: 'SyntaxError', message, ...(line !== undefined && { stack: `program:${line}` }) });
+    const told = { name: 'SyntaxError', message, ...(line !== undefined && { stack: `program:${line}` }) };
+    speaker.say('threw', JSON.stringify(told));
     return undefined;
   }
 }
@@ -243,20 +263,24 @@ class Runner {
     if (!line.startsWith('{"run":')) return this.#current?.answered(line);
     this.#current = undefined;
     const { run } = JSON.parse(line) as { run: RunRequest };
-    this.#run(run).catch((error: unknown) =>
-      fails({ name: INTERPRETER_FAILED, message: `The interpreter cannot be started: ${(error as Error).message}` }),
+    const speaker = new Speaker(run.number, run.mostWordBytes, write);
+    this.#run(run, speaker).catch((error: unknown) =>
+      speaker.say(
+        'trap',
+        JSON.stringify({ message: `The interpreter cannot be started: ${(error as Error).message}` }),
+      ),
     );
   }
 
-  async #run({ code, servers, memoryBytes }: RunRequest): Promise<void> {
-    said('{"is":"begun"}'); // its time counts from here
-    const plain = plainCode(code);
-    if (plain === undefined) return said(IDLE);
+  async #run({ code, servers, memoryBytes }: RunRequest, speaker: Speaker): Promise<void> {
+    speaker.say('begun'); // its time counts from here
+    const plain = plainCode(code, speaker);
+    if (plain === undefined) return speaker.say('idle');
     const interpreter = await (this.#spare ?? makeInterpreter(memoryBytes));
     this.#spare = undefined;
-    this.#current = new Program(interpreter, () => {
+    this.#current = new Program(interpreter, speaker, () => {
       this.#current = undefined;
-      said(IDLE);
+      speaker.say('idle');
       setImmediate(() => {
         this.#spare ??= makeInterpreter(memoryBytes);
       });
@@ -264,9 +288,6 @@ class Runner {
     this.#current.start(plain, servers);
   }
 }
-
-/** The process may run the next program. */
-const IDLE = '{"is":"idle"}';
 
 const READ_BYTES = 64 * 1024;
 
@@ -322,6 +343,5 @@ function isPassing(error: unknown): boolean {
 /** Runs the process until stdin ends. */
 export function runSandbox(): void {
   setPriority(10); // servers and clients of the machine go first
-  said('{"is":"ready"}');
   new Input(new Runner()).readOn();
 }

@@ -5,12 +5,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { Writable } from 'node:stream';
 import { signalGroup } from '../downstream/process-groups.ts';
 import { checkDescriptors } from '../local/descriptors.ts';
-import { FrameSplitter } from '../wire/frame-splitter.ts';
+import type { FlushTurn } from '../wire/outbox.ts';
+import type { ReadPacer } from '../wire/read-pacer.ts';
+import { StreamLink } from '../wire/stream-link.ts';
 import { type Confinement, nodeArguments } from './confinement.ts';
+import { readWord, type SaidWord } from './words.ts';
 
 export interface SandboxHandler {
-  /** A word of the process: JSON that nobody has looked at. */
-  said(word: unknown): void;
+  /** A word of the run at hand. Nobody has looked at its text. */
+  said(word: SaidWord): void;
+  /** The process has taken some of what waited for it. */
+  drained(): void;
   /** The process is gone, or of no use any more. */
   gone(how: string): void;
 }
@@ -26,7 +31,14 @@ export interface SandboxOptions {
   readonly heapMiB: number;
   /** Paths that the process may read. */
   readonly paths?: readonly string[];
+  /** What the process says is read, and what it hears is written, in turn with all else in the daemon. */
+  readonly pacer: ReadPacer;
+  readonly turn: FlushTurn;
+  /** Hears of errors of ours. */
+  readonly failed: (error: unknown) => void;
 }
+
+type LinkOptions = Pick<SandboxOptions, 'maxWordBytes' | 'turn' | 'pacer' | 'failed'>;
 
 /** Runs the packed CommonJS of descriptor 3. */
 const RUN_FROM_PIPE = `
@@ -37,14 +49,19 @@ program._compile(require('node:zlib').gunzipSync(require('node:fs').readFileSync
 program.exports.runSandbox();
 `;
 
-const NOBODY: SandboxHandler = { said: () => undefined, gone: () => undefined };
+const NOBODY: SandboxHandler = { said: () => undefined, drained: () => undefined, gone: () => undefined };
+const NONSENSE = 'has said something that makes no sense';
 
 export class Sandbox {
   handler: SandboxHandler = NOBODY;
   readonly #child: ChildProcess;
+  readonly #link: StreamLink | undefined;
+  readonly #maxWordBytes: number;
   #isGone = false;
+  /** The number of the run at hand. Words of another one make no sense. */
+  #run = 0;
 
-  constructor({ confinement, code, guard, maxWordBytes, heapMiB, paths = [] }: SandboxOptions) {
+  constructor({ confinement, code, guard, heapMiB, paths = [], ...options }: SandboxOptions) {
     checkDescriptors();
     const readable = paths.map((path) => `--allow-fs-read=${path}`);
     const { file, args } = confinement.command([...nodeArguments(heapMiB), ...readable, '-e', RUN_FROM_PIPE], paths);
@@ -56,27 +73,36 @@ export class Sandbox {
     const kill = (): void => this.kill();
     const source = child.stdio[3];
     if (source instanceof Writable) source.on('error', kill).end(code);
-    child.stdin?.on('error', kill);
-    child.stdout?.on('error', kill);
     let complaint = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       complaint = (complaint + text).slice(0, LONGEST_COMPLAINT);
     });
     child.stderr?.on('error', kill);
-    const splitter = new FrameSplitter(maxWordBytes, {
-      frame: (b, start, end) => this.#heard(b.toString('utf8', start, end)),
-      overflowed: () => this.#end('has said more at once than a message may have'),
-      badFrame: () => this.#end('has said something that is not UTF-8'),
-    });
-    child.stdout?.on('data', (chunk: Buffer) => {
-      if (!this.#isGone) splitter.push(chunk);
-    });
+    this.#maxWordBytes = options.maxWordBytes;
+    this.#link = this.#startLink(options);
     child.on('error', () => this.#end('cannot be started'));
     child.on('exit', (status, signal) => {
       if (pid !== undefined) guard.drop(pid);
       const isOfMemory = /heap out of memory|allocation failed/i.test(complaint);
       this.#end(isOfMemory ? 'has run out of memory' : `has ended (${signal ?? status})`);
     });
+  }
+
+  #startLink({ maxWordBytes, turn, pacer, failed }: LinkOptions): StreamLink | undefined {
+    const { stdin, stdout } = this.#child;
+    if (stdin === null || stdout === null) return undefined;
+    const link = new StreamLink(stdout, stdin, { maxFrameBytes: maxWordBytes + LONGEST_HEAD, turn, pacer });
+    link.start({
+      frame: (b, start, end) => this.#heard(b, start, end),
+      skipped: () => this.#end(NONSENSE),
+      overflowed: () => this.#end('has said more at once than it may'),
+      badFrame: () => this.#end('has said something that is not UTF-8'),
+      drained: () => this.handler.drained(),
+      ended: () => undefined, // its exit follows
+      closed: () => undefined,
+      failed,
+    });
+    return link;
   }
 
   /** The process that was started. */
@@ -88,19 +114,38 @@ export class Sandbox {
     return !this.#isGone;
   }
 
-  /** Sends a line of JSON, each character one byte. */
-  send(text: string): void {
-    if (!this.#isGone) this.#child.stdin?.write(`${text}\n`, 'latin1');
+  /** Bytes that the process has not read yet. */
+  get waitingBytes(): number {
+    return this.#isGone ? 0 : (this.#link?.outbox.queuedBytes ?? 0);
   }
 
-  #heard(text: string): void {
+  /** Begins a run. From here on, only words of this one are heard. */
+  start(request: object): void {
+    const run = { ...request, number: ++this.#run, mostWordBytes: this.#maxWordBytes };
+    this.send(Buffer.from(JSON.stringify({ run })).toString('latin1'));
+  }
+
+  /** Sends a line of JSON, each character one byte. */
+  send(text: string): void {
+    if (this.#isGone || this.#link === undefined) return;
+    const { outbox } = this.#link;
+    outbox.latin1(text);
+    outbox.endFrame();
+  }
+
+  /** Reads no further words for now. */
+  pause(): void {
+    this.#link?.pause();
+  }
+
+  resume(): void {
+    if (!this.#isGone) this.#link?.resume();
+  }
+
+  #heard(b: Buffer, start: number, end: number): void {
     if (this.#isGone) return;
-    let word: unknown;
-    try {
-      word = JSON.parse(text);
-    } catch {
-      return this.#end('has said something that is not JSON');
-    }
+    const word = readWord(b, start, end);
+    if (word === undefined || word.run !== this.#run) return this.#end(NONSENSE);
     this.handler.said(word);
   }
 
@@ -115,9 +160,10 @@ export class Sandbox {
     if (this.#isGone) return;
     this.#isGone = true;
     signalGroup(this.#child.pid, 'SIGKILL');
-    this.#child.stdin?.destroy();
-    this.#child.stdout?.destroy();
+    this.#link?.destroy();
   }
 }
 
 const LONGEST_COMPLAINT = 4096;
+/** The number and the kind of a word. */
+const LONGEST_HEAD = 32;

@@ -19,16 +19,29 @@ const LONGEST_TYPE = 20_000;
 
 /** Declares the tools, by their servers, as the global `servers` of programs. */
 export function typeDeclarations(tools: readonly DeclaredTool[]): string {
-  const byServer = new Map<string, DeclaredTool[]>();
-  for (const tool of tools) {
-    const known = byServer.get(tool.server);
-    if (known === undefined) byServer.set(tool.server, [tool]);
-    else known.push(tool);
+  const text = new DeclarationsText();
+  for (const tool of tools) text.add(tool);
+  return text.end();
+}
+
+/** The declarations of tools that come one by one. */
+export class DeclarationsText {
+  readonly #byServer = new Map<string, string[]>();
+  /** The length so far, about. */
+  length = 0;
+
+  add(tool: DeclaredTool): void {
+    const declaration = declarationOf(tool);
+    const known = this.#byServer.get(tool.server);
+    if (known === undefined) this.#byServer.set(tool.server, [declaration]);
+    else known.push(declaration);
+    this.length += declaration.length;
   }
-  const servers = [...byServer].map(
-    ([server, own]) => `  ${keyOf(server)}: {\n${own.map(declarationOf).join('')}  };\n`,
-  );
-  return `declare const servers: {\n${servers.join('')}};\n`;
+
+  end(): string {
+    const servers = [...this.#byServer].map(([server, own]) => `  ${keyOf(server)}: {\n${own.join('')}  };\n`);
+    return `declare const servers: {\n${servers.join('')}};\n`;
+  }
 }
 
 function declarationOf({ tool, description, inputSchema, outputSchema }: DeclaredTool): string {

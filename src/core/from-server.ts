@@ -257,7 +257,9 @@ export class ServerMessages implements FrameSink {
     if (envelope.has(Field.result)) {
       const { b, start, end } = passed;
       const at = envelope.from(Field.result);
-      call.account?.answered(shown.end - shown.start - (at - start), b, at, end);
+      const bytes = shown.end - shown.start - (at - start);
+      if (call.withinText === '') call.account?.answered(bytes, b, at, end);
+      else call.account?.answeredProgram(bytes);
     }
     call.output.passAnswer(call, passed, envelope, this.#instance.era);
     call.close();

@@ -52,13 +52,6 @@ export class InnerCalls {
   call(session: Session, { params, ended, progressed }: InnerRequest): () => void {
     const id = `${this.#prefix}${++this.#lastId}`;
     const idText = JSON.stringify(id);
-    const output = new InnerOutput(session, {
-      ended: (end) => {
-        if (this.#open.delete(id)) ended(end);
-      },
-      progressed,
-    });
-    this.#open.set(id, session);
     const meta = metaOf(session, this.#outer.logLevel, progressed === undefined ? '' : `"progressToken":${idText}`);
     const b = Buffer.from(
       `{"jsonrpc":"2.0","id":${idText},"method":"tools/call","params":{${meta}${params}}}\n`,
@@ -66,8 +59,20 @@ export class InnerCalls {
     );
     const frame = { b, start: 0, end: b.length - 1 };
     const envelope = this.#pending.read(session, frame);
+    if (envelope.fault !== undefined) {
+      // The arguments are those of whoever asks: they may nest deeper than a client's may.
+      const refused = this.#pending.faultError(envelope.fault);
+      ended({ is: 'error', text: Buffer.from(refused).toString('latin1') });
+      return () => undefined;
+    }
+    const output = new InnerOutput(session, {
+      ended: (end) => {
+        if (this.#open.delete(id)) ended(end);
+      },
+      progressed,
+    });
+    this.#open.set(id, session);
     const { events } = session;
-    invariant(envelope.fault === undefined, 'the bridge writes whole frames');
     events.toolWanted.tell(session, frame, envelope);
     try {
       this.#submit(session, { id, role: 'call', frame, output, withinText: this.#outer.idText }, envelope);

@@ -4,10 +4,10 @@
 import type { Limits } from '../model/limits.ts';
 import type { CallRole } from '../protocol/era.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
-import { failureOf, INTERNAL_ERROR, idInUse, rpcError } from '../protocol/rpc-error.ts';
+import { failureOf, INTERNAL_ERROR, idInUse, refusalOf, rpcError } from '../protocol/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
 import { textOf } from '../util/json-value.ts';
-import { Envelope, Field } from '../wire/envelope.ts';
+import { Envelope, Field, type FrameFault } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { ownFrame } from '../wire/own-frame.ts';
 import { Call, type CallOwner, type ClientRequest, overdueMs, shorterMs } from './call.ts';
@@ -99,6 +99,12 @@ export class PendingRequests implements CallOwner {
     readAgain.keys = era.keys;
     readAgain.scan(b, start, end, this.#limits.maxDepth);
     return readAgain;
+  }
+
+  /** The error for a frame that is not what the protocol asks for. */
+  faultError(fault: FrameFault): string {
+    const { code, message } = refusalOf(fault, this.#limits.maxDepth);
+    return rpcError(code, message, { code: 'TOOL_ARGUMENTS_INVALID' });
   }
 
   /** From here on an instance sees to its answer. */

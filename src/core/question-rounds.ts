@@ -83,6 +83,7 @@ interface Wanted {
 }
 
 interface Asked extends ClientQuestion {
+  readonly during: string;
   readonly id: string;
 }
 
@@ -162,6 +163,7 @@ export class QuestionRounds {
     const { session } = round.call;
     const asked: Asked = {
       id: newQuestionId(),
+      during: round.call.clientIdText,
       answer: (answer, envelope) => this.#answered(round, asked, key, answer, envelope),
       progress: () => undefined, // the server hears of a client only by a call
       abandon: () => this.#abandoned(round, asked),
@@ -171,13 +173,7 @@ export class QuestionRounds {
     this.#instance.context.events.questionAsked.tell(session, this.#instance.server, role);
     // Clients of 2025 know a page by an id, which servers of 2026 do not give.
     const isPage = role === 'elicitation' && params.mode === 'url' && params.elicitationId === undefined;
-    session.output.askInFull(
-      { id: asked.id, during: round.call.clientIdText },
-      method,
-      b,
-      at,
-      isPage ? `"elicitationId":"${asked.id}",` : '',
-    );
+    session.output.askInFull(asked, method, b, at, isPage ? `"elicitationId":"${asked.id}",` : '');
   }
 
   #answered(round: Round, asked: Asked, key: string, { b }: Frame, envelope: Envelope): void {

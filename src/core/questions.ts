@@ -377,6 +377,7 @@ class Attribution {
 const TOO_MANY: string = rpcError(INTERNAL_ERROR, 'Too many questions are unanswered');
 
 interface PendingQuestion extends ClientQuestion {
+  readonly during: string;
   readonly asker: Asker;
   /** The question as a part of an answer, where the client gets no requests. */
   inAnswer: InputRequest | undefined;
@@ -457,8 +458,7 @@ class PendingQuestions {
     const { idFrom, idTo, tokenText, tokenFrom, tokenTo } = question;
     const tokenAt = tokenText === '' ? undefined : { from: tokenFrom, to: tokenTo };
     this.#noteAsked(pending);
-    const asked = { id: pending.id, during: this.#callOf(asker, question)?.clientIdText ?? '' };
-    session.output.passQuestion(asked, question, { from: idFrom, to: idTo }, tokenAt);
+    session.output.passQuestion(pending, question, { from: idFrom, to: idTo }, tokenAt);
   }
 
   /** A call during which the server asks; undefined if that is not known. */
@@ -511,9 +511,11 @@ class PendingQuestions {
     refuseServer(this.#instance.outbox, pending.serverIdText, reason);
   }
 
-  #open(asker: Asker, { role, idText, tokenText, params }: ServerQuestion): PendingQuestion {
+  #open(asker: Asker, question: ServerQuestion): PendingQuestion {
+    const { role, idText, tokenText, params } = question;
     const pending: PendingQuestion = {
       asker,
+      during: this.#callOf(asker, question)?.clientIdText ?? '',
       inAnswer: undefined,
       role,
       makesTask: params.task !== undefined,

@@ -45,6 +45,8 @@ const MAY_FOLLOW: Readonly<Record<SessionState, readonly SessionState[]>> = {
 
 /** A question that the client has not answered yet. */
 export interface ClientQuestion {
+  /** The client's request during which it is asked, as the client has spelled its id; '' if nobody knows. None for other questions. */
+  readonly during?: string;
   answer(answer: Frame, envelope: Envelope): void;
   /** Takes how far the client is. */
   progress(notice: Frame, envelope: Envelope): void;

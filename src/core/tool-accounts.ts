@@ -54,6 +54,13 @@ export class ToolAccount {
     if (bytes > (sums[LARGEST] ?? 0)) sums[LARGEST] = bytes;
   }
 
+  /** Counts an answer of so many bytes that no model has read: a program of a model has got it. */
+  answeredProgram(bytes: number): void {
+    this.#add(ANSWERS, 1);
+    this.#add(BYTES, bytes);
+    if (bytes > (this.#sums[LARGEST] ?? 0)) this.#sums[LARGEST] = bytes;
+  }
+
   #add(place: number, amount: number): void {
     this.#sums[place] = (this.#sums[place] ?? 0) + amount;
   }

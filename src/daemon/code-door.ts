@@ -11,6 +11,8 @@ import type { CodeModeSettings } from '../model/settings.ts';
 import type { Clock } from '../util/clock.ts';
 import { expectSystemError } from '../util/expected-error.ts';
 import type { Logger } from '../util/logger.ts';
+import type { FlushTurn } from '../wire/outbox.ts';
+import type { ReadPacer } from '../wire/read-pacer.ts';
 
 export interface CodeDoorOptions {
   readonly settings: CodeModeSettings;
@@ -20,7 +22,8 @@ export interface CodeDoorOptions {
   /** Files beside which the package `pyodide` may be installed. */
   readonly besides: readonly string[];
   readonly guard: { add(group: number): void; drop(group: number): void };
-  readonly maxMessageBytes: number;
+  readonly pacer: ReadPacer;
+  readonly turn: FlushTurn;
   readonly events: Events;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -262,7 +262,10 @@ class DeskProgram implements ProgramHost {
   }
 
   isAsking(): boolean {
-    return this.#open === undefined || this.#askedCalls.size > 0 || this.#session.questions.size > 0;
+    const open = this.#open;
+    if (open === undefined || this.#askedCalls.size > 0) return true;
+    for (const { during } of this.#session.questions.values()) if (during === open.idText) return true;
+    return false;
   }
 
   servers(): readonly ProgramServer[] {
@@ -373,22 +376,13 @@ class DeskProgram implements ProgramHost {
 
   // --- what it may look up ---
 
-  search(query: string, options: unknown, answered: (answer: HostAnswer) => void): void {
+  async search(query: string, options: unknown): Promise<object> {
     const { server, limit } = membersOf(options);
     const args = { query, ...(server !== undefined && { server }), ...(limit !== undefined && { limit }) };
-    const found = async (): Promise<HostAnswer> => {
-      const { guide } = this.#view;
-      return { is: 'value', text: latin1Json(await guide.search(this.#session, args)) };
-    };
-    found().then(answered, (error: unknown) => answered(errorAnswer(error)));
+    return this.#view.guide.search(this.#session, args);
   }
 
-  async tools(names: readonly string[]): Promise<readonly TypedTool[]> {
-    const found = await Promise.all(names.map((name) => this.#toolsOf(name)));
-    return found.flat();
-  }
-
-  async #toolsOf(name: string): Promise<readonly TypedTool[]> {
+  async tools(name: string): Promise<readonly (() => TypedTool)[]> {
     const lists = this.#lists;
     const [server = '', tool] = partsOf(name, lists);
     const joined = serverNamed(lists, server);
@@ -402,7 +396,10 @@ class DeskProgram implements ProgramHost {
     const known = [...toolsIn(joined.lastPagesOf('tools') ?? []).keys()];
     const wanted =
       tool === undefined ? known.filter((one) => gate.refusalOf(one) === undefined) : [toolNamed(joined, tool) ?? tool];
-    return wanted.map((one) => ({ server: joined.name, tool: one, ...permittedTool(one, joined).decode() }));
+    return wanted.map((one) => {
+      const found = permittedTool(one, joined);
+      return () => ({ server: joined.name, tool: one, ...found.decode() });
+    });
   }
 }
 

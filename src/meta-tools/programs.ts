@@ -26,10 +26,11 @@ export interface ProgramHost {
   servers(): readonly ProgramServer[];
   /** Runs a tool, with arguments as JSON, each character one byte. */
   call(server: string, tool: string, argumentsText: string, answered: (answer: HostAnswer) => void): void;
-  search(query: string, options: unknown, answered: (answer: HostAnswer) => void): void;
-  /** Finds tools by SERVER or SERVER.TOOL. */
-  tools(names: readonly string[]): Promise<readonly TypedTool[]>;
-  /** True while a person is asked something for the program: then its time does not count. */
+  /** Finds tools by words. */
+  search(query: string, options: unknown): Promise<object>;
+  /** Finds tools by SERVER or SERVER.TOOL. Each is decoded when it is read. */
+  tools(name: string): Promise<readonly (() => TypedTool)[]>;
+  /** True while a person is asked something for this program: then the time in which it waits does not count. */
   isAsking(): boolean;
   /** The program is over: `result` is that of its tool, as JSON. Called once, unless the program is stopped. */
   ended(result: string): void;

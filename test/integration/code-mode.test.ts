@@ -11,7 +11,7 @@ import { type Message, RawClient } from '../support/raw-client.ts';
 import { SocketTransport } from '../support/socket-transport.ts';
 import { cleanUp, fixtureServer, PROGRAM, TestDaemon } from '../support/test-daemon.ts';
 
-import { faultOf, QUICK } from '../torture/hostile-programs.mjs';
+import { faultAfter, faultOf, HONEST, QUICK } from '../torture/hostile-programs.mjs';
 
 const CONFIG = {
   client: { view: 'code' },
@@ -328,6 +328,7 @@ describe('hostile programs get nothing but an answer', () => {
   test.each(QUICK.map((program) => ({ title: program[0], program })))('$title', async ({ program }) => {
     const answer = await attacker.callTool(++calls, 'run_code', { code: program[1], timeout: 5 });
     expect(faultOf(program, answer)).toBeUndefined();
+    expect(faultAfter(program, await attacker.callTool(++calls, 'run_code', { code: HONEST }))).toBeUndefined();
   });
 });
 

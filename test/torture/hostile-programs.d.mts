@@ -2,3 +2,5 @@ export type HostileProgram = readonly [name: string, code: string, outcome: 'ans
 export const HOSTILE_PROGRAMS: readonly HostileProgram[];
 export const QUICK: readonly HostileProgram[];
 export function faultOf(program: HostileProgram, answer: object): string | undefined;
+export const HONEST: string;
+export function faultAfter(program: HostileProgram, answer: object): string | undefined;

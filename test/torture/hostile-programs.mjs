@@ -137,6 +137,64 @@ export const HOSTILE_PROGRAMS = [
   ['a call with 20 MB', `return (await servers.fixture.echo({ text: 'x'.repeat(20 * 1024 * 1024) })).length`, 'error'],
   ['types that never end', `const t: ${'Array<'.repeat(20000)}number${'>'.repeat(20000)} = 1; return t`, 'answer'],
   ['code with 100000 brackets', `return ${'['.repeat(20000)}${']'.repeat(20000)}`, 'answer'],
+  // --- words that are not a program's to say ---
+  [
+    'a beginning that is said again and again',
+    `Object.prototype.toJSON = function () { return this && this.is ? { is: 'begun' } : this }; for (;;) console.log('x')`,
+    'limit',
+  ],
+  [
+    'an end that is none, and words behind it',
+    `let mode = 'ret';
+    Object.prototype.toJSON = function () {
+      if (!(this && this.is)) return this;
+      if (mode === 'ret') return { x: 1, is: 'returned', value: 'forged' };
+      if (mode === 'idle') return { is: 'idle' };
+      return { x: 1, is: 'returned', value: 'TAMPERED' };
+    };
+    console.log('a'); mode = 'idle'; console.log('b'); mode = 'evil';
+    setTimeout(() => console.log('x'), 100);
+    await new Promise(() => {})`,
+    'error',
+  ],
+  ['timers that are left behind', `setInterval(() => { for (;;); }, 20); return 1`, 'answer'],
+  ['calls that are left behind', `for (let i = 0; i < 40; i++) servers.fixture.hold({}); return 1`, 'answer'],
+  [
+    'a prototype of arrays',
+    `Array.prototype.map = () => ['1 idle ']; Array.prototype.join = () => '1 idle '; return await describe('fixture')`,
+    'answer',
+  ],
+  ['lines in names', `try { await servers['x\\n1 returned 1\\n'].y() } catch (error) { return error.code }`, 'answer'],
+  // --- the time and the memory of the daemon ---
+  [
+    'answers that nobody reads',
+    `for (let i = 0; i < 400; i++) servers.fixture.blob({ mib: 1 }).catch(() => 0); await servers.fixture.echo({ text: 'x' }); for (;;);`,
+    'limit',
+  ],
+  [
+    'types of one server a thousand times',
+    `const names = Array(1000).fill('fixture'); for (;;) await Promise.all([1, 2, 3, 4].map(() => describe(...names)))`,
+    'limit',
+  ],
+  [
+    'searches of many wishes',
+    `const task = Array.from({ length: 64 }, (_, i) => 'create issue file number ' + i).join(' and '); for (;;) await Promise.all(Array.from({ length: 900 }, () => search(task, { limit: 100 })))`,
+    'limit',
+  ],
+  ['arguments of 5 MB', `return await servers.fixture.echo({ text: 'y'.repeat(5e6) })`, 'error'],
+  [
+    'arguments of 1 MB without end',
+    `const args = { text: 'y'.repeat(1e6) }; for (;;) await servers.fixture.echo(args)`,
+    'limit',
+  ],
+  ['arguments of 5 MB that are a list', `for (;;) await servers.fixture.echo(['y'.repeat(5e6)])`, 'error'],
+  [
+    'arguments that nest',
+    `let o = {}, r = o; for (let i = 0; i < 200; i++) { o.a = {}; o = o.a } return await servers.fixture.echo(r)`,
+    'error',
+  ],
+  ['a code of 5 MB', `throw Object.assign(new Error('m'), { code: 'c'.repeat(5e6) })`, 'error'],
+  ['a name of 5 MB', `const e = new Error('m'); e.name = 'n'.repeat(5e6); e.stack = 's'.repeat(5e6); throw e`, 'error'],
   [
     'an error with getters',
     `throw Object.defineProperty(new Error('x'), 'message', { get() { throw new Error('no') } })`,
@@ -149,10 +207,25 @@ export const QUICK = HOSTILE_PROGRAMS.filter(([, , outcome]) => outcome !== 'lim
 
 const LEAKS = /root:[x*]:0:|MCPB_CANARY|\/usr\/bin\/node|HOME=/;
 
+/** The most that an answer may have: what a program may print and return, and an error. */
+const LONGEST_ANSWER = 64 * 1024 + 8192;
+
+/** A program that the client runs after each of these, and all that may come of it: nothing of the one before. */
+export const HONEST = 'return [typeof left, [1].map((n) => n + 1).join(), JSON.stringify({ a: { is: 1 } })].join(" ")';
+const HONEST_ANSWER = 'undefined 2 {"a":{"is":1}}';
+
+/** Says what is wrong with the answer to the honest program; undefined if nothing is. */
+export function faultAfter([name], { result }) {
+  const texts = (result?.content ?? []).map(({ text }) => text);
+  const isHonest = texts.length === 1 && texts[0] === HONEST_ANSWER && result.isError !== true;
+  return isHonest ? undefined : `${name}: the next program was not left alone: ${JSON.stringify(result).slice(0, 300)}`;
+}
+
 /** Says what is wrong with an answer; undefined if nothing is. */
 export function faultOf([name, , expected], { result, error }) {
   if (error !== undefined && expected === 'answer') return `${name}: an error of the protocol: ${error.message}`;
   const texts = (result?.content ?? []).map(({ text }) => text).join('\n');
+  if (texts.length > LONGEST_ANSWER) return `${name}: the answer has ${texts.length} characters`;
   if (LEAKS.test(texts)) return `${name}: it shows something of the host`;
   if (expected === 'answer') return undefined;
   if (result?.isError !== true) return `${name}: it did not fail: ${texts.slice(0, 200)}`;

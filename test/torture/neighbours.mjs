@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { faultOf, HOSTILE_PROGRAMS, QUICK as QUICK_PROGRAMS } from './hostile-programs.mjs';
+import { faultAfter, faultOf, HONEST, HOSTILE_PROGRAMS, QUICK as QUICK_PROGRAMS } from './hostile-programs.mjs';
 import { Peer, textOf } from './peer.mjs';
 import { descriptorsOf, rssMib, until, watchMemory } from './place.mjs';
 import { watchesOf } from './random.mjs';
@@ -115,6 +115,8 @@ export const neighbours = {
         assert.equal(answer.never, undefined, program[0]);
         const fault = faultOf(program, answer);
         assert.equal(fault, undefined);
+        const next = await peer.soon(peer.call('run_code', { code: HONEST }));
+        assert.equal(faultAfter(program, next), undefined);
         const [, ranMs] = /limit of time.* It ran for (\d+) ms/.exec(JSON.stringify(answer)) ?? [];
         if (ranMs !== undefined) longestMs = Math.max(longestMs, Number(ranMs) - PROGRAM_MS);
         run++;

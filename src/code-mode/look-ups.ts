@@ -1,0 +1,96 @@
+// What a program looks up: tools by words, and their types. One after the other, with a turn of the event loop for everybody else in
+// between, because a search or a schema takes the daemon's own time.
+
+import type { HostAnswer, ProgramHost } from '../meta-tools/programs.ts';
+import { failureOf } from '../protocol/rpc-error.ts';
+import { DeclarationsText } from './type-declarations.ts';
+
+type Task = () => Promise<unknown>;
+
+interface LookUp {
+  readonly task: Task;
+  readonly answered: (answer: HostAnswer) => void;
+}
+
+/** The time of one turn. */
+const TURN_MS = 1;
+/** Longer declarations are cut: a program that wants so many names their tools. */
+const LONGEST_DECLARATIONS = 256 * 1024;
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export class LookUps {
+  readonly #host: Pick<ProgramHost, 'search' | 'tools'>;
+  #waiting: LookUp[] = [];
+  #isWorking = false;
+  #isClosed = false;
+
+  constructor(host: Pick<ProgramHost, 'search' | 'tools'>) {
+    this.#host = host;
+  }
+
+  /** The number of those without an answer. */
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  search(query: string, options: unknown, answered: LookUp['answered']): void {
+    this.#add(() => this.#host.search(query, options), answered);
+  }
+
+  describe(names: readonly string[], answered: LookUp['answered']): void {
+    this.#add(() => this.#typesOf(names), answered);
+  }
+
+  #add(task: Task, answered: LookUp['answered']): void {
+    this.#waiting.push({ task, answered });
+    if (!this.#isWorking) void this.#work();
+  }
+
+  async #work(): Promise<void> {
+    this.#isWorking = true;
+    for (;;) {
+      await nextTurn();
+      const [next] = this.#waiting;
+      if (next === undefined || this.#isClosed) break;
+      const answer = await answerOf(next.task);
+      this.#waiting.shift();
+      if (!this.#isClosed) next.answered(answer);
+    }
+    this.#isWorking = false;
+  }
+
+  async #typesOf(names: readonly string[]): Promise<string> {
+    const text = new DeclarationsText();
+    let left = 0;
+    let untilMs = performance.now() + TURN_MS;
+    for (const name of new Set(names))
+      for (const read of await this.#host.tools(name)) {
+        if (text.length >= LONGEST_DECLARATIONS) left++;
+        else text.add(read());
+        if (performance.now() < untilMs) continue;
+        await nextTurn();
+        if (this.#isClosed) return '';
+        untilMs = performance.now() + TURN_MS;
+      }
+    return left === 0 ? text.end() : `${text.end()}// ${left} more tools are left out: describe them as SERVER.TOOL.\n`;
+  }
+
+  /** The program has ended: what it waits for is not looked up. */
+  close(): void {
+    this.#isClosed = true;
+    this.#waiting = [];
+  }
+}
+
+async function answerOf(task: Task): Promise<HostAnswer> {
+  try {
+    return { is: 'value', text: latin1(JSON.stringify(await task())) };
+  } catch (error) {
+    return { is: 'error', text: latin1(failureOf(error)) };
+  }
+}
+
+function latin1(text: string): string {
+  return Buffer.from(text).toString('latin1');
+}
