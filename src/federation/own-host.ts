@@ -131,6 +131,7 @@ export class OwnHost {
       this.#wantsWrite = true;
       forgotten();
     }
+    if (typeof entry === 'string' && this.#isEstablished) this.#wantsWrite = true; // somebody has spoiled it
     const other = typeof entry === 'object' && entry.run !== run ? entry.run : undefined;
     const hadRival = this.#rival !== undefined;
     this.#rival = other !== undefined && (await this.#givesWayTo(other)) ? other : undefined;

@@ -21,7 +21,7 @@ import {
 } from './frames.ts';
 import type { OwnedCall } from './owned-call.ts';
 import { isFencedOff, type OwnerContext } from './owner-context.ts';
-import { parsedSubject, type RequestSubject, requestPattern, serverToken } from './subject.ts';
+import { isInbox, parsedSubject, type RequestSubject, requestPattern, serverToken } from './subject.ts';
 
 /** The time that a call has to be answered before its caller is told that it has begun. */
 const ACK_MS = 20;
@@ -138,6 +138,7 @@ export class Owner {
       if (frameKindOf(headers) === 'end') known?.end(); // the caller leaves
       return;
     }
+    if (!isInbox(reply)) return this.#options.refused({ ...who, server }, 'its answer is to go to no inbox');
     if (headers[HEADER.wire] !== WIRE_VERSION)
       return this.#refuse(message, { server, who }, WIRE_CODE.mismatch, `${HEADER.wire} is not ${WIRE_VERSION}`);
     const isNumbered = headers[HEADER.acceptPart] === '1';

@@ -6,7 +6,7 @@ import type { Clock } from '../util/clock.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import type { Bus } from './bus.ts';
-import { tokenOf } from './subject.ts';
+import { isInbox, tokenOf } from './subject.ts';
 
 const NAME = 'mcp-bridge';
 const VERBS = ['PING', 'INFO', 'STATS'] as const;
@@ -42,7 +42,8 @@ export class ServiceAnswers {
     this.#ends = VERBS.flatMap((verb) =>
       [`$SRV.${verb}`, `$SRV.${verb}.${NAME}`, `$SRV.${verb}.${NAME}.${run}`].map((subject) =>
         bus.subscribe(subject, ({ reply }) => {
-          if (reply !== undefined) bus.publish({ subject: reply, headers: {}, data: Buffer.from(this.#answer(verb)) });
+          if (reply !== undefined && isInbox(reply))
+            bus.publish({ subject: reply, headers: {}, data: Buffer.from(this.#answer(verb)) });
         }),
       ),
     );

@@ -66,3 +66,11 @@ export function parsedSubject(subject: string): RequestSubject | undefined {
   if (![tenant, user, server, ...rest, name].every(isToken)) return undefined;
   return { tenant, user, server, method: rest.join('/'), name };
 }
+
+const INBOX = /^_INBOX[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)+$/;
+const LONGEST_INBOX = 256;
+
+/** True for a subject where answers may go. A caller that names another one would have this daemon write there with its own permissions. */
+export function isInbox(subject: string): boolean {
+  return subject.length <= LONGEST_INBOX && INBOX.test(subject);
+}

@@ -251,6 +251,16 @@ describe('a board that fails', () => {
     expect([a.sees, a.fault]).toEqual([['b: of-b'], undefined]);
   });
 
+  test('has an entry again within half a minute when somebody has spoiled it', async () => {
+    const hosts = new Hosts();
+    const one = await hosts.join('one');
+    const key = 'acme.one';
+    expect(hosts.bus.get(key)).toBeDefined();
+    hosts.bus.put(one.node, key, Buffer.from('{"jsonrpc":"2.0","id":1}'));
+    await hosts.pass(32_000);
+    expect(hosts.bus.get(key)?.toString()).toContain('"host":"one"');
+  });
+
   test('is written again by all when it has forgotten all', async () => {
     for (const name of ['a', 'b', 'c']) await hosts.join(name);
     await hosts.pass(5000);

@@ -354,6 +354,28 @@ test('headers carry any text, and places of calls are read strictly', () => {
     expect(callPlaceIn({ 'Mcp-Call': wrong })).toBeUndefined();
 });
 
+test.each([
+  '$KV.bridge_hosts.acme.builder',
+  'mcp.v1.req.acme.ann.tools-at-builder.tools.call.echo',
+  '_INBOX',
+  '_INBOX.*',
+  '_INBOX.a.>',
+  '$SRV.PING',
+  `_INBOX.${'a'.repeat(300)}`,
+])('an owner answers to an inbox alone, and not to %s', (reply) => {
+  const world = new FederationWorld();
+  const seen: Asked[] = [];
+  world.owner('builder', (asked) => seen.push(asked));
+  const hand = world.bus.node();
+  hand.publish({ subject: SUBJECT, reply, headers: HEADERS, data: Buffer.from(BODY) });
+  hand.publish({ subject: SUBJECT, reply, headers: { ...HEADERS, 'Mcp-Wire': '2' }, data: Buffer.from(BODY) });
+  world.settle();
+  world.advance(10_000);
+  expect(seen).toEqual([]);
+  expect(world.bus.published.filter(({ subject }) => subject.startsWith(reply) && subject !== SUBJECT)).toEqual([]);
+  expect(world.refused).toHaveLength(2);
+});
+
 describe('docs/federation.md names what there is on the wire', () => {
   const [, binding = ''] = readFileSync('docs/federation.md', 'utf8').split('## The binding');
 
