@@ -7,6 +7,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';
 import { nearest, suggestion } from '../util/nearest.ts';
+import { inwardUri, isPage, outwardUri, pagesNamedIn } from './app-pages.ts';
 import type { Instance } from './instance.ts';
 import { aliasIn, joinedName } from './joined-names.ts';
 import { waitForLists } from './list-wait.ts';
@@ -87,7 +88,6 @@ export interface Target {
 
 /** The most bytes of a page: it should not fill a client's memory or exceed its limit for a message. */
 const PAGE_BYTES = 1024 * 1024;
-const OUTWARD = 'mcp-bridge://';
 
 interface JoinedListsOptions {
   readonly session: Session;
@@ -235,23 +235,23 @@ export class JoinedLists {
     for (const joined of servers) for (const { key } of this.partOf(joined, kind)?.items ?? []) yield key;
   }
 
-  noSuchResource(): BridgeError {
-    return new BridgeError('RESOURCE_NOT_FOUND', 'No server has this resource', {
-      hint: `${OUTWARD}ALIAS/URI asks one server for it. Aliases: ${this.servers.map(({ alias }) => alias).join(', ')}.`,
+  noSuchResource(uri: string): BridgeError {
+    const what = isPage(uri) ? 'It is not clear which server has this page' : 'No server has this resource';
+    return new BridgeError('RESOURCE_NOT_FOUND', what, {
+      hint: `${outwardUri('ALIAS', isPage(uri) ? 'ui:…' : 'URI')} asks one server for it. Aliases: ${this.servers.map(({ alias }) => alias).join(', ')}.`,
     });
   }
 
-  /** The client's URI for a resource. If an earlier server has the same URI, it names the server. */
+  /** The client's URI for a page of an app, and for a resource whose URI an earlier server has too: it names the server. */
   outward({ alias }: JoinedServer, uri: string): string {
-    return `${OUTWARD}${alias}/${uri}`;
+    return outwardUri(alias, uri);
   }
 
   /** The server that such a URI names, and its own URI there. */
   inward(uri: string): { readonly joined: JoinedServer; readonly uri: string } | undefined {
-    if (!uri.startsWith(OUTWARD)) return undefined;
-    const slash = uri.indexOf('/', OUTWARD.length);
-    const joined = this.#withAlias(uri.slice(OUTWARD.length, slash));
-    return slash < 0 || joined === undefined ? undefined : { joined, uri: uri.slice(slash + 1) };
+    const named = inwardUri(uri);
+    const joined = named && this.#withAlias(named.alias);
+    return named && joined && { joined, uri: named.uri };
   }
 
   /** The first server that lists the key. */
@@ -271,7 +271,6 @@ export class JoinedLists {
       const part = this.partOf(joined, kind)?.items ?? [];
       for (let i = n === from.server ? from.item : 0; i < part.length; i++) {
         const item = this.#shown(owners, joined, part[i] as JoinedItem);
-        if (item === undefined) continue;
         if (bytes > 0 && bytes + item.bytes.length > PAGE_BYTES)
           return { items, nextCursor: cursorAt(joined.alias, i) };
         items.push(item);
@@ -289,13 +288,8 @@ export class JoinedLists {
     return owners;
   }
 
-  #shown(
-    owners: ReadonlyMap<string, JoinedServer> | undefined,
-    joined: JoinedServer,
-    item: JoinedItem,
-  ): JoinedItem | undefined {
-    if (owners === undefined || owners.get(item.key) === joined) return item;
-    if (isOfApp(item.key)) return undefined;
+  #shown(owners: ReadonlyMap<string, JoinedServer> | undefined, joined: JoinedServer, item: JoinedItem): JoinedItem {
+    if (owners === undefined || (owners.get(item.key) === joined && !isPage(item.key))) return item;
     return renamed(item, this.outward(joined, item.key));
   }
 
@@ -319,14 +313,6 @@ export function mayBeStale({ instance, server }: JoinedServer, kind: ListKind): 
  */
 function isListed(joined: JoinedServer, kind: ListKind): boolean {
   return joined.pagesOf(kind) !== undefined;
-}
-
-/**
- * True for a resource of an app. Tools name it by its URI, so the URI is never changed; of two servers the first has
- * it.
- */
-export function isOfApp(uri: string): boolean {
-  return uri.startsWith('ui:');
 }
 
 /** An opaque cursor: a server, and the number of its items that came before. */
@@ -368,7 +354,7 @@ export function joinedPart(
   const made = parts.get(pages) ?? new Map<string, JoinedPart>();
   parts.set(pages, made);
   const key = `${longestName} ${alias}`;
-  const part = made.get(key) ?? makePart(kind, pages, (own) => joinedName(alias, own, longestName));
+  const part = made.get(key) ?? makePart(kind, pages, { alias, longestName });
   made.set(key, part);
   return part;
 }
@@ -390,12 +376,18 @@ function decoded(ownKey = '""'): string {
   return JSON.parse(Buffer.from(ownKey, 'latin1').toString()) as string;
 }
 
-function makePart(kind: ListKind, pages: readonly ListPage[], nameOf: (own: string) => string): JoinedPart {
+interface PartNaming {
+  readonly alias: string;
+  readonly longestName: number;
+}
+
+function makePart(kind: ListKind, pages: readonly ListPage[], { alias, longestName }: PartNaming): JoinedPart {
   const items: JoinedItem[] = [];
   const ownKeys = new Map<string, string>();
-  const freeName = nameGiver(nameOf, ownKeys);
+  const freeName = nameGiver((own) => joinedName(alias, own, longestName), ownKeys);
   for (const { result } of pages)
-    for (const item of itemsOf(kind, result)) {
+    for (const one of itemsOf(kind, result)) {
+      const item = kind === 'tools' ? withPages(one, alias) : one;
       const own = item.bytes.latin1Slice(item.keyFrom, item.keyTo);
       const joined = hasNames(kind) ? renamed(item, freeName(item.key)) : item;
       if (ownKeys.has(joined.key)) continue; // the server lists one URI twice
@@ -405,7 +397,7 @@ function makePart(kind: ListKind, pages: readonly ListPage[], nameOf: (own: stri
   return { items, ownKeys };
 }
 
-/** True for prompts and tools, which go by names. The URIs of resources and templates are never changed. */
+/** True for prompts and tools, which go by names. Resources and templates go by their URIs, see `outward`. */
 function hasNames(kind: ListKind): boolean {
   return LISTS[kind].key === 'name';
 }
@@ -432,6 +424,20 @@ function nameGiver(nameOf: (own: string) => string, taken: ReadonlyMap<string, s
     numbers.set(own, n);
     return name;
   };
+}
+
+/** A tool with the URIs that its pages have in the view. */
+function withPages(item: JoinedItem, alias: string): JoinedItem {
+  return pagesNamedIn(item.bytes).reduceRight((tool, { from, to, uri }) => {
+    const text = Buffer.from(JSON.stringify(outwardUri(alias, uri)));
+    const moved = from < tool.keyFrom ? text.length - (to - from) : 0;
+    return {
+      bytes: Buffer.concat([tool.bytes.subarray(0, from), text, tool.bytes.subarray(to)]),
+      keyFrom: tool.keyFrom + moved,
+      keyTo: tool.keyTo + moved,
+      key: tool.key,
+    };
+  }, item);
 }
 
 /** The item under another name or URI. */

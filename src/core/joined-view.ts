@@ -22,11 +22,11 @@ import { changedFrame } from '../wire/changed-frame.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
+import { isPage } from './app-pages.ts';
 import type { Call, ClientRequest } from './call.ts';
 import { namedPlan, type OtherServers, planInAll, resourcePlan, taskPlanIn } from './call-plan.ts';
 import type { Instance } from './instance.ts';
 import {
-  isOfApp,
   type JoinedItem,
   JoinedLists,
   type JoinedPart,
@@ -647,12 +647,10 @@ class JoinedResources {
   /** The client's URI for a server's resource, or the one it has subscribed to; '' if that is the server's own. */
   outwardUri(joined: JoinedServer, uri: string): string {
     const { instance, session } = joined;
-    if (isOfApp(uri)) return '';
+    const isNamed = instance?.sharedSettings.subscriptions.isNamed(session, uri) === true;
     const owner = this.#lists.ownerOf('resources', uri);
-    const isOwn = owner === undefined || owner === joined;
-    return isOwn && instance?.sharedSettings.subscriptions.isNamed(session, uri) !== true
-      ? ''
-      : this.#lists.outward(joined, uri);
+    const isOwn = isPage(uri) || owner === undefined || owner === joined;
+    return isOwn && !isNamed ? '' : this.#lists.outward(joined, uri);
   }
 
   /** Ends a subscription at the server that has taken it, which is not always the one that lists the resource by now. */
@@ -696,8 +694,11 @@ class ResourceSearch implements OtherServers {
 
   /** Asks the first of these servers. A server that lists the resource is the only one asked. */
   begin(call: Call, request: ClientRequest, [place, ...places]: readonly ResourcePlace[]): void {
-    if (place === undefined) return this.#pending.refuse(call, rpcErrorOf(this.#lists.noSuchResource()));
     const envelope = this.#pending.read(call.session, request.frame);
+    if (place === undefined) {
+      const uri = textOf(envelope.decode(request.frame.b, Field.uri));
+      return this.#pending.refuse(call, rpcErrorOf(this.#lists.noSuchResource(uri)));
+    }
     const frame = changedFrame(request.frame, envelope.span(Field.uri), JSON.stringify(place.uri));
     this.#next = places.length === 0 ? undefined : { call, request, places };
     this.#pending.give(call, { ...request, frame }, place.joined.binding.use());
@@ -714,12 +715,26 @@ class ResourceSearch implements OtherServers {
 function candidatesFor(uri: string, lists: JoinedLists): { found: readonly ResourcePlace[]; isCertain: boolean } {
   const named = lists.inward(uri);
   if (named !== undefined) return { found: [{ joined: named.joined, uri: named.uri }], isCertain: true };
+  if (isPage(uri)) return { found: pagePlaces(uri, lists), isCertain: false };
   const owner = lists.ownerOf('resources', uri) ?? lists.ownerOf('templates', uri);
   if (owner !== undefined) return { found: [{ joined: owner, uri }], isCertain: true };
   const having = lists.servers.filter(({ profile }) => profile?.declares('resources') === true);
   const matching = having.filter((joined) => hasTemplateFor(uri, joined, lists));
   const others = having.filter((joined) => !matching.includes(joined));
   return { found: [...matching, ...others].map((joined) => ({ joined, uri })), isCertain: false };
+}
+
+/**
+ * The one server that has a page which the client names without its server. A page acts for the user, so that of another
+ * server must not stand in for it: where several servers may have it, none is asked.
+ */
+function pagePlaces(uri: string, lists: JoinedLists): readonly ResourcePlace[] {
+  const having = lists.servers.filter(({ profile }) => profile?.declares('resources') === true);
+  const listing = having.filter(
+    (joined) => lists.partOf(joined, 'resources')?.ownKeys.has(uri) === true || hasTemplateFor(uri, joined, lists),
+  );
+  const places = listing.length === 0 ? having : listing;
+  return places.length === 1 ? places.map((joined) => ({ joined, uri })) : [];
 }
 
 /**

@@ -44,5 +44,6 @@ export async function searchReport(
 function searchedIn(here: ServersHere, name: string): SearchedServer[] {
   const server = here.find(name);
   const pages = server?.known.lastTools;
-  return server === undefined || pages === undefined ? [] : [{ joined: { name, gate: server.gate, server }, pages }];
+  if (server === undefined || pages === undefined) return [];
+  return [{ joined: { name, alias: name, gate: server.gate, server }, pages }];
 }

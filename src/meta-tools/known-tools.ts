@@ -1,6 +1,7 @@
 // The tools of one server by name, cut out of the bytes of its lists. A definition is decoded when it is needed, and not
 // kept: of most tools nobody asks twice.
 
+import { isForAppsOnly } from '../core/app-pages.ts';
 import { itemsIn, keyOf } from '../core/lists.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
@@ -45,7 +46,7 @@ export class KnownTool {
   }
 
   /** The resource that shows it, and its allowed callers (MCP Apps). */
-  get ui(): object | undefined {
+  get ui(): Readonly<Record<string, unknown>> | undefined {
     const { ui } = membersOf(this.#member('_meta'));
     return isRecord(ui) ? ui : undefined;
   }
@@ -82,12 +83,32 @@ export class KnownTool {
 /** Agents read many summaries at once. */
 const LONGEST_SUMMARY = 80;
 
-const known = new WeakMap<readonly ListPage[], ReadonlyMap<string, KnownTool>>();
+interface ToolsOfList {
+  readonly forModels: ReadonlyMap<string, KnownTool>;
+  /** The names of those that only apps may call (MCP Apps). */
+  readonly forApps: ReadonlySet<string>;
+}
 
+const known = new WeakMap<readonly ListPage[], ToolsOfList>();
+
+/** The tools that a model may see. A host keeps the others from it, and where it has the meta-tools only, the bridge does. */
 export function toolsIn(pages: readonly ListPage[]): ReadonlyMap<string, KnownTool> {
-  const tools = known.get(pages) ?? new Map(pages.flatMap(({ result }) => toolsOf(result)));
-  known.set(pages, tools);
-  return tools;
+  return listed(pages).forModels;
+}
+
+/** True for a tool that only apps may call. */
+export function isToolOfApps(name: string, pages: readonly ListPage[]): boolean {
+  return listed(pages).forApps.has(name);
+}
+
+function listed(pages: readonly ListPage[]): ToolsOfList {
+  const before = known.get(pages);
+  if (before !== undefined) return before;
+  const tools = pages.flatMap(({ result }) => toolsOf(result));
+  const forApps = new Set(tools.filter(([, { ui }]) => isForAppsOnly(ui)).map(([name]) => name));
+  const made = { forModels: new Map(tools.filter(([name]) => !forApps.has(name))), forApps };
+  known.set(pages, made);
+  return made;
 }
 
 function toolsOf(result: Buffer): [string, KnownTool][] {

@@ -1,15 +1,16 @@
 // The answers of the meta-tools that look. Members with their usual value are left out, because an agent pays for each word.
 // It asks no server; what is known already is all there is.
 
+import { uiWithOutwardPage, withOutwardPage } from '../core/app-pages.ts';
 import { type JoinedServer, refreshHint } from '../core/joined-lists.ts';
 import type { Server } from '../core/server.ts';
 import type { ToolGate } from '../model/tool-gate.ts';
 import { instructionsOf, serverInfoOf } from '../protocol/initialize.ts';
 import { textOf } from '../util/json-value.ts';
 import { shortened } from '../util/printable.ts';
-import { type KnownTool, toolsIn } from './known-tools.ts';
+import { isToolOfApps, type KnownTool, toolsIn } from './known-tools.ts';
 import type { FoundTool } from './tool-finder.ts';
-import { noSuchTool } from './tool-refusal.ts';
+import { forAppsOnly, noSuchTool } from './tool-refusal.ts';
 
 /** The answer of `list_mcp_servers`. */
 export function serversListed(servers: readonly JoinedServer[]): object {
@@ -88,15 +89,15 @@ function wordsApart(
 }
 
 function foundTool({ joined, tool, relevance }: FoundTool): object {
-  const { server } = joined;
-  const { name, summary } = tool;
+  const { server, alias } = joined;
+  const { name, summary, ui } = tool;
   return {
     server: joined.name,
     tool: name,
     summary,
     relevance: Math.round(relevance * 100) / 100,
     tags: server.gate.tagsOf(name),
-    ...(tool.ui !== undefined && { _meta: { ui: tool.ui } }),
+    ...(ui !== undefined && { _meta: { ui: uiWithOutwardPage(ui, alias) } }),
     ...taskOf(tool),
     ...changeOf(name, server),
     ...failureOf(server),
@@ -104,7 +105,7 @@ function foundTool({ joined, tool, relevance }: FoundTool): object {
 }
 
 export function toolDetails(tool: KnownTool, joined: JoinedServer): object {
-  const { server } = joined;
+  const { server, alias } = joined;
   const { name } = tool;
   const { description, inputSchema, outputSchema, annotations, _meta } = tool.decode();
   return {
@@ -114,7 +115,7 @@ export function toolDetails(tool: KnownTool, joined: JoinedServer): object {
     inputSchema,
     outputSchema,
     annotations,
-    _meta,
+    _meta: withOutwardPage(_meta, alias),
     tags: server.gate.tagsOf(name),
     ...taskOf(tool),
     ...changeOf(name, server),
@@ -125,8 +126,10 @@ export function toolDetails(tool: KnownTool, joined: JoinedServer): object {
 /** Finds a tool by its name. Throws unless the server has it and it may be called. */
 export function permittedTool(name: string, joined: JoinedServer): KnownTool {
   const { name: server, gate } = joined;
-  const tools = toolsIn(joined.lastPagesOf('tools') ?? []);
+  const pages = joined.lastPagesOf('tools') ?? [];
+  const tools = toolsIn(pages);
   const tool = tools.get(name);
+  if (tool === undefined && isToolOfApps(name, pages)) throw forAppsOnly({ server, tool: name });
   if (tool === undefined)
     throw noSuchTool({ server, tool: name }, permittedAmong(tools.keys(), gate), refreshHint(joined));
   const refusal = gate.refusalOf(name);

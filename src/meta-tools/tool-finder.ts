@@ -14,7 +14,7 @@ import { type KnownTool, toolsIn } from './known-tools.ts';
 import type { OwnRanker } from './own-ranker.ts';
 
 export interface SearchedServer {
-  readonly joined: Pick<JoinedServer, 'name' | 'gate' | 'server'>;
+  readonly joined: Pick<JoinedServer, 'name' | 'alias' | 'gate' | 'server'>;
   readonly pages: readonly ListPage[];
   /** The purpose of the server. Asked for when its tools are put into the index. */
   readonly about?: () => string;

@@ -36,6 +36,14 @@ export function noSuchTool({ server, tool }: Wanted, names: Iterable<string>, mo
   });
 }
 
+/** MCP Apps: a tool that says so is called by the pages of its server and by no model. */
+export function forAppsOnly({ server, tool }: Wanted): BridgeError {
+  return new BridgeError('TOOL_DISABLED', `${server}:${tool} is for the apps of its server only`, {
+    server,
+    hint: 'Use another tool: search_tools finds them.',
+  });
+}
+
 /** Faults in the arguments of a meta-tool itself. */
 export function badArguments(tool: MetaTool | CodeTool, faults: readonly string[]): BridgeError {
   return new BridgeError('TOOL_ARGUMENTS_INVALID', `${tool}: ${faults.join('; ')}`);

@@ -13,7 +13,9 @@ const SERVERS = [
 const pageOf = (era: string): string => `ui://contents-${era}/page.html`;
 const MIME = 'text/html;profile=mcp-app';
 const UI = { csp: { connectDomains: ['https://example.com'] }, prefersBorder: true };
-const toolUi = (era: string): object => ({ resourceUri: pageOf(era), visibility: ['model', 'app'] });
+/** What the tool says in a joined view, where its page has its server in its name. */
+const joinedPage = (server: string, era: string): string => `ui://mcp-bridge/${server}/${pageOf(era)}`;
+const toolUi = (resourceUri: string): object => ({ resourceUri, visibility: ['model', 'app'] });
 
 interface Listed {
   readonly name: string;
@@ -38,10 +40,11 @@ export const APPS: readonly Scenario[] = [
             const client = await EraClient.connect(bridge, era, view);
             const name = view === 'all' ? `${server}__show` : 'show';
             const tool = (await listed(client, 'tools/list', 'tools')).find((one) => one.name === name);
-            expect(tool?._meta?.ui).toEqual(toolUi(of));
-            const page = (await listed(client, 'resources/list', 'resources')).find(({ uri }) => uri === pageOf(of));
+            const shown = view === 'all' ? joinedPage(server, of) : pageOf(of);
+            expect(tool?._meta?.ui).toEqual(toolUi(shown));
+            const page = (await listed(client, 'resources/list', 'resources')).find(({ uri }) => uri === shown);
             expect(page).toMatchObject({ mimeType: MIME, _meta: { ui: UI } });
-            const { result } = await client.request('resources/read', { uri: pageOf(of) });
+            const { result } = await client.request('resources/read', { uri: shown });
             const text = '<!doctype html><title>Page</title>';
             expect(result?.contents).toEqual([{ uri: pageOf(of), mimeType: MIME, text, _meta: { ui: UI } }]);
             const called = await client.call(server, 'show');
@@ -64,12 +67,14 @@ export const APPS: readonly Scenario[] = [
         for (const [server, of] of SERVERS) {
           const client = await EraClient.connect(bridge, era, 'discover');
           const details = await client.callTool('get_tool_details', { server, tool: 'show' });
-          expect(JSON.parse(textOf(details))).toMatchObject({ _meta: { ui: toolUi(of) } });
+          expect(JSON.parse(textOf(details))).toMatchObject({ _meta: { ui: toolUi(joinedPage(server, of)) } });
           const found = await client.callTool('search_tools', { query: 'show a page', server });
-          expect(JSON.parse(textOf(found))).toMatchObject({ results: [{ tool: 'show', _meta: { ui: toolUi(of) } }] });
+          expect(JSON.parse(textOf(found))).toMatchObject({
+            results: [{ tool: 'show', _meta: { ui: toolUi(joinedPage(server, of)) } }],
+          });
           const { result } = await client.call(server, 'show');
           expect(result).toMatchObject({ structuredContent: { shown: true }, _meta: { ui: { x: 1 } } });
-          const read = await client.request('resources/read', { uri: pageOf(of) });
+          const read = await client.request('resources/read', { uri: joinedPage(server, of) });
           expect(read.result?.contents).toMatchObject([{ mimeType: MIME, _meta: { ui: UI } }]);
           client.raw.end();
         }

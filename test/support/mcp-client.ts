@@ -74,6 +74,11 @@ export class McpClient {
     return `${this.prefix}${name}`;
   }
 
+  /** The URI of a page of an app: a joined view puts the server into it. */
+  page(uri: string): string {
+    return this.prefix === '' ? uri : `ui://mcp-bridge/${this.prefix.replace(/__$/, '')}/${uri}`;
+  }
+
   prompt(name: string): string {
     return `${this.prefix}${name}`;
   }

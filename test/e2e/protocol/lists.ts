@@ -77,20 +77,23 @@ export const LIST_SCENARIOS: readonly ProtocolScenario[] = [
     },
   },
   {
-    title: 'what a tool says of its user interface is listed, and that is read by its own URI',
+    title: 'what a tool says of its user interface is listed, and that is read by the URI in it',
     shows: ['tool-ui'],
     needs: ['listing'],
     async run(peer) {
       const client = await ready(peer);
       const resourceUri = 'ui://full/panel';
-      const _meta = { ui: { resourceUri, visibility: ['model', 'app'] }, 'ui/resourceUri': resourceUri };
-      const item = JSON.stringify({ name: 'shown', inputSchema: { type: 'object' }, _meta });
+      const metaOf = (uri: string): object => ({
+        ui: { resourceUri: uri, visibility: ['model', 'app'] },
+        'ui/resourceUri': uri,
+      });
+      const item = JSON.stringify({ name: 'shown', inputSchema: { type: 'object' }, _meta: metaOf(resourceUri) });
       await client.listAll('tools');
       await client.call('add', { kind: 'tools', item });
       const isShown = ({ name }: Item): boolean => name === client.tool('shown');
       const tools = await client.listAll('tools', (items) => items.some(isShown));
-      expect(tools.find(isShown)).toMatchObject({ _meta });
-      const { result } = await client.request('resources/read', { uri: resourceUri });
+      expect(tools.find(isShown)).toMatchObject({ _meta: metaOf(client.page(resourceUri)) });
+      const { result } = await client.request('resources/read', { uri: client.page(resourceUri) });
       expect(result).toMatchObject({ contents: [{ uri: resourceUri }] });
     },
   },

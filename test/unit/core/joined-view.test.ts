@@ -48,9 +48,11 @@ function readable(
   name: string,
   resources: readonly string[],
   templates: readonly string[] = [],
+  tools: readonly object[] = [],
 ): void {
   const server = core.server(name);
   server.has({
+    tools,
     resources: resources.map((uri) => resource(uri)),
     resourceTemplates: templates.map((uriTemplate) => ({ uriTemplate, name: uriTemplate })),
   });
@@ -280,17 +282,59 @@ describe('what a joined view declares', () => {
 });
 
 describe('joined resources', () => {
-  test('of apps are never called otherwise than their tools call them', async () => {
-    const core = new CoreInMemory({ servers: TWO });
-    readable(core, 'one', ['ui://app/main', 'a:1']);
-    readable(core, 'two', ['ui://app/main', 'ui://app/other', 'a:1']);
+  test('of apps name their server, in the lists and in the tools, whoever has the same page', async () => {
+    const core = new CoreInMemory({ servers: ['one', 'three', 'two'] });
+    const page = 'ui://app/main';
+    const inputSchema = { type: 'object' };
+    const _meta = { other: 1, 'ui/resourceUri': page, ui: { visibility: ['app'], resourceUri: page } };
+    readable(core, 'one', [page, 'a:1'], [], [{ name: 'show', inputSchema, _meta }]);
+    // The order of members, and pages that no list has, make no difference.
+    const uri = 'ui://app/other';
+    readable(core, 'two', [page, uri, 'a:1'], ['ui://app/{page}.html'], [{ _meta, inputSchema, name: 'show' }]);
+    core.server('three').has({
+      tools: [
+        { name: 'unlisted', _meta: { ui: { resourceUri: page } } },
+        { name: 'plain', _meta: { ui: { resourceUri: 'https://x' } } },
+      ],
+    });
     const client = await core.ready(ALL);
     const uris = keysOf(await listed(core, client, 'resources/list', 'resources'), 'uri');
-    expect(uris).toEqual(['ui://app/main', 'a:1', 'ui://app/other', 'mcp-bridge://two/a:1']);
+    const pages = ['one', 'two'].map((name) => `ui://mcp-bridge/${name}/${page}`);
+    expect(uris).toEqual([pages[0], 'a:1', pages[1], 'ui://mcp-bridge/two/ui://app/other', 'mcp-bridge://two/a:1']);
+    const templates = await listed(core, client, 'resources/templates/list', 'resourceTemplates');
+    expect(keysOf(templates, 'uriTemplate')).toEqual(['ui://mcp-bridge/two/ui://app/{page}.html']);
+    const tools = await listed(core, client, 'tools/list', 'tools');
+    const metaOf = (uri: unknown): object => ({
+      ..._meta,
+      'ui/resourceUri': uri,
+      ui: { ..._meta.ui, resourceUri: uri },
+    });
+    expect(tools.items).toEqual([
+      { name: 'one__show', inputSchema, _meta: metaOf(pages[0]) },
+      { name: 'three__unlisted', _meta: { ui: { resourceUri: `ui://mcp-bridge/three/${page}` } } },
+      { name: 'three__plain', _meta: { ui: { resourceUri: 'https://x' } } },
+      { name: 'two__show', inputSchema, _meta: metaOf(pages[1]) },
+    ]);
     const by = [];
-    for (const uri of ['ui://app/main', 'ui://app/other'])
+    for (const uri of [...pages, 'ui://mcp-bridge/two/ui://app/a.html'])
       by.push(readBy(await asked(core, client, 'resources/read', { uri })));
-    expect(by).toEqual(['one', 'two']);
+    expect(by).toEqual(['one', 'two', 'two']);
+  });
+
+  test('of apps are read without their server only if no other server may have them', async () => {
+    const core = new CoreInMemory({ servers: ['none', ...TWO] });
+    core.server('none').has({ tools: [] });
+    readable(core, 'one', ['ui://app/main'], ['ui://{anything}']);
+    readable(core, 'two', ['ui://app/main', 'ui://app/other', 'ui:mine']);
+    const client = await core.ready(ALL);
+    await listed(core, client, 'resources/list', 'resources');
+    for (const uri of ['ui://app/main', 'ui://app/other', 'ui:nobody'])
+      expect(JSON.stringify((await asked(core, client, 'resources/read', { uri })).error)).toMatch(
+        /not clear which server.*ui:\/\/mcp-bridge\/ALIAS\/ui:/,
+      );
+    expect(readBy(await asked(core, client, 'resources/read', { uri: 'ui:mine' }))).toBe('two');
+    const told = core.server('one').requests.filter(({ method }) => method === 'resources/read');
+    expect(told).toEqual([]);
   });
 
   test('go by their own URIs, but for those that an earlier server has too', async () => {

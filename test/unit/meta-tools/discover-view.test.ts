@@ -582,12 +582,28 @@ test('what a tool says of its app is in what is found and described, as in the l
   const found = read(await asked(setting, 'search_tools', { query: 'show clock' })) as {
     results: { _meta?: unknown }[];
   };
-  expect(found.results.map((tool) => tool._meta)).toEqual([{ ui: _meta.ui }]);
+  const ui = { ..._meta.ui, resourceUri: 'ui://mcp-bridge/one/ui://clock/main' };
+  expect(found.results.map((tool) => tool._meta)).toEqual([{ ui }]);
   const described = read(await asked(setting, 'get_tool_details', { server: 'one', tool: 'show_clock' }));
-  expect(described._meta).toEqual(_meta);
+  expect(described._meta).toEqual({ ..._meta, ui });
   const all = await core.ready({ _meta: { 'mcp-bridge/view': 'all' } });
   all.say({ jsonrpc: '2.0', id: 'list', method: 'tools/list' });
   await core.settle();
   const listed = all.answersTo('list')[0]?.result?.tools as { name: string; _meta?: unknown }[];
-  expect(listed.find(({ name }) => name === 'one__show_clock')?._meta).toEqual(_meta);
+  expect(listed.find(({ name }) => name === 'one__show_clock')?._meta).toEqual({ ..._meta, ui });
+});
+
+test('a tool that is for apps only is neither found nor listed nor run', async () => {
+  const one = await setting();
+  const ui = { resourceUri: 'ui://clock/main', visibility: ['app'] };
+  one.files.has({ tools: [READ, { ...READ, name: 'read_for_app', _meta: { ui } }] });
+  const found = read(await asked(one, 'search_tools', { query: 'read for app' }));
+  expect(found.results).toMatchObject([{ tool: 'read_file' }]);
+  expect(read(await asked(one, 'list_tools', { server: 'files' })).tools).toMatchObject([{ name: 'read_file' }]);
+  for (const name of ['get_tool_details', 'execute_tool']) {
+    const refused = await asked(one, name, { server: 'files', tool: 'read_for_app' });
+    expect(JSON.stringify(refused.error)).toContain('is for the apps of its server only');
+  }
+  const called = one.files.requests.filter(({ method }) => method === 'tools/call');
+  expect(called).toEqual([]);
 });

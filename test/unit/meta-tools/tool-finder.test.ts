@@ -14,7 +14,7 @@ function searched(names: readonly string[]): SearchedServer {
   const pages = [{ cursor: undefined, result: Buffer.from(`${JSON.stringify({ tools })}\n`) }];
   toolsIn(pages);
   const { server } = new CoreInMemory().server();
-  return { joined: { server, name: server.name, gate: server.gate }, pages };
+  return { joined: { server, name: server.name, alias: server.name, gate: server.gate }, pages };
 }
 
 test('the definitions of a long list are decoded a few in each turn', async () => {
