@@ -26,6 +26,8 @@ const GREET = {
       text: { type: 'string', description: 'What to say' },
       times: { type: 'integer', default: 1 },
       tone: { type: 'string', enum: ['warm', 'cold'] },
+      // A form has a member of this name.
+      elements: { anyOf: [{ type: 'string' }, { type: 'null' }] },
     },
     required: ['text'],
   },

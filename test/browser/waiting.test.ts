@@ -16,6 +16,8 @@ import { FIXTURE, fixtureServer, TestDaemon, tempDir } from '../support/test-dae
 const EVIL = `<img src=x onerror="window.taken=1">\u202egnp.\u200b<script>window.taken=2</script>`;
 const LONG = `${EVIL}${'long '.repeat(1000)}`;
 const TOOL = { name: `t${EVIL}`, description: LONG, inputSchema: { type: 'object', properties: { [EVIL]: {} } } };
+/** Pasted into a shell, it would run something. */
+const LURE = 'key; touch pwned #';
 const MANY = 600;
 
 let door: Server;
@@ -59,7 +61,8 @@ async function openWorld(): Promise<void> {
   const theirs = { command: process.execPath, args: [EVIL, 'theirs.mjs'], env: { WORD: EVIL } };
   writeFileSync(join(project, '.cursor/mcp.json'), JSON.stringify({ mcpServers: { theirs } }));
   const asking = { command: process.execPath, args: [FIXTURE], env: { KEY: `\${input:api-key}` } };
-  writeFileSync(join(home, '.config/Code/User/mcp.json'), JSON.stringify({ servers: { asking } }));
+  const luring = { ...asking, env: { KEY: `\${input:${LURE}}` } };
+  writeFileSync(join(home, '.config/Code/User/mcp.json'), JSON.stringify({ servers: { asking, luring } }));
   const many = Array.from({ length: MANY }, (_, i) => JSON.stringify({ ...TOOL, name: `n-${i}` }));
   writeFileSync(join(home, 'tools.txt'), [JSON.stringify(TOOL), ...many].join('\n'));
   const env = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), XDG_STATE_HOME: join(home, '.state') };
@@ -123,6 +126,8 @@ describe.skipIf(!hasBrowser)('the dashboard shows what waits', () => {
 
   test('a missing input, with the command that gives it', async () => {
     await panel('Input missing').getByText('mcp-bridge input set api-key').waitFor();
+    const lured = panel('Input missing').filter({ hasText: 'luring' });
+    expect(await lured.locator('code').textContent()).toBe(`mcp-bridge input set '${LURE}'`);
   });
 
   test('a server that has dialled in, with what its program calls itself; it is approved, and then offered', async () => {

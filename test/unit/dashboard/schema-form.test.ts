@@ -63,3 +63,20 @@ test('a schema that is none has no fields, and a name of every object is only a 
   expect(Object.keys(made)).toEqual(['__proto__']);
   expect(JSON.stringify(made)).toBe('{"__proto__":"x"}');
 });
+
+test('a value that may also be null is a field of what it is otherwise', () => {
+  const properties = {
+    old: { type: ['string', 'null'] },
+    python: { anyOf: [{ type: 'integer' }, { type: 'null' }], default: null, description: 'How many' },
+    either: { anyOf: [{ type: 'integer' }, { type: 'string' }] },
+  };
+  const fields = fieldsOf({ type: 'object', properties });
+  expect(fields.map(({ name, kind }) => [name, kind])).toEqual([
+    ['old', 'text'],
+    ['python', 'integer'],
+    ['either', 'json'],
+  ]);
+  expect(fields[1]).toMatchObject({ description: 'How many', example: '' });
+  const typed = (name: string): string => ({ old: 'a word', python: '3' })[name] ?? '';
+  expect(argumentsFrom(fields, typed)).toEqual({ old: 'a word', python: 3 });
+});
