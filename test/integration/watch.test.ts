@@ -22,7 +22,7 @@ test('a pipe gets plain snapshots, with what has happened between them, across a
   client.destroy();
   daemon.kill('SIGKILL');
   await daemon.exited;
-  await shown.until(/^No mcp-bridge runs at .*; waiting for it to come back$/m);
+  await shown.until(/^No mcp-bridge runs at .*; waiting for it to come back \(to start one: mcp-bridge start\)$/m);
   const next = await TestDaemon.start(config, { dir });
   await shown.until(new RegExp(`pid ${next.pid}, `));
   expect(shown.said()).not.toContain('␛');

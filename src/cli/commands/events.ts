@@ -44,7 +44,8 @@ export async function events(values: EventsValues, host: CliHost): Promise<numbe
   if (!follow) {
     if (values.calls !== undefined) throw wrongUsage('events', '--calls goes with --follow');
     const { events: past } = await ask(values, host, 'bridge/events', { ...wanted, last: count });
-    if (past.length === 0 && !json) host.stderr.write(NOTHING);
+    if (past.length === 0 && !json)
+      host.stderr.write(Object.values(wanted).some((list) => list.length > 0) ? NOTHING_LIKE_IT : NOTHING);
     host.stdout.write(past.map((event) => shown(event, json)).join(''));
     return DONE;
   }
@@ -56,6 +57,8 @@ export async function events(values: EventsValues, host: CliHost): Promise<numbe
 }
 
 const NOTHING =
+  'mcp-bridge: nothing has happened yet. Calls, questions, messages and incidents are shown only while they happen: --follow\n';
+const NOTHING_LIKE_IT =
   'mcp-bridge: nothing of this kind is kept. Calls, questions, messages and incidents are shown only while they happen: --follow\n';
 
 function filterOf(values: EventsValues) {
@@ -147,7 +150,11 @@ class Following {
   #tell(code: BridgeError['code'], message: string): void {
     if (code === this.#trouble) return;
     this.#trouble = code;
-    this.#options.host.stderr.write(lineFor(new BridgeError(code, `${message}; waiting for it to come back`)));
+    this.#options.host.stderr.write(
+      lineFor(
+        new BridgeError(code, `${message}; waiting for it to come back`, { hint: 'To start one: mcp-bridge start' }),
+      ),
+    );
   }
 
   #shown(event: DaemonEvent): string {

@@ -123,7 +123,7 @@ class TopSession {
       if (!(error instanceof BridgeError)) throw error;
       this.close();
       this.#moments.forget();
-      this.#trouble = oneLine(`${error.message}; waiting for it to come back`);
+      this.#trouble = oneLine(`${error.message}; waiting for it to come back (to start one: mcp-bridge start)`);
     }
   }
 
@@ -200,7 +200,7 @@ async function look(path: string, host: CliHost, moments: Moments, asJson: boole
     if (!(error instanceof BridgeError)) throw error;
     moments.forget();
     if (asJson) return [printableJson(JSON.stringify({ error: { code: error.code, message: error.message } }))];
-    return [oneLine(`${error.message}; waiting for it to come back`)];
+    return [oneLine(`${error.message}; waiting for it to come back (to start one: mcp-bridge start)`)];
   } finally {
     client?.close();
   }

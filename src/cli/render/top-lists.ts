@@ -96,9 +96,9 @@ export function shownMemory(bytes: number): string {
 const CLIENTS: readonly TopColumn[] = [
   { title: 'CLIENT', width: 20 },
   { title: 'PROGRAM' },
-  { title: 'VIEW', width: 18 },
+  { title: 'VIEW', width: 17 },
   { title: 'STATE', width: 8 },
-  { title: 'OPEN', width: 4, isNumber: true },
+  { title: 'OPEN', width: 5, isNumber: true },
 ];
 
 export function clientList(clients: readonly ClientReport[]): TopList {
