@@ -14,6 +14,8 @@ interface SearchWanted {
   readonly limit: number;
 }
 
+/** The commands and pages of the user take turns as one. */
+const ASKED_BY_USER = {};
 const LONGEST_DESCRIPTION = 300;
 const MOST_WORDS = 50;
 
@@ -28,7 +30,7 @@ export async function searchReport(
   const searched = new Set(servers.map(({ joined }) => joined.name));
   const notSearched = names.filter((name) => !searched.has(name));
   if (query.trim() === '') return { ...none, notSearched, unknown: null };
-  const { found, words } = await finder.explained(query, { servers, limit });
+  const { found, words } = await finder.explained(query, { servers, limit, owner: ASKED_BY_USER });
   const hits = found.map(({ joined, tool, relevance, words: matches }) => {
     const { title, description } = tool.words;
     return {

@@ -1,6 +1,7 @@
 // Searches the tools that one client sees. The index is loaded and filled by the first search, and let go some minutes after
 // the last. Clients may see different tools of one server, so each list is in the index by itself.
 
+import { FairTurns } from '../core/fair-turns.ts';
 import type { JoinedServer } from '../core/joined-lists.ts';
 import type { ListPage } from '../core/server-knowledge.ts';
 import type { ToolGate } from '../model/tool-gate.ts';
@@ -38,9 +39,12 @@ export interface ExplainedFind {
 export interface FindOptions {
   readonly servers: readonly SearchedServer[];
   readonly limit: number | undefined;
+  /** Whoever asks: of many questions, those of others come in between. */
+  readonly owner: object;
 }
 
 interface RankedFind {
+  readonly owner: object;
   readonly limit: number | undefined;
   readonly accepts: (key: string, tool: string) => boolean;
   readonly byKey: ReadonlyMap<string, SearchedServer>;
@@ -80,6 +84,8 @@ export class ToolFinder {
     this.#ranker?.forget(key);
   });
   #nextKey = 1;
+  /** To search takes milliseconds, and a client may ask for hundreds of searches at once. */
+  readonly turns = new FairTurns();
   readonly #synonyms: () => WordGroups;
   #understood: WordGroups = [];
   readonly #rankerFile: () => string | undefined;
@@ -110,7 +116,7 @@ export class ToolFinder {
 
   async #found(
     query: string,
-    { servers, limit }: FindOptions,
+    { servers, limit, owner }: FindOptions,
   ): Promise<{ readonly search: ToolSearch; readonly found: FoundTool[]; readonly keys: string[] }> {
     const search = await this.#loaded();
     const synonyms = this.#synonyms();
@@ -124,7 +130,7 @@ export class ToolFinder {
     }
     const accepts = (key: string, tool: string): boolean =>
       byKey.get(key)?.joined.gate.refusalOf(tool) === undefined && byKey.has(key);
-    const matches = await this.#ranked(query, search, { limit, accepts, byKey });
+    const matches = await this.#ranked(query, search, { limit, accepts, byKey, owner });
     const found: FoundTool[] = [];
     const keys: string[] = [];
     for (const { server: key, tool: name, relevance } of matches) {
@@ -139,21 +145,23 @@ export class ToolFinder {
 
   /** Asks the search, and the user's own ranker if there is one. */
   async #ranked(query: string, search: ToolSearch, asked: RankedFind): Promise<readonly ToolMatch[]> {
-    const { limit, accepts, byKey } = asked;
+    const { limit, accepts, byKey, owner } = asked;
+    const searched = (most: number | undefined): Promise<readonly ToolMatch[]> =>
+      this.turns.run(owner, () => search.search(query, { limit: most, accepts }));
     const file = this.#rankerFile();
     if (file === undefined) {
       this.#ranker?.close();
       this.#ranker = undefined;
-      return search.search(query, { limit, accepts });
+      return searched(limit);
     }
-    const found = search.search(query, { limit: RANKED, accepts });
+    const found = await searched(RANKED);
     // A question that is the name of a tool needs nobody's opinion.
-    if (found[0]?.relevance === 1) return search.search(query, { limit, accepts });
+    if (found[0]?.relevance === 1) return searched(limit);
     const { OwnRanker } = await import('./own-ranker.ts');
     this.#ranker ??= new OwnRanker({ clock: this.#clock, failed: this.#rankerFailed });
     const lists = [...byKey].map(([key, { joined, pages }]) => ({ key, tools: () => rankable(joined, pages) }));
     const fused = await this.#ranker.fused(file, { query, lists, found });
-    if (fused === found) return search.search(query, { limit, accepts });
+    if (fused === found) return searched(limit);
     return fused.filter(({ server, tool }) => accepts(server, tool)).slice(0, limit ?? USUAL_LIMIT);
   }
 

@@ -67,7 +67,7 @@ export class ToolGuide {
     if (name === 'list_mcp_servers') return say(serversListed(lists.servers));
     if (!isAboutOneServer(name, args))
       return pending.later(call, request, lists.whenListed('tools', isKnown), async () =>
-        say(await this.#searched(args, lists.servers)),
+        say(await this.#searched(session, args, lists.servers)),
       );
     const joined = servers.for(call, lists, wantedIn(args));
     if (joined === undefined) return;
@@ -76,10 +76,13 @@ export class ToolGuide {
   }
 
   async #foundOf(name: LookingTool, args: Arguments, lists: JoinedLists, joined: JoinedServer): Promise<object> {
-    if (name === 'search_tools') return this.#searched(args, [joined]);
-    if (name === 'list_tools') return toolsListed(joined, args.includeDisabled === true);
+    const { session } = lists;
+    if (name === 'search_tools') return this.#searched(session, args, [joined]);
+    const { turns } = this.#context.finder;
+    if (name === 'list_tools') return turns.run(session, () => toolsListed(joined, args.includeDisabled === true));
     const find = () => permittedTool(textOf(args.tool), joined);
-    return toolDetails(await this.#context.servers.askedOnce(lists, joined, find), joined);
+    const found = await this.#context.servers.askedOnce(lists, joined, find);
+    return turns.run(session, () => toolDetails(found, joined));
   }
 
   /** Searches for a program of a model. Throws for faults in the arguments, and for a server that is not there. */
@@ -89,7 +92,7 @@ export class ToolGuide {
     const lists = this.#context.view.listsFor(session);
     if (args.server === undefined) {
       await lists.whenListed('tools', isKnown);
-      return this.#searched(args, lists.servers);
+      return this.#searched(session, args, lists.servers);
     }
     const joined = lists.serverNamed(textOf(args.server));
     if (joined === undefined)
@@ -98,16 +101,17 @@ export class ToolGuide {
         lists.servers.map(({ name }) => name),
       );
     await listed(lists, joined);
-    return this.#searched(args, [joined]);
+    return this.#searched(session, args, [joined]);
   }
 
-  async #searched(args: Arguments, servers: readonly JoinedServer[]): Promise<object> {
+  async #searched(session: Session, args: Arguments, servers: readonly JoinedServer[]): Promise<object> {
     const results = await this.#context.finder.find(textOf(args.query), {
       servers: servers.flatMap((joined) => {
         const pages = joined.lastPagesOf('tools');
         return pages === undefined ? [] : [{ joined, pages, about: () => descriptionOf(joined) }];
       }),
       limit: typeof args.limit === 'number' ? args.limit : undefined,
+      owner: session,
     });
     return { results: foundTools(results, servers), ...notKnownYet(servers) };
   }

@@ -4,6 +4,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Call, ClientRequest } from '../core/call.ts';
 import { namedPlan } from '../core/call-plan.ts';
+import { FairTurns } from '../core/fair-turns.ts';
 import type { JoinedItem } from '../core/joined-lists.ts';
 import type { BridgeTools, JoinedView } from '../core/joined-view.ts';
 import type { PendingRequests } from '../core/pending-requests.ts';
@@ -17,7 +18,6 @@ import { type Envelope, Field } from '../wire/envelope.ts';
 import { contentAt } from './content.ts';
 import { type KeptResult, type KeptResults, ownerOf } from './kept-results.ts';
 import type { ReadArguments, ReadableResult } from './reading.ts';
-import { ReadingTurns } from './reading-turns.ts';
 import { DEFAULT_MOST_BYTES, mostBytesIn, RESULT_URI } from './result-cutter.ts';
 
 export const READ_RESULT = 'read_result';
@@ -54,7 +54,7 @@ type Arguments = Readonly<Record<string, unknown>>;
 /** Makes the tool for each view. */
 export class ResultReading {
   readonly #context: ReadToolContext;
-  readonly #turns = new ReadingTurns();
+  readonly #turns = new FairTurns();
 
   constructor(context: ReadToolContext) {
     this.#context = context;
@@ -68,7 +68,7 @@ export class ResultReading {
 
 interface OneViewContext extends ReadToolContext {
   readonly pending: PendingRequests;
-  readonly turns: ReadingTurns;
+  readonly turns: FairTurns;
   /** The bound of the view on results, which is that on pages too; 0 for none. */
   readonly most: () => number;
 }

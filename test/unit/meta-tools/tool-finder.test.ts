@@ -9,6 +9,9 @@ import { type SearchedServer, ToolFinder } from '../../../src/meta-tools/tool-fi
 import { CoreInMemory } from '../../support/core-in-memory.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
+/** Whoever asks. */
+const owner = {};
+
 function searched(names: readonly string[]): SearchedServer {
   const tools = names.map((name) => ({ name, description: 'Does it', inputSchema: { properties: { path: {} } } }));
   const pages = [{ cursor: undefined, result: Buffer.from(`${JSON.stringify({ tools })}\n`) }];
@@ -19,7 +22,7 @@ function searched(names: readonly string[]): SearchedServer {
 
 test('the definitions of a long list are decoded a few in each turn', async () => {
   const finder = new ToolFinder({ clock: new FakeClock() });
-  await finder.find('warm', { servers: [searched(['warm'])], limit: 1 });
+  await finder.find('warm', { servers: [searched(['warm'])], limit: 1, owner });
   const servers = [searched(Array.from({ length: 2000 }, (_, i) => `tool_${i}`))];
   const decode = vi.spyOn(JSON, 'parse');
   let most = 0;
@@ -29,7 +32,7 @@ test('the definitions of a long list are decoded a few in each turn', async () =
     next = setImmediate(turn);
   };
   let next = setImmediate(turn);
-  const [first] = await finder.find('tool_1234', { servers, limit: 1 });
+  const [first] = await finder.find('tool_1234', { servers, limit: 1, owner });
   clearImmediate(next);
   decode.mockRestore();
   expect(first?.tool.name).toBe('tool_1234');
@@ -45,7 +48,7 @@ test('an index that nobody has used for ten minutes is let go, and made anew whe
   /** How many definitions a search has to read, beside what it finds. */
   const readFor = async (): Promise<number> => {
     decode.mockClear();
-    const found = await finder.find('read a file', { servers, limit: 1 });
+    const found = await finder.find('read a file', { servers, limit: 1, owner });
     expect(found.map(({ tool }) => tool.name)).toEqual(['read_file']);
     return decode.mock.calls.length;
   };
@@ -63,7 +66,7 @@ test('an index that nobody has used for ten minutes is let go, and made anew whe
 test('a search says which words of a tool stand for which of the question', async () => {
   const finder = new ToolFinder({ clock: new FakeClock() });
   const servers = [searched(['create_issue', 'list_pages', 'read_path'])];
-  const { found, words } = await finder.explained('creating tickets with a pathh', { servers, limit: 3 });
+  const { found, words } = await finder.explained('creating tickets with a pathh', { servers, limit: 3, owner });
   expect(words).toEqual([
     { word: 'creating', meant: expect.arrayContaining(['creat']) as string[] },
     { word: 'tickets', meant: ['issu'] },
@@ -89,7 +92,7 @@ test('what a server says of itself counts', async () => {
   const finder = new ToolFinder({ clock: new FakeClock() });
   const [one, two] = [searched(['search']), searched(['search'])];
   const servers = [one, { ...two, about: () => 'Everything about invoices' }];
-  const { found } = await finder.explained('search invoices', { servers, limit: 2 });
+  const { found } = await finder.explained('search invoices', { servers, limit: 2, owner });
   expect(found[0]?.words).toContainEqual(expect.objectContaining({ word: 'invoices', field: 'server' }));
 });
 
@@ -108,7 +111,7 @@ describe('a ranker of the user', () => {
     'export default (question, tools) => tools.map(({ tool }) => (tool === "read_page" ? 1 : Number.NaN));';
 
   async function namesWith(finder: ToolFinder, query: string): Promise<string[]> {
-    return (await finder.find(query, { servers, limit: undefined })).map(({ tool }) => tool.name);
+    return (await finder.find(query, { servers, limit: undefined, owner })).map(({ tool }) => tool.name);
   }
 
   test('is fused with what the search finds, and what it does not like stays', async () => {
@@ -120,11 +123,13 @@ describe('a ranker of the user', () => {
     used = file;
     const fused = await namesWith(finder, 'write a file');
     expect(fused.slice(0, 2)).toEqual(['write_file', 'read_page']);
-    const found = await finder.find('zebra', { servers, limit: undefined });
+    const found = await finder.find('zebra', { servers, limit: undefined, owner });
     expect(found.map(({ tool }) => tool.name)).toEqual(['read_page']);
     expect(found.every(({ relevance }) => relevance > 0 && relevance <= 1)).toBe(true);
     expect(await namesWith(finder, 'write_file')).toContain('write_file');
-    expect((await finder.explained('zebra', { servers, limit: 5 })).found.map(({ words }) => words)).toEqual([[]]);
+    expect((await finder.explained('zebra', { servers, limit: 5, owner })).found.map(({ words }) => words)).toEqual([
+      [],
+    ]);
     used = undefined;
     expect(await namesWith(finder, 'zebra')).toEqual([]);
     expect(failed).not.toHaveBeenCalled();
