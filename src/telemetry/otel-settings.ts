@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs';
 import { unescape as percentDecoded } from 'node:querystring';
 import type { TelemetrySettings } from '../model/telemetry-settings.ts';
+import { parsedUrl } from '../util/parsed-url.ts';
 import { type Sampler, samplerOf, sharedSampler } from './sampler.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -150,7 +151,7 @@ function checkExporterVariables(variables: Variables, signal: Signal): void {
 }
 
 function isHttpUrl(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && /^https?:\/\//i.test(text);
+  return /^https?:\/\//i.test(text) && parsedUrl(text) !== undefined;
 }
 
 function chosenSampler(variables: Variables, { sampling }: TelemetrySettings): Sampler {
