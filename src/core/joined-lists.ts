@@ -2,6 +2,7 @@
 // cut out of the server's own bytes once for all clients; no item is changed but for its name.
 
 import type { ToolGate } from '../model/tool-gate.ts';
+import { namesServer } from '../model/toolset.ts';
 import { LISTS, type ListKind } from '../protocol/era.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
@@ -115,12 +116,12 @@ export class JoinedLists {
     return this.#options.session;
   }
 
-  /** All servers of the view, in their order. */
+  /** All servers of the view, in their order; for a client with a set of tools, those that may have one of them. */
   get servers(): readonly JoinedServer[] {
     const { all } = this.#options.places();
     if (all !== this.#madeFor) this.#servers = all.map((place) => new JoinedServer(this.#options.session, place));
     this.#madeFor = all;
-    return this.#servers;
+    return this.session.settings.toolset === undefined ? this.#servers : this.#servers.filter(mayHaveToolOfSet);
   }
 
   /** The server that a client means by a name, which may stand in no list. */
@@ -203,7 +204,8 @@ export class JoinedLists {
   /** The server of a tool or prompt; a server that must be asked first; or undefined. */
   find(kind: ListKind, name: string): Target | JoinedServer | undefined {
     const joined = this.#withAlias(aliasIn(name) ?? '');
-    if (joined === undefined) return undefined;
+    // A tool is refused by the gate, which knows why. All else of a server goes with its tools.
+    if (joined === undefined || (kind !== 'tools' && !mayHaveToolOfSet(joined))) return undefined;
     const part = this.partOf(joined, kind);
     if (part === undefined) return joined;
     const ownKey = part.ownKeys.get(name);
@@ -251,7 +253,7 @@ export class JoinedLists {
   inward(uri: string): { readonly joined: JoinedServer; readonly uri: string } | undefined {
     const named = inwardUri(uri);
     const joined = named && this.#withAlias(named.alias);
-    return named && joined && { joined, uri: named.uri };
+    return named && joined && mayHaveToolOfSet(joined) ? { joined, uri: named.uri } : undefined;
   }
 
   /** The first server that lists the key. */
@@ -298,6 +300,32 @@ export class JoinedLists {
     const server = this.servers.findIndex((joined) => joined.alias === alias);
     return server < 0 ? undefined : { server, item: Number(item) };
   }
+}
+
+const inSets = new WeakMap<ToolGate, WeakMap<readonly ListPage[], boolean>>();
+
+/**
+ * False if the client has asked for a set of tools, and the server has none of it: then its prompts, resources and instructions
+ * do not belong to the set either. True for a server whose tools are not known yet.
+ */
+function mayHaveToolOfSet(joined: JoinedServer): boolean {
+  const { toolset } = joined.session.settings;
+  const pages = toolset && joined.lastPagesOf('tools');
+  if (toolset === undefined || pages === undefined) return true;
+  const { gate } = joined;
+  const known = inSets.get(gate) ?? new WeakMap<readonly ListPage[], boolean>();
+  inSets.set(gate, known);
+  const may = known.get(pages) ?? hasToolOfSet(joined, pages);
+  known.set(pages, may);
+  return may;
+}
+
+function hasToolOfSet({ gate, name, server, session }: JoinedServer, pages: readonly ListPage[]): boolean {
+  const tools = pages.flatMap(({ result }) =>
+    itemsIn('tools', result).flatMap((item) => keyOf('tools', result, item)?.key ?? []),
+  );
+  if (tools.length > 0) return tools.some((tool) => gate.refusalOf(tool) === undefined);
+  return session.settings.toolset !== undefined && [name, server.name].some(namesServer(session.settings.toolset));
 }
 
 /**

@@ -211,8 +211,7 @@ export class JoinedView implements View, ListWatcher {
   }
 
   initializeAnswer(session: Session): Promise<InitializeAnswer> {
-    const { all } = this.#places;
-    const servers = all.map(({ alias, server }) => ({ alias, profile: server.profileFor(session) }));
+    const { servers } = this.listsFor(session);
     const joined = joinedCapabilities(servers.map(({ profile }) => profile));
     const capabilities = this.#own?.hasResources === true ? { ...joined, resources: joined.resources ?? {} } : joined;
     return Promise.resolve({
@@ -222,12 +221,11 @@ export class JoinedView implements View, ListWatcher {
     });
   }
 
-  #instructions(servers: readonly { readonly alias: string; readonly profile: ServerProfile | undefined }[]) {
-    if (servers.length === 0) return `There is no server yet. ${this.#context.servers.origin}`;
-    const { settings } = this.#terms;
+  #instructions(servers: readonly JoinedServer[]) {
+    if (this.#places.all.length === 0) return `There is no server yet. ${this.#context.servers.origin}`;
     return this.#instead === undefined
       ? joinedInstructions(servers)
-      : this.#instead.instructions(this.#places.all.map(({ server }) => settings.nameOf(server.name)));
+      : this.#instead.instructions(servers.map(({ name }) => name));
   }
 
   submit(session: Session, request: ClientRequest, envelope: Envelope): void {
@@ -332,7 +330,9 @@ export class JoinedView implements View, ListWatcher {
 
   listChanged(kind: ListKind, concerns: (session: Session) => boolean): void {
     if (kind === 'tools' || kind === 'prompts') this.#targets[kind].clear();
-    this.#clients.listChanged(kind, concerns);
+    // In a set of tools, the other lists have the servers of these tools.
+    const isOfSet = kind === 'tools' && this.#terms.settings.toolset !== undefined;
+    for (const changed of isOfSet ? LIST_KINDS : [kind]) this.#clients.listChanged(changed, concerns);
   }
 
   outwardUri(session: Session, instance: Instance, uri: string): string {

@@ -1,5 +1,7 @@
 // Named sets of tools: a client that asks for one sees these tools and no others, in the view that the set names.
 
+import { anyOf } from '../util/glob.ts';
+
 export interface Toolset {
   readonly name: string;
   /** Globs over tools, or `server:tool`. */
@@ -32,4 +34,9 @@ export function toolsetView(name: string): string {
 /** Globs over the servers that tools of a set may be of. */
 export function serversOf({ tools }: Pick<Toolset, 'tools'>): readonly string[] {
   return tools.map((tool) => (tool.includes(':') ? tool.slice(0, tool.indexOf(':')) : '*'));
+}
+
+/** Decides if a set names a server as a whole, by a glob for servers or for all of a server's tools. */
+export function namesServer({ tools }: Pick<Toolset, 'tools'>): (server: string) => boolean {
+  return anyOf(tools.flatMap((tool) => (tool.includes(':') && !tool.endsWith(':*') ? [] : tool.replace(/:\*$/, ''))));
 }

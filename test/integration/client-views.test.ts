@@ -8,8 +8,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { runProgram } from '../support/command.ts';
 import { BOTH_CONTENTS, ERAS, EraClient } from '../support/era-client.ts';
 import { asking2026, HttpClient } from '../support/http-client.ts';
-import { RawClient } from '../support/raw-client.ts';
-import { PROGRAM, TestDaemon } from '../support/test-daemon.ts';
+import { RawClient, textOf } from '../support/raw-client.ts';
+import { fixtureServer, PROGRAM, TestDaemon } from '../support/test-daemon.ts';
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
@@ -83,6 +83,40 @@ describe.each(ERAS)('of the era of %s', (era) => {
     expect((await found.callTool('execute_tool', run)).error?.data?.code).toBe('TOOL_DISABLED');
     const missing = await connect(daemon, 'toolset:nobody');
     expect(JSON.stringify(missing.answer ?? (await missing.request('tools/list')))).toMatch(/VIEW_UNKNOWN.*few/s);
+  });
+
+  test('the servers of a toolset are those with a tool in it, by whatever pattern', async () => {
+    const mcpServers = { ...BOTH_CONTENTS, fixture: fixtureServer() };
+    const sets = { bare: ['echo'], one: ['young'], colon: ['fixture:ech*', 'old:nothing'] };
+    const toolsets = Object.fromEntries(
+      Object.entries(sets).flatMap(([name, tools]) => [
+        [name, { tools }],
+        [`${name}-found`, { tools, view: 'discover' }],
+      ]),
+    );
+    const daemon = await bridge({ mcpServers, toolsets });
+    // From here on it is known what the servers have.
+    expect(await toolsOf(await connect(daemon, 'all'))).toContain('fixture__echo');
+    for (const [set, server] of [
+      ['bare', 'fixture'],
+      ['one', 'young'],
+      ['colon', 'fixture'],
+    ] as const) {
+      const client = await connect(daemon, `toolset:${set}`);
+      const tools = server === 'fixture' ? ['echo'] : ['give', 'lines', 'show'];
+      expect(await toolsOf(client)).toEqual(tools.map((tool) => `${server}__${tool}`));
+      const said = client.answer ?? (await client.request('server/discover'));
+      expect(said.result?.instructions ?? '').toBe(server === 'fixture' ? '# fixture\n\nFixture.' : '');
+      const { result } = await client.request('resources/list');
+      const uris = ((result?.resources ?? []) as { uri: string }[]).map(({ uri }) => uri);
+      const page = (name: string, of: string): string => `ui://mcp-bridge/${name}/ui://contents-${of}/page.html`;
+      expect(uris.filter((uri) => uri.startsWith('ui:'))).toEqual(server === 'young' ? [page('young', '2026')] : []);
+      for (const uri of [page('old', '2025'), 'ui://contents-2025/page.html'])
+        expect((await client.request('resources/read', { uri })).error).toBeDefined();
+      const found = await connect(daemon, `toolset:${set}-found`);
+      const listed = JSON.parse(textOf(await found.callTool('list_mcp_servers'))) as { servers: { name: string }[] };
+      expect(listed.servers.map(({ name }) => name)).toEqual([server]);
+    }
   });
 
   test('a toolset may be asked for by its URL', async () => {
