@@ -332,7 +332,9 @@ await Promise.all([
   packed('http-authorization', { entryPoints: ['src/front/http/authorization.ts'] }),
   builtTelemetry(),
   // Only a daemon whose config names a bus reads it.
-  packed('federation', { entryPoints: ['src/federation/federation.ts'] }, 'hosts'),
+  packed('federation', { entryPoints: ['src/federation/federation.ts'] }, 'hosts').then((metafile) =>
+    writeFileSync('dist/hosts/federation.LICENSE', licensesOf(metafile)),
+  ),
   builtYargs(),
   builtDashboard(),
   // The daemon hands its code to a process, and nothing else may be needed to run it.
@@ -359,7 +361,6 @@ await Promise.all([
 // The types of what can be imported, for those who do.
 execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json'], { stdio: 'inherit' });
 copyFileSync('node_modules/@modelcontextprotocol/client/LICENSE', 'dist/oauth.LICENSE');
-copyFileSync('node_modules/@nats-io/transport-node/LICENSE', 'dist/hosts/federation.LICENSE');
 chmodSync('dist/mcp-bridge.cjs', 0o755);
 // What it says of itself, for `man mcp-bridge`.
 await import('./man-page.mjs');

@@ -5,7 +5,7 @@ import { INTERNAL_ERROR, INVALID_REQUEST, rpcError } from '../protocol/rpc-error
 import type { Carrier } from '../wire/link.ts';
 import type { BusHeaders, ReceivedMessage } from './bus.ts';
 import { type CallPlace, countIn, HEADER, WIRE_CODE } from './frames.ts';
-import { type CallContext, MOST_HOST_BYTES, OwnedCall } from './owned-call.ts';
+import { type CallContext, OwnedCall } from './owned-call.ts';
 import { isFencedOff } from './owner-context.ts';
 import { OwnerLink } from './owner-link.ts';
 import { checkedRequest } from './request-check.ts';
@@ -51,6 +51,11 @@ export class CallStream {
     context.accept(this.#link, principal, `server:${server}`);
   }
 
+  /** The last time that something was asked, or under way. */
+  get usedMs(): number {
+    return this.#usedMs;
+  }
+
   /** The calls that are not answered. */
   get openCount(): number {
     return this.#openCount;
@@ -77,7 +82,7 @@ export class CallStream {
       );
     const isInParts = message.headers[HEADER.length] !== undefined;
     const mayWait = isInParts || message.headers[HEADER.hold] !== undefined;
-    if (mayWait && (place === undefined || this.#context.hostBytes() + length > MOST_HOST_BYTES))
+    if (mayWait && (place === undefined || !this.#context.hasRoomFor(length)))
       return this.#context.refused(message, WIRE_CODE.tooLarge, 'Too much is under way for this host; ask again later');
     const number = place?.number ?? --this.#uncounted;
     const call = new OwnedCall(number, message, {

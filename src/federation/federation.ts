@@ -16,6 +16,7 @@ import type { Carrier } from '../wire/link.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
 import type { Board } from './board.ts';
 import type { Bus } from './bus.ts';
+import { type ClaimStore, Claims } from './claims.ts';
 import { Home, type OpenContext } from './home.ts';
 import type { HomeConnection } from './home-connection.ts';
 import type { OfferedServer } from './host-entry.ts';
@@ -55,6 +56,8 @@ export interface Ground {
   readonly bus: Bus;
   readonly board: Board;
   readonly leases: LeaseBoard;
+  /** Brings in the store of long answers. */
+  readonly claims: () => Promise<ClaimStore>;
   readonly server: () => { readonly address: string; readonly version: string } | undefined;
   readonly close: () => Promise<void>;
 }
@@ -103,11 +106,12 @@ export class Federation {
     const { bus, board } = ground;
     this.#use = anyOf(settings.use);
     const run = this.#run;
-    const common = { ...options, bus, tenant, user, host };
+    const common = { ...options, bus, tenant, user, host, claims: new Claims(ground.claims) };
     this.#owner = new Owner({
       ...common,
       run,
       fenceOf: (name) => this.#leases.fenceOf(name),
+      isListed: (other) => this.#list.get(other) !== undefined,
       refused: ({ user: who, host: from, server }, why) =>
         this.#note('a request of another host was refused', { user: who, from, server, why }),
     });
@@ -139,6 +143,7 @@ export class Federation {
       ...common,
       hasBulk: settings.hasBulkConnection,
       runOf: (name) => this.#list.get(name)?.run,
+      mayAskAny: (name) => this.#usableOfferersOf(name).length === this.#offerers.get(name)?.length,
       ownersOf: (name) => this.#usableOfferersOf(name).map(({ host: owner }) => owner),
       refused: (server, why) => this.#note('something of another host was not taken', { server, why }),
     });
@@ -200,7 +205,9 @@ export class Federation {
   /** The host that serves a server that remembers. Without a lease it is the only one that offers it. */
   #holderOf(name: string): Holder | undefined {
     const held = this.#leases.holderOf(name);
-    const [first, ...others] = this.#usableOfferersOf(name);
+    const usable = this.#usableOfferersOf(name);
+    const [first, ...others] = usable;
+    if (held !== undefined && !usable.some(({ host }) => host === held.host)) return undefined;
     if (held !== undefined || this.#leases.has(name) || first === undefined || others.length > 0) return held;
     return { host: first.host, fence: undefined };
   }
@@ -423,9 +430,13 @@ function isBound({ sharing, nature }: Pick<OfferedServer, 'sharing' | 'nature'>)
 }
 
 function natsGround({ settings, clock, failed }: FederationOptions): Ground {
-  const { nats, host, hasBulkConnection: hasBulk } = settings;
+  const { nats, host, tenant, hasBulkConnection: hasBulk } = settings;
   const bus = new NatsBus({ settings: nats, name: `mcp-bridge ${host}`, hasBulk, clock, failed });
   const board = new NatsBoard(() => bus.connection);
   const leases = new NatsLeases(() => bus.connection);
-  return { bus, board, leases, server: () => bus.server, close: () => bus.close() };
+  const claims = async (): Promise<ClaimStore> => {
+    const { NatsClaims } = await import('./nats-claims.ts');
+    return new NatsClaims(tenant, clock, () => bus.bulkConnection);
+  };
+  return { bus, board, leases, claims, server: () => bus.server, close: () => bus.close() };
 }

@@ -8,6 +8,7 @@ interface SentFrame {
   readonly seq: number;
   readonly kind: BusFrameKind;
   readonly data: Uint8Array;
+  readonly more: BusHeaders | undefined;
   /** The bytes of all frames up to the end of this one. */
   readonly endsAt: number;
 }
@@ -48,18 +49,18 @@ export class FrameSender {
     return this.#sentSeq === this.#lastSeq;
   }
 
-  /** Sends a message as soon as there is credit for it. */
-  push(kind: BusFrameKind, body: Uint8Array): void {
+  /** Sends a message as soon as there is credit for it. `more` are headers of its last frame. */
+  push(kind: BusFrameKind, body: Uint8Array, more?: BusHeaders): void {
     let from = 0;
     for (; body.length - from > MOST_FRAME_BYTES; from += MOST_FRAME_BYTES)
       this.#append('part', body.subarray(from, from + MOST_FRAME_BYTES));
-    this.#append(kind, from === 0 ? body : body.subarray(from));
+    this.#append(kind, from === 0 ? body : body.subarray(from), more);
     this.#goOn();
   }
 
-  #append(kind: BusFrameKind, data: Uint8Array): void {
+  #append(kind: BusFrameKind, data: Uint8Array, more?: BusHeaders): void {
     this.#lastByte += data.length;
-    this.#frames.push({ seq: ++this.#lastSeq, kind, data, endsAt: this.#lastByte });
+    this.#frames.push({ seq: ++this.#lastSeq, kind, data, more, endsAt: this.#lastByte });
   }
 
   #goOn(): void {
@@ -72,8 +73,8 @@ export class FrameSender {
     }
   }
 
-  #sendOne({ kind, seq, data }: SentFrame): void {
-    this.#send({ [HEADER.frame]: kind, [HEADER.seq]: `${seq}` }, data, kind);
+  #sendOne({ kind, seq, data, more }: SentFrame): void {
+    this.#send({ [HEADER.frame]: kind, [HEADER.seq]: `${seq}`, ...more }, data, kind);
   }
 
   /**

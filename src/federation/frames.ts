@@ -10,6 +10,10 @@ export const HEADER = {
   name: 'Mcp-Name',
   version: 'MCP-Protocol-Version',
   frame: 'Mcp-Frame',
+  /** `1` if the caller fetches long answers from the store of claims. */
+  acceptClaim: 'Mcp-Accept-Claim',
+  /** The id of an answer that is parked in the store of claims. */
+  claim: 'Mcp-Claim',
   // Ours from here on.
   /** The caller numbers frames, gives credit, and puts parts together. */
   acceptPart: 'Mcp-Accept-Part',

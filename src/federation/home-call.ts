@@ -4,16 +4,18 @@
 import { isUtf8 } from 'node:buffer';
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { INTERNAL_ERROR, rpcErrorOf } from '../protocol/rpc-error.ts';
-import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
+import { BridgeError, type BridgeErrorCode, messageOf } from '../util/bridge-error.ts';
 import type { Timer } from '../util/clock.ts';
 import { printable } from '../util/printable.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import type { BusHeaders, ReceivedMessage } from './bus.ts';
+import { CLAIM_BYTES } from './claims.ts';
 import { FrameReceiver } from './frame-receiver.ts';
 import { FrameSender } from './frame-sender.ts';
 import {
   type BusFrameKind,
+  bufferOf,
   CONTROL_END,
   callPlace,
   countIn,
@@ -26,7 +28,7 @@ import {
   PROTOCOL_VERSION,
   WIRE_CODE,
 } from './frames.ts';
-import type { HomeOptions } from './home.ts';
+import type { HomeOptions, OpenContext } from './home.ts';
 import type { CallWay } from './owner-choice.ts';
 
 /** The time after which a request that nobody has confirmed is sent again. */
@@ -43,6 +45,9 @@ const MOST_REASON = 120;
 
 const envelope = new Envelope(ERA_2026.keys);
 const NOTHING = Buffer.alloc(0);
+const OWNER = /^([A-Za-z0-9][A-Za-z0-9._-]{0,62}) ([A-Za-z0-9_-]{1,64})$/;
+/** The times that a call waits anew for its owner when the bus comes back, without a word of it. */
+const MOST_COMEBACKS = 4;
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
 
@@ -71,6 +76,8 @@ export interface ExpectedAnswers {
 export interface CallConnection {
   /** The server, as people here know it. */
   readonly server: string;
+  /** Its name on its host. */
+  readonly offeredName: string;
   /** The number of the lease that its answers have; undefined where there is none. */
   readonly fence: string | undefined;
   /** The number below which all calls are answered. */
@@ -89,13 +96,13 @@ export interface CallConnection {
   quiet(call: HomeCall): void;
   /** An owner has too much to do. True if another one is asked. */
   turnedAway(call: HomeCall, host: string): boolean;
-  /** The owner serves the server no more, and has not begun the call. */
-  fencedOff(call: HomeCall): void;
+  /** The owner knows nothing of the connection any more, or serves the server no more, and has not begun the call. */
+  overThere(call: HomeCall): void;
   /** Nobody knows if the call was carried out. */
   lost(call: HomeCall, how: string): void;
 }
 
-export interface HomeCallContext extends HomeOptions {
+export interface HomeCallContext extends HomeOptions, Pick<OpenContext, 'failed'> {
   readonly stream: string;
   readonly connection: CallConnection;
   readonly isPaused: boolean;
@@ -131,11 +138,16 @@ export class HomeCall implements AnsweredCall {
   #hasBegun = false;
   #isCancelled: Buffer | undefined;
   #receivedBytes = 0;
+  /** The id of an answer that is parked. */
+  #claim: string | undefined;
+  #isFetching = false;
   #isPaused: boolean;
   #heardMs: number;
   #sentMs: number;
   #downMs: number | undefined;
   #attempts = 0;
+  /** How often the bus came back since the owner was heard. */
+  #comebacks = 0;
   /** The time of the last frame of an answer. */
   #frameMs = 0;
   /** The times that the owner was asked to go on with an answer that has come in part. */
@@ -185,6 +197,10 @@ export class HomeCall implements AnsweredCall {
     return this.#owner?.host;
   }
 
+  get #takesClaims(): boolean {
+    return this.#context.limits.maxMessageBytes > CLAIM_BYTES;
+  }
+
   get #server(): string {
     return this.#context.connection.server;
   }
@@ -228,6 +244,7 @@ export class HomeCall implements AnsweredCall {
     if (this.#fence !== undefined) headers[HEADER.fence] = this.#fence;
     if (name !== undefined) headers[HEADER.name] = headerValue(name);
     if (hasBulk) headers[HEADER.acceptBulk] = '1';
+    if (this.#takesClaims) headers[HEADER.acceptClaim] = '1';
     if (this.#isHeld) headers[HEADER.hold] = '1';
     if (this.#attempts > 1) {
       headers[HEADER.again] = `${this.#attempts} ${this.#owner?.run ?? '-'}`;
@@ -270,12 +287,20 @@ export class HomeCall implements AnsweredCall {
     const kind = frameKindOf(headers);
     if (kind === undefined) return;
     const owner = ownerIn(headers);
+    if (owner === undefined) return this.#context.refused(this.#server, 'an answer does not name its owner');
+    const { ownersOf, connection } = this.#context;
+    if (this.#owner === undefined && !ownersOf(connection.offeredName).includes(owner.host))
+      return this.#context.refused(
+        this.#server,
+        `host ${owner.host} has answered, and does not offer it or may not be used`,
+      );
     if (this.#owner !== undefined && owner.host !== this.#owner.host)
       return this.#context.refused(
         this.#server,
         `host ${owner.host.slice(0, 64)} has answered in the place of another`,
       );
     this.#heardMs = this.#context.clock.now();
+    this.#comebacks = 0;
     if (kind === 'err' && headers[HEADER.seq] === undefined) return this.#onRefused(data, owner.host);
     if (this.#fence !== undefined && headers[HEADER.fence] !== this.#fence)
       return this.#context.refused(
@@ -289,9 +314,10 @@ export class HomeCall implements AnsweredCall {
     if (kind === 'ka' || kind === 'ack') return this.#onSign(kind, headers);
     this.#hasBegun = true;
     this.#receivedBytes += data.length;
+    if (kind === 'end' && headers[HEADER.claim] !== undefined) this.#claim ??= headers[HEADER.claim];
     this.#frameMs = this.#heardMs;
     const fault = this.#receiver.take(kind, headers, data);
-    if (fault !== undefined) this.#onFault(fault);
+    if (fault !== undefined) this.#onFault(`frames that are ${fault}`);
     else if (this.#receiver.isPartWay && !this.isOver) this.#lookSoon();
   }
 
@@ -344,28 +370,30 @@ export class HomeCall implements AnsweredCall {
 
   /** The owner has refused the request before it was a call. */
   #onRefused(data: Uint8Array, host: string): void {
-    const body = messageOf(data);
+    const body = frameOf(data);
     const isRead =
       body !== undefined && envelope.scan(body, 0, body.length - 1, DEEPEST) && envelope.kind === 'response';
     const error = isRead ? envelope.decode(body, Field.error) : undefined;
     const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+    // What was sent once, and is refused, was not begun: the stream is over, or the lease.
+    const isOverThere = code === WIRE_CODE.streamLost && this.request.way === undefined && this.#attempts === 1;
+    if (isOverThere || (code === WIRE_CODE.nobody && this.#fence !== undefined)) {
+      this.#settle();
+      return this.#context.connection.overThere(this);
+    }
     if (body === undefined || code === undefined || code === WIRE_CODE.streamLost)
       return this.#lost(`does not know the call any more${whyIn(error)}`);
-    if (code === WIRE_CODE.nobody && this.#fence !== undefined) {
-      this.#settle();
-      return this.#context.connection.fencedOff(this);
-    }
     if (code !== INTERNAL_ERROR || this.isCancelled || this.request.way === undefined) return this.#answer(body);
     this.#settle();
     if (!this.#context.connection.turnedAway(this, host)) this.#context.connection.answered(this, body, host);
   }
 
-  #onFault(fault: string): void {
+  #onFault(what: string): void {
     const { refused, connection } = this.#context;
     const server = this.#server;
-    refused(server, `its frames are ${fault}`);
+    refused(server, `it has sent ${what}`);
     this.#control({}, this.#cancelNotice());
-    const error = new BridgeError('SERVER_ANSWER_REFUSED', `Server ${server} has sent frames that are ${fault}`, {
+    const error = new BridgeError('SERVER_ANSWER_REFUSED', `Server ${server} has sent ${what}`, {
       server,
     });
     this.#settle();
@@ -382,21 +410,47 @@ export class HomeCall implements AnsweredCall {
   /** A whole message has come. */
   #message(kind: BusFrameKind, body: Buffer): void {
     if (this.isOver) return;
+    if (this.#isFetching) return;
+    if (kind === 'end' && body.length === 0 && this.#claim !== undefined) return this.#fetch(this.#claim);
     if (kind === 'end' && body.length === 0) {
       if (this.#isCancelled === undefined) return this.#lost('has ended the call');
       return this.#settle();
     }
-    const message = messageOf(body);
-    if (message === undefined) return this.#onFault('not UTF-8');
+    const message = frameOf(body);
+    if (message === undefined) return this.#onFault('frames that are not UTF-8');
     const isSound = envelope.scan(message, 0, message.length - 1, DEEPEST);
     if (kind === 'msg') {
       if (isSound && envelope.kind === 'notification') this.#context.connection.notified(message);
-      else this.#onFault('no notifications');
+      else this.#onFault('frames that are no notifications');
       return;
     }
     if (!isSound || envelope.kind !== 'response' || envelope.raw(message, Field.id) !== this.request.idText)
-      return this.#onFault('not the answer to its request');
+      return this.#onFault('frames that are not the answer to its request');
     this.#answer(message);
+  }
+
+  /** Fetches an answer that is parked. */
+  #fetch(id: string): void {
+    if (!this.#takesClaims) return this.#onFault('an answer by claim, which nobody has asked for');
+    if (this.#isCancelled !== undefined) return this.#settle();
+    this.#isFetching = true;
+    const { claims, limits } = this.#context;
+    claims.take(id, limits.maxMessageBytes).then(
+      (bytes) => this.#fetched(() => this.#message('end', bufferOf(bytes))),
+      (error: unknown) =>
+        this.#fetched(() => this.#onFault(`an answer by claim that cannot be taken: ${messageOf(error)}`)),
+    );
+  }
+
+  #fetched(task: () => void): void {
+    if (this.isOver) return;
+    this.#isFetching = false;
+    this.#claim = undefined;
+    try {
+      task();
+    } catch (error) {
+      this.#context.failed(error);
+    }
   }
 
   #answer(message: Buffer): void {
@@ -447,7 +501,7 @@ export class HomeCall implements AnsweredCall {
   busIsBack(): void {
     const nowMs = this.#context.clock.now();
     this.#downMs = undefined;
-    this.#heardMs = nowMs;
+    if (this.#comebacks++ < MOST_COMEBACKS) this.#heardMs = nowMs;
     this.#askAgain();
   }
 
@@ -476,6 +530,7 @@ export class HomeCall implements AnsweredCall {
       if (nowMs - this.#sentMs >= KEEP_ALIVE_MS) this.#grant(false);
       return;
     }
+    if (this.#isFetching) return;
     const silentMs = nowMs - this.#heardMs;
     if (silentMs >= LOST_MS) return this.#lost(`has said nothing for ${LOST_MS / 1000} s`);
     if (this.#receiver.isPartWay && silentMs < SILENT_MS) return this.#askToGoOn(nowMs);
@@ -490,13 +545,14 @@ function whyIn(error: unknown): string {
   return typeof message === 'string' ? ` (${printable(message.slice(0, MOST_REASON))})` : '';
 }
 
-function ownerIn(headers: BusHeaders): { readonly host: string; readonly run: string } {
-  const [host = '', run = ''] = headers[HEADER.owner]?.split(' ') ?? [];
-  return { host, run };
+/** The owner that a frame names; undefined if it has no such form. Its host may get into a subject. */
+function ownerIn(headers: BusHeaders): { readonly host: string; readonly run: string } | undefined {
+  const [, host, run] = OWNER.exec(headers[HEADER.owner] ?? '') ?? [];
+  return host === undefined || run === undefined ? undefined : { host, run };
 }
 
 /** A message of the owner with a newline behind it, as frames of the bridge have it; undefined if it is not UTF-8. */
-function messageOf(data: Uint8Array): Buffer | undefined {
+function frameOf(data: Uint8Array): Buffer | undefined {
   if (!isUtf8(data)) return undefined;
   const frame = Buffer.allocUnsafe(data.length + 1);
   frame.set(data);

@@ -28,7 +28,7 @@ import {
   type HomeRequest,
 } from './home-call.ts';
 import type { Holder } from './lease-table.ts';
-import { hostIn, newWay, nextHost, secondWay, TaskHosts, withHost } from './owner-choice.ts';
+import { type CallWay, hostIn, newWay, nextHost, secondWay, TaskHosts, withHost } from './owner-choice.ts';
 import { isBusMethod, nameToken, requestSubject, serverToken, tokenOf } from './subject.ts';
 
 /** A connection on which nothing was asked for so long asks something itself, so that its owner keeps what it has for it. */
@@ -103,6 +103,10 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
     return this.#holder?.host ?? this.definition.host;
   }
 
+  get offeredName(): string {
+    return this.definition.offeredName;
+  }
+
   get fence(): string | undefined {
     const fence = this.#holder?.fence;
     return fence === undefined ? undefined : `${fence}`;
@@ -159,11 +163,37 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
     const { host } = this;
     if (host !== undefined) return this.#begin({ ...request, host });
     const state = envelope.has(Field.requestState) ? hostIn(body, envelope.from(Field.requestState)) : undefined;
-    if (state !== undefined) return this.#begin({ ...request, body: state.message, host: state.host });
+    if (state !== undefined) return this.#goBackTo(state.host, { ...request, body: state.message });
     const ofTask = role === 'task' && name !== undefined ? this.#tasks.of(name) : undefined;
-    if (ofTask !== undefined) return this.#begin({ ...request, host: ofTask });
+    if (ofTask !== undefined) return this.#goBackTo(ofTask, request);
     const isSafe = isRepeatable || this.#handler?.mayRepeat?.(idText) === true;
-    this.#begin({ ...request, host: undefined, way: newWay(isSafe, this.#askedMs) });
+    const way = newWay(isSafe, this.#askedMs);
+    if (this.#mayAskAny) return this.#begin({ ...request, host: undefined, way });
+    const first = this.#nextHost(way);
+    if (first === undefined)
+      return this.#refuse(idText, 'SERVER_UNREACHABLE', 'cannot be reached: no host offers it now');
+    this.#begin({ ...request, host: first, way });
+  }
+
+  get #mayAskAny(): boolean {
+    return this.#context.mayAskAny(this.definition.offeredName);
+  }
+
+  /** The next host for a call. Undefined lets NATS choose, where each host that offers the server may be used. */
+  #nextHost(way: CallWay): string | undefined {
+    const { ownersOf } = this.#context;
+    const owners = ownersOf(this.definition.offeredName);
+    return nextHost(way, owners) ?? (this.#mayAskAny ? undefined : nextHost(way, owners));
+  }
+
+  /** A request goes to the host of an earlier one, by the word of a client: only to one that may be used. */
+  #goBackTo(host: string, request: Omit<HomeRequest, 'host'>): void {
+    if (this.#context.ownersOf(this.definition.offeredName).includes(host)) return this.#begin({ ...request, host });
+    this.#refuse(
+      request.idText,
+      'SERVER_UNREACHABLE',
+      `cannot be reached: host ${host} is not there, or may not be used`,
+    );
   }
 
   #begin(request: HomeRequest): void {
@@ -247,18 +277,21 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
   }
 
   /** Has another owner take a call that was not begun, or does no harm twice. False if there is no time left for it. */
-  #movesOn({ request }: HomeCall): boolean {
+  #movesOn({ request }: Pick<HomeCall, 'request'>): boolean {
     const { way } = request;
-    const { clock, ownersOf, down } = this.#context;
+    const { clock, down } = this.#context;
     if (way === undefined || clock.now() >= way.untilMs || down() !== undefined) return false;
-    this.#begin({ ...request, host: nextHost(way, ownersOf(this.definition.offeredName)) });
+    const host = this.#nextHost(way);
+    if (host === undefined && !this.#mayAskAny) return false;
+    this.#begin({ ...request, host });
     return true;
   }
 
-  /** Another host may serve the server: a connection to that one is asked once more. */
-  fencedOff({ request, isCancelled }: HomeCall): void {
+  /** The request is made on a connection of its own, which is maybe to another host. */
+  overThere({ request, isCancelled }: HomeCall): void {
     const { idText, body } = request;
-    const how = 'is served by another host now';
+    if (idText === PING_ID) return this.#over('was forgotten by its host');
+    const how = this.#holder === undefined ? 'has forgotten the connection' : 'is served by another host now';
     const isKept = isCancelled || this.#handler?.returned?.(copyOf({ b: body, start: 0, end: body.length })) === true;
     if (!isKept) this.#refuse(idText, 'SERVER_UNREACHABLE', `${how}; ask again`);
     this.#over(how);
@@ -285,10 +318,10 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
 
   /** Makes a call once more that does no harm twice. Whoever listens has to know instead that it may have missed something. */
   #askElsewhere({ request, host }: HomeCall, how: string): void {
-    const { clock, ownersOf, down } = this.#context;
-    if (request.method === LISTEN || down() !== undefined) return this.#failLost(request.idText, how);
+    const { clock, down } = this.#context;
     const way = secondWay(host, clock.now());
-    this.#begin({ ...request, way, host: nextHost(way, ownersOf(this.definition.offeredName)) });
+    const isEnd = request.method === LISTEN || down() !== undefined;
+    if (isEnd || !this.#movesOn({ request: { ...request, way } })) this.#failLost(request.idText, how);
   }
 
   #failLost(idText: string, how: string): void {
@@ -319,9 +352,12 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
 
   #ping(): void {
     this.#askedMs = this.#context.clock.now();
+    const [anOwner] = this.#owners;
+    const host = this.host ?? anOwner;
+    if (host === undefined) return;
     const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"${PROTOCOL_VERSION}","io.modelcontextprotocol/clientCapabilities":{}}`;
     const body = Buffer.from(`{"jsonrpc":"2.0","id":${PING_ID},"method":"server/discover","params":{${meta}}}`);
-    this.#begin({ idText: PING_ID, method: 'server/discover', name: undefined, host: this.host, body });
+    this.#begin({ idText: PING_ID, method: 'server/discover', name: undefined, host, body });
   }
 
   // --- the link ---

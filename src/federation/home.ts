@@ -8,6 +8,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
 import type { ReadPacer } from '../wire/read-pacer.ts';
 import type { Bus, ReceivedMessage } from './bus.ts';
+import type { Claims } from './claims.ts';
 import { BULK_END } from './frames.ts';
 import type { AnsweredCall } from './home-call.ts';
 import { HomeConnection } from './home-connection.ts';
@@ -29,10 +30,13 @@ export interface HomeOptions {
   readonly host: string;
   /** True if parts come on a connection of their own. */
   readonly hasBulk: boolean;
+  readonly claims: Claims;
   /** The run of the daemon on a host, as far as it is known; undefined if the host is not there. */
   readonly runOf: (host: string) => string | undefined;
   /** The hosts that offer a server of this name, and may be asked. */
   readonly ownersOf: (name: string) => readonly string[];
+  /** True if each host that offers the server may be asked, so that NATS may choose one. */
+  readonly mayAskAny: (name: string) => boolean;
   /** Something of another host was not taken. */
   readonly refused: (server: string, why: string) => void;
 }

@@ -185,6 +185,11 @@ export class NatsBus implements Bus {
     return this.#small.isUp ? this.#small.connection : undefined;
   }
 
+  /** The connection for what is long. */
+  get bulkConnection(): NatsConnection | undefined {
+    return this.#bulk?.isUp === true ? this.#bulk.connection : this.connection;
+  }
+
   /** The server, and its version, for people. */
   get server(): { readonly address: string; readonly version: string } | undefined {
     const { connection } = this.#small;

@@ -1,10 +1,13 @@
 // One call at its owner, from the first frame of its request until its caller has the answer: what comes of it in parts is put together, what
 // goes back is numbered and kept. It knows neither what is asked nor who may ask it.
 
+import { randomBytes } from 'node:crypto';
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { certainId, rpcError } from '../protocol/rpc-error.ts';
+import { messageOf } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { BusHeaders, ReceivedMessage } from './bus.ts';
+import { CLAIM_BYTES, MOST_CLAIM_BYTES } from './claims.ts';
 import { FrameReceiver } from './frame-receiver.ts';
 import { FrameSender } from './frame-sender.ts';
 import {
@@ -26,17 +29,16 @@ import type { CallOutput } from './owner-link.ts';
 
 const envelope = new Envelope(ERA_2026.keys);
 const NOTHING = Buffer.alloc(0);
-/** The most bytes of requests that come in parts, and of answers that wait, for one host. */
-export const MOST_HOST_BYTES = 64 * 1024 * 1024;
 /** The longest message for a caller that takes no parts: NATS has this bound unless it is told otherwise. */
 const MOST_PLAIN_BYTES = 1024 * 1024;
+const CLAIM_ID_BYTES = 18;
 
 export interface CallContext extends OwnerContext {
   readonly refused: (message: ReceivedMessage, code: number, why: string) => void;
   readonly makeRoom: () => void;
   readonly settled: (call: OwnedCall) => void;
-  /** The bytes that are held for the host. */
-  readonly hostBytes: () => number;
+  /** True if so many bytes more may be held for the caller. */
+  readonly hasRoomFor: (bytes: number) => boolean;
 }
 
 export interface CallPorts {
@@ -65,6 +67,8 @@ export class OwnedCall implements CallOutput {
   #length = 0;
   /** True until the caller says that this owner may begin. */
   #isHeld: boolean;
+  /** The bytes of an answer on its way to the store of claims. */
+  #parkedBytes = 0;
   /** The whole request, while the call is held. */
   #held: Buffer | undefined;
   #unlisten: (() => void) | undefined;
@@ -85,7 +89,7 @@ export class OwnedCall implements CallOutput {
   }
 
   get heldBytes(): number {
-    return (this.#isWaiting ? this.#length : 0) + (this.#sender?.keptBytes ?? 0);
+    return (this.#isWaiting ? this.#length : 0) + (this.#sender?.keptBytes ?? 0) + this.#parkedBytes;
   }
 
   /** True while the request is not whole, or may not be begun. */
@@ -95,7 +99,7 @@ export class OwnedCall implements CallOutput {
 
   /** True if the whole answer was sent. */
   get isSent(): boolean {
-    return this.isOver && this.#sender?.hasSentAll !== false;
+    return this.isOver && this.#parkedBytes === 0 && this.#sender?.hasSentAll !== false;
   }
 
   /** Begins with a whole request, or with the first part of one that has `length` bytes. */
@@ -187,16 +191,54 @@ export class OwnedCall implements CallOutput {
 
   #push(kind: BusFrameKind, body: Buffer): void {
     const sender = this.#sender;
-    const { hostBytes, makeRoom } = this.#ports.context;
+    if (kind === 'end' && body.length > (sender === undefined ? MOST_PLAIN_BYTES : CLAIM_BYTES))
+      return this.#park(body);
+    const { hasRoomFor, makeRoom } = this.#ports.context;
     if (sender === undefined) return this.#pushPlain(kind, body);
     if (kind === 'msg' && sender.waitingBytes > MOST_FRAME_BYTES) return; // the caller is behind: what is only news is left out
-    if (body.length > MOST_FRAME_BYTES && hostBytes() + body.length > MOST_HOST_BYTES) makeRoom();
-    if (body.length > MOST_FRAME_BYTES && hostBytes() + body.length > MOST_HOST_BYTES)
+    if (body.length > MOST_FRAME_BYTES && !hasRoomFor(body.length)) makeRoom();
+    if (body.length > MOST_FRAME_BYTES && !hasRoomFor(body.length))
       body = errorResponse(this.idText, rpcError(WIRE_CODE.tooLarge, 'Too many answers wait for this host'));
     // The bus must know of the subscription before the caller gives credit there.
     if (body.length > MOST_FRAME_BYTES) this.#listen();
     sender.push(kind, body);
     if (!sender.hasSentAll) this.#listen();
+  }
+
+  /** Parks a long answer, and tells the caller its id. Where that is not possible the caller learns why. */
+  #park(body: Buffer): void {
+    const { context } = this.#ports;
+    const { claims, hasRoomFor, makeRoom } = context;
+    const size = `The answer has ${body.length} bytes`;
+    if (this.#message.headers[HEADER.acceptClaim] !== '1')
+      return this.#tellTooLong(`${size}, and the caller takes none above ${CLAIM_BYTES}`);
+    if (body.length > MOST_CLAIM_BYTES) return this.#tellTooLong(`${size}, and at most ${MOST_CLAIM_BYTES} are sent`);
+    if (!hasRoomFor(body.length)) makeRoom();
+    if (!hasRoomFor(body.length)) return this.#tellTooLong('Too many answers wait for this host');
+    const id = randomBytes(CLAIM_ID_BYTES).toString('base64url');
+    this.#parkedBytes = body.length;
+    const done = (task: () => void): void => {
+      if (this.#parkedBytes === 0) return; // nobody waits for it any more
+      this.#parkedBytes = 0;
+      this.#heardMs = context.clock.now();
+      task();
+    };
+    claims.put(id, body).then(
+      () => done(() => this.#sendEnd('end', NOTHING, { [HEADER.claim]: id })),
+      (error: unknown) =>
+        done(() => this.#tellTooLong(`${size}. Above ${CLAIM_BYTES} it goes through JetStream: ${messageOf(error)}`)),
+    );
+  }
+
+  #tellTooLong(why: string): void {
+    const hint = 'Ask for less at once.';
+    this.#sendEnd('err', errorResponse(this.idText, rpcError(WIRE_CODE.tooLarge, `${why}. ${hint}`)));
+  }
+
+  #sendEnd(kind: BusFrameKind, body: Buffer, more?: BusHeaders): void {
+    if (this.#sender === undefined) return this.#publish({ [HEADER.frame]: kind, ...more }, body);
+    this.#sender.push(kind, body, more);
+    if (!this.#sender.hasSentAll) this.#listen();
   }
 
   /** For a caller that knows nothing of parts. */
@@ -278,7 +320,7 @@ export class OwnedCall implements CallOutput {
 
   tick(nowMs: number): 'forget' | undefined {
     const { limits } = this.#ports.context;
-    if (this.isOver && this.#sender === undefined) return 'forget';
+    if (this.isOver && this.#sender === undefined && this.#parkedBytes === 0) return 'forget';
     if (this.#held !== undefined && nowMs - this.#heardMs >= LOST_MS) return 'forget'; // another owner has taken it
     // Also an answer that the caller has is remembered for a while: its request may come once more.
     if ((this.isOver || this.#receiver !== undefined) && nowMs - this.#heardMs >= limits.resumeGraceMs) return 'forget';
@@ -294,6 +336,7 @@ export class OwnedCall implements CallOutput {
     this.#unlisten = undefined;
     this.isOver = true;
     this.#held = undefined;
+    this.#parkedBytes = 0;
     this.#ports.context.settled(this);
   }
 }

@@ -26,14 +26,23 @@ import { isInbox, parsedSubject, type RequestSubject, requestPattern, serverToke
 /** The time that a call has to be answered before its caller is told that it has begun. */
 const ACK_MS = 20;
 const TICK_MS = 1000;
-/** The most streams of one host, and of all hosts together. */
+/** The most streams of one host, of all hosts that are on no list, of one user, and of all together. A host is named by its own word, a user by the subject. */
 const MOST_STREAMS_OF_HOST = 256;
+const MOST_STREAMS_UNLISTED = 256;
+const MOST_STREAMS_OF_USER = 1536;
 const MOST_STREAMS = 2048;
+/** The most bytes of requests that wait, and of answers that wait, for the same. */
+const MOST_BYTES_OF_HOST = 64 * 1024 * 1024;
+const MOST_BYTES_UNLISTED = 64 * 1024 * 1024;
+const MOST_BYTES_OF_USER = 192 * 1024 * 1024;
+const MOST_BYTES = 256 * 1024 * 1024;
 /** The most ended streams that are remembered. */
 const MOST_ENDED = 4096;
 
 export interface OwnerOptions extends OwnerContext {
   readonly uid: number;
+  /** True for a host that is on the list of hosts. */
+  readonly isListed: (host: string) => boolean;
   /** Makes a session for a link, with this one view. */
   readonly accept: (link: Carrier, principal: BusPrincipal, view: string) => unknown;
   /** A request was refused for what it is. */
@@ -112,6 +121,13 @@ export class Owner {
     return { streams: this.#streams.size, calls };
   }
 
+  /** The bytes that are held for callers. */
+  get heldBytes(): number {
+    let bytes = 0;
+    for (const stream of this.#streams.values()) bytes += stream.heldBytes;
+    return bytes;
+  }
+
   /** A host is gone: nobody takes answers there any more. */
   hostGone(host: string): void {
     for (const stream of [...this.#streams.values()]) if (stream.principal.host === host) stream.end();
@@ -167,8 +183,7 @@ export class Owner {
 
   #newStream(key: string, server: string, { user, host }: Sender, isCounted: boolean): CallStream | undefined {
     const { tenant, uid } = this.#options;
-    const ofHost = [...this.#streams.values()].filter(({ principal }) => principal.host === host).length;
-    if (ofHost >= MOST_STREAMS_OF_HOST || this.#streams.size >= MOST_STREAMS) return undefined;
+    if (!this.#hasRoomForStream({ user, host })) return undefined;
     const principal: BusPrincipal = { kind: 'bus', uid, pid: undefined, tenant, user, host };
     const stream = new CallStream(
       { server, principal },
@@ -180,10 +195,10 @@ export class Owner {
         },
         refused: (message, code, why) => this.#refuse(message, { server, who: principal }, code, why),
         noted: (why) => this.#options.refused({ user, host, server }, why),
-        makeRoom: () => this.#makeRoom(host),
+        makeRoom: () => this.#makeRoom({ user, host }),
         begun: (call) => this.#begun(call),
         settled: (call) => this.#unacknowledged.delete(call),
-        hostBytes: () => this.#bytesOf(host),
+        hasRoomFor: (bytes) => this.#hasRoomFor({ user, host }, bytes),
       },
     );
     this.#streams.set(key, stream);
@@ -200,15 +215,50 @@ export class Owner {
     }
   }
 
-  /** Forgets answers that were sent to a host and may have come there. */
-  #makeRoom(host: string): void {
-    for (const stream of this.#streams.values()) if (stream.principal.host === host) stream.forgetSent();
+  /** True if a caller may have one more stream. Where all are used, one on which nothing is under way gives way, of whoever has most. */
+  #hasRoomForStream(who: Sender): boolean {
+    const { ofHost, unlisted, ofUser, all } = this.#sums(who, () => 1);
+    if (ofHost >= MOST_STREAMS_OF_HOST) return false;
+    if (!this.#options.isListed(who.host) && unlisted >= MOST_STREAMS_UNLISTED) return false;
+    return (ofUser < MOST_STREAMS_OF_USER && all < MOST_STREAMS) || this.#endIdle();
   }
 
-  #bytesOf(host: string): number {
-    let bytes = 0;
-    for (const stream of this.#streams.values()) if (stream.principal.host === host) bytes += stream.heldBytes;
-    return bytes;
+  #endIdle(): boolean {
+    const byUser = new Map<string, CallStream[]>();
+    for (const stream of this.#streams.values()) {
+      const { user } = stream.principal;
+      byUser.set(user, [...(byUser.get(user) ?? []), stream]);
+    }
+    const [most = []] = [...byUser.values()].toSorted((one, other) => other.length - one.length);
+    const [idle] = most.filter(({ openCount }) => openCount === 0).toSorted((one, other) => one.usedMs - other.usedMs);
+    idle?.end();
+    return idle !== undefined;
+  }
+
+  #hasRoomFor(who: Sender, bytes: number): boolean {
+    const { ofHost, unlisted, ofUser, all } = this.#sums(who, ({ heldBytes }) => heldBytes);
+    if (!this.#options.isListed(who.host) && unlisted + bytes > MOST_BYTES_UNLISTED) return false;
+    return ofHost + bytes <= MOST_BYTES_OF_HOST && ofUser + bytes <= MOST_BYTES_OF_USER && all + bytes <= MOST_BYTES;
+  }
+
+  /** Sums over the streams of a caller's host, of hosts that are on no list, of the caller's user, and of all. */
+  #sums({ user, host }: Sender, of: (stream: CallStream) => number) {
+    const sums = { ofHost: 0, unlisted: 0, ofUser: 0, all: 0 };
+    for (const stream of this.#streams.values()) {
+      const { principal } = stream;
+      const count = of(stream);
+      sums.all += count;
+      if (principal.user === user) sums.ofUser += count;
+      if (principal.user === user && principal.host === host) sums.ofHost += count;
+      if (!this.#options.isListed(principal.host)) sums.unlisted += count;
+    }
+    return sums;
+  }
+
+  /** Forgets answers that were sent to a caller's host and may have come there. */
+  #makeRoom({ user, host }: Sender): void {
+    for (const stream of this.#streams.values())
+      if (stream.principal.user === user && stream.principal.host === host) stream.forgetSent();
   }
 
   #begun(call: OwnedCall): void {

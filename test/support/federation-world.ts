@@ -1,5 +1,6 @@
 // Homes and owners on a bus in the process, with a clock that the test turns. The servers of owners are functions of the test.
 
+import { Claims } from '../../src/federation/claims.ts';
 import { Home } from '../../src/federation/home.ts';
 import type { HomeConnection } from '../../src/federation/home-connection.ts';
 import type { Holder } from '../../src/federation/lease-table.ts';
@@ -31,11 +32,42 @@ export class FederationWorld {
   readonly bus = new MemoryBus();
   readonly clock = new FakeClock();
   readonly turn = new FlushTurn((flush) => this.#later.push(flush));
-  readonly limits: Limits = DEFAULT_LIMITS;
+  readonly limits: Limits;
+  /** Long answers that are parked. */
+  readonly parked = new Map<string, Uint8Array>();
+  /** Parking takes until then. */
+  parking: Promise<void> = Promise.resolve();
+  /** A reason why nothing can be parked. */
+  parkingFault: Error | undefined;
   /** What was refused on either side. */
   readonly refused: string[] = [];
+  /** Hosts that may not be used. */
+  readonly unused = new Set<string>();
   readonly runs = new Map<string, string>();
   #later: (() => void)[] = [];
+
+  constructor(limits: Partial<Limits> = {}) {
+    this.limits = { ...DEFAULT_LIMITS, ...limits };
+  }
+
+  /** The store of long answers, for one daemon. */
+  claims(): Claims {
+    const { parked } = this;
+    return new Claims(() => {
+      if (this.parkingFault !== undefined) return Promise.reject(this.parkingFault);
+      return Promise.resolve({
+        put: async (id, bytes) => {
+          await this.parking;
+          parked.set(id, bytes);
+        },
+        take: (id) => {
+          const bytes = parked.get(id);
+          parked.delete(id);
+          return bytes === undefined ? Promise.reject(new Error('it is not there any more')) : Promise.resolve(bytes);
+        },
+      });
+    });
+  }
 
   owner(host: string, serve: TestTool, run = `run-${host}`): OwnerNode {
     this.runs.set(host, run);
@@ -56,6 +88,22 @@ export class FederationWorld {
       for (const task of later) task();
       if (later.length === 0 && this.bus.isIdleAt(this.clock.now())) return;
     }
+  }
+
+  /** Lets pass what does not wait for the clock, until something holds. */
+  async passed(holds: () => boolean): Promise<void> {
+    for (let i = 0; i < 1000 && !holds(); i++) {
+      await Promise.resolve();
+      this.settle();
+    }
+  }
+
+  /** Ends the last call in the place of an owner. */
+  forgeEnd(host: string, headers: Record<string, string>, body = ''): void {
+    const reply = this.bus.published.findLast((message) => message.reply !== undefined)?.reply ?? '';
+    const frame = { 'Mcp-Frame': 'end', 'Mcp-Seq': '1', 'Mcp-Owner': `${host} ${this.runs.get(host)}` };
+    this.bus.node().publish({ subject: reply, headers: { ...frame, ...headers }, data: Buffer.from(body) });
+    this.settle();
   }
 
   /** Turns the clock on, and lets happen what is due on the way. */
@@ -80,6 +128,8 @@ class OwnerNode {
       ...{ bus: this.node, clock, turn, limits, tenant: 'acme', host, run, uid: 1 },
       accept: (link, principal) => serveLink(link, principal, serve),
       fenceOf: () => this.fence,
+      isListed: (from) => !from.startsWith('invented'),
+      claims: world.claims(),
       refused: (_, why) => world.refused.push(why),
     });
     this.owner.offer([{ name: 'tools', isForAny: true }]);
@@ -150,7 +200,9 @@ class HomeNode {
     this.home = new Home({
       ...{ bus: this.node, clock, turn, limits, tenant: 'acme', user, host, hasBulk: false },
       runOf: (name) => world.runs.get(name),
-      ownersOf: () => [...world.runs.keys()],
+      claims: world.claims(),
+      ownersOf: () => [...world.runs.keys()].filter((name) => !world.unused.has(name)),
+      mayAskAny: () => world.unused.size === 0,
       refused: (_, why) => world.refused.push(why),
     });
   }

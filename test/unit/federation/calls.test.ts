@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { BusMessage } from '../../../src/federation/bus.ts';
 import { errorResponse, WINDOW_BYTES } from '../../../src/federation/frames.ts';
+import type { Limits } from '../../../src/model/limits.ts';
 import { type Asked, FederationWorld, META } from '../../support/federation-world.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -352,10 +353,27 @@ describe('a server by its name alone', () => {
       const requestState = `mcp-bridge@${host}~s`;
       const params = { name: 'work', arguments: {}, requestState, inputResponses: {}, _meta: META };
       connection.write({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
-      if (host === 'nobody') expect(connection.answersTo(1)[0]?.error?.message).toContain('host nobody is not there');
+      if (host === 'nobody')
+        expect(connection.answersTo(1)[0]?.error?.message).toContain('host nobody is not there, or may not be used');
       else expect(all()[0]?.params.requestState).toBe(requestState);
     },
   );
+
+  test('a host that may not be used is asked nothing, by no way', () => {
+    const { world, came, one, connection } = twoOwners();
+    world.unused.add('two');
+    for (let id = 1; id <= 6; id++) connection.call(id, {});
+    connection.list(7);
+    const params = { name: 'work', arguments: {}, requestState: 'mcp-bridge@two~s', inputResponses: {}, _meta: META };
+    connection.write({ jsonrpc: '2.0', id: 8, method: 'tools/call', params });
+    expect(connection.answersTo(8)[0]?.error?.message).toContain('host two is not there, or may not be used');
+    expect([came.one.length, came.two.length]).toEqual([7, 0]);
+    one.node.isFrozen = true;
+    connection.call(9, {});
+    world.advance(30_000);
+    expect(came.two).toEqual([]);
+    expect(connection.answersTo(9)[0]?.error?.data?.code).toBe('SERVER_UNREACHABLE');
+  });
 
   test('requests about a task go to the owner that works on it', () => {
     const { world, came, connection, all } = twoOwners();
@@ -475,6 +493,205 @@ describe('a server that one host serves at a time', () => {
       .filter(({ reply }) => reply !== undefined)
       .map(({ headers }) => headers['Mcp-Fence']);
     expect(fences).toEqual([undefined, '3']);
+  });
+});
+
+describe('hostile peers', () => {
+  test.each([
+    ['none', undefined],
+    ['without a run', 'builder'],
+    ['longer than a name', `${'a'.repeat(5000)} run`],
+    ['of two subjects', 'a.b.> run'],
+    ['with too long a run', `one ${'r'.repeat(65)}`],
+    ['that is not there', 'elsewhere run'],
+  ])('an answer whose owner is %s binds no call', (_, owner) => {
+    const { world, one, two, connection, all } = twoOwners();
+    for (const { node } of [one, two]) node.isFrozen = true;
+    connection.call(1, {});
+    const reply = world.bus.published.findLast((message) => message.reply !== undefined)?.reply ?? '';
+    const headers = { 'Mcp-Frame': 'ka', ...(owner !== undefined && { 'Mcp-Owner': owner }) };
+    world.bus.node().publish({ subject: reply, headers, data: Buffer.alloc(0) });
+    world.settle();
+    expect(world.refused).toHaveLength(1);
+    for (const { node } of [one, two]) node.isFrozen = false;
+    world.advance(5000);
+    for (const asked of all()) asked.answer({ text: 'true' });
+    world.settle();
+    expect(connection.answersTo(1)[0]?.result?.text).toBe('true');
+    expect(Math.max(...world.bus.published.map(({ subject }) => subject.length))).toBeLessThan(200);
+  });
+
+  test('an owner that acks and says no more loses its call, however often the bus comes back', () => {
+    const { world, home, connection } = twoOwners();
+    connection.call(1, {});
+    world.bus.fateOf = ({ headers }) => ({ isLost: headers['Mcp-Owner'] !== undefined });
+    for (let i = 0; i < 40; i++) {
+      home.node.connect(false);
+      world.advance(500);
+      home.node.connect(true);
+      world.advance(1500);
+    }
+    expect(connection.answersTo(1)[0]?.error?.data?.code).toBe('OUTCOME_UNKNOWN');
+    expect(home.home.openCalls).toBe(0);
+  });
+
+  test.each(['0', 'garbage', '', '1e3'])('a request with the lease %j is begun by no owner without one', (fence) => {
+    const { world, all } = twoOwners();
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'work', arguments: {}, _meta: META } };
+    const node = world.bus.node();
+    const came: string[] = [];
+    node.subscribe('_INBOX.raw', ({ headers }) => came.push(headers['Mcp-Frame'] ?? ''));
+    node.publish({
+      subject: 'mcp.v1.req.acme.ann.tools-at-one.tools.call.work',
+      reply: '_INBOX.raw',
+      headers: {
+        ...{ 'Mcp-Wire': '1', 'Mcp-Method': 'tools/call', 'Mcp-Name': 'work', 'Mcp-Host': 'raw' },
+        ...{ 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Fence': fence },
+      },
+      data: Buffer.from(JSON.stringify(body)),
+    });
+    world.settle();
+    expect([came, all()]).toEqual([['err'], []]);
+  });
+
+  test('callers that invent hosts take no room from those that are on the list', () => {
+    const world = new FederationWorld();
+    const owner = world.owner('builder', echo);
+    for (let i = 0; i < 300; i++) world.home(`invented-${i}`, 'mallory').open('builder').call(1, { text: 'x' });
+    expect(owner.owner.load.streams).toBe(256);
+    const connection = world.home('laptop').open('builder');
+    connection.call(1, { text: 'hello' });
+    expect(connection.answersTo(1)[0]?.result?.text).toBe('hello');
+  });
+
+  test('held requests of invented hosts have a bound in all', () => {
+    const world = new FederationWorld();
+    const owner = world.owner('builder', echo);
+    const raw = world.bus.node();
+    for (let i = 0; i < 400; i++)
+      raw.publish({
+        subject: 'mcp.v1.req.acme.mallory.tools-at-builder.tools.call.work',
+        reply: `_INBOX.raw.${i}`,
+        headers: {
+          ...{ 'Mcp-Wire': '1', 'Mcp-Method': 'tools/call', 'Mcp-Name': 'work', 'Mcp-Host': `invented-${i % 6}` },
+          ...{ 'Mcp-Accept-Part': '1', 'Mcp-Hold': '1', 'Mcp-Call': `s ${i + 1} 1` },
+        },
+        data: Buffer.alloc(250_000, 'x'),
+      });
+    world.settle();
+    expect(owner.owner.heldBytes).toBeGreaterThan(60 << 20);
+    expect(owner.owner.heldBytes).toBeLessThanOrEqual(64 << 20);
+  });
+
+  test('where all streams are used, one on which nothing is under way gives way, and its home loses no call', async () => {
+    const world = new FederationWorld();
+    const owner = world.owner('builder', echo);
+    const first = world.home('host-0', 'bob').open('builder');
+    first.call(1, { text: 'x' });
+    for (let i = 1; i < 2048; i++)
+      world
+        .home(`host-${i % 8}`, i % 2 === 0 ? 'bob' : 'eve')
+        .open('builder')
+        .call(1, { text: 'x' });
+    expect(owner.owner.load.streams).toBe(2048);
+    const late = world.home('laptop').open('builder');
+    late.call(1, { text: 'hello' });
+    expect(late.answersTo(1)[0]?.result?.text).toBe('hello');
+    expect(owner.owner.load.streams).toBe(2048);
+    first.call(2, { text: 'again' });
+    await first.connection.ended;
+    expect([first.returned, first.answersTo(2)]).toEqual([[2], []]);
+  });
+});
+
+describe('answers that are too long for frames', () => {
+  const LONG = 17 << 20;
+
+  function longAnswers(limits: Partial<Limits> = { maxMessageBytes: 64 << 20 }) {
+    const world = new FederationWorld(limits);
+    const open: Asked[] = [];
+    world.owner('builder', (asked) => open.push(asked));
+    const home = world.home('laptop');
+    return { world, open, home, connection: home.open('builder') };
+  }
+
+  test('are parked, and taken once', async () => {
+    const { world, open, connection } = longAnswers();
+    connection.call(1, {});
+    open[0]?.answer({ text: 'x'.repeat(LONG) });
+    await world.passed(() => connection.answersTo(1).length > 0);
+    expect(connection.answersTo(1)[0]?.result?.text?.length).toBe(LONG);
+    expect(world.parked.size).toBe(0);
+    const sent = world.bus.published.reduce((sum, { data }) => sum + data.length, 0);
+    expect(sent).toBeLessThan(10_000);
+  });
+
+  test('end with the reason where nothing can be parked', async () => {
+    const { world, open, connection } = longAnswers();
+    world.parkingFault = new Error('there is no JetStream');
+    connection.call(1, {});
+    open[0]?.answer({ text: 'x'.repeat(LONG) });
+    await world.passed(() => connection.answersTo(1).length > 0);
+    const { error } = connection.answersTo(1)[0] ?? {};
+    expect(error).toMatchObject({ code: -32012 });
+    expect(error?.message).toMatch(/goes through JetStream: there is no JetStream\. Ask for less/);
+  });
+
+  test('end with the reason above 64 MiB', async () => {
+    const { world, open, connection } = longAnswers({ maxMessageBytes: 128 << 20 });
+    connection.call(1, {});
+    open[0]?.answer({ text: 'x'.repeat(65 << 20) });
+    await world.passed(() => connection.answersTo(1).length > 0);
+    expect(connection.answersTo(1)[0]?.error).toMatchObject({ code: -32012 });
+  });
+
+  test('a call is kept alive while its answer is being parked', async () => {
+    const { world, open, connection } = longAnswers();
+    let parked: () => void = () => undefined;
+    world.parking = new Promise((resolve) => {
+      parked = resolve;
+    });
+    connection.call(1, {});
+    open[0]?.answer({ text: 'x'.repeat(LONG) });
+    world.advance(60_000);
+    expect(connection.endedBy).toBeUndefined();
+    parked();
+    await world.passed(() => connection.answersTo(1).length > 0);
+    expect(connection.answersTo(1)[0]?.result?.text?.length).toBe(LONG);
+  });
+
+  test.each([
+    ['whose id is none', '../../etc', 'no id'],
+    ['of an object that is not there', 'AAAAAAAAAAAAAAAAAAAAAAAA', 'not there'],
+  ])('a claim %s ends the call, and is noted', async (_, id, why) => {
+    const { world, connection } = longAnswers();
+    connection.call(1, {});
+    world.forgeEnd('builder', { 'Mcp-Claim': id });
+    await world.passed(() => connection.answersTo(1).length > 0);
+    expect(connection.answersTo(1)[0]?.error?.message).toContain(why);
+    expect(world.refused).toHaveLength(1);
+  });
+
+  test('a claim that nobody has asked for ends the call', async () => {
+    const { world, connection } = longAnswers({});
+    connection.call(1, {});
+    world.forgeEnd('builder', { 'Mcp-Claim': 'AAAAAAAAAAAAAAAAAAAAAAAA' });
+    await world.passed(() => connection.answersTo(1).length > 0);
+    expect(connection.answersTo(1)[0]?.error?.message).toContain('which nobody has asked for');
+  });
+
+  test.each([
+    ['is longer than this daemon takes', 65 << 20, 'permitted'],
+    ['is of another request', undefined, 'not the answer to its request'],
+  ])('a parked answer that %s is refused', async (_, length, why) => {
+    const { world, connection } = longAnswers();
+    const id = 'AAAAAAAAAAAAAAAAAAAAAAAA';
+    const body = length === undefined ? '{"jsonrpc":"2.0","id":77,"result":{}}' : 'x'.repeat(length);
+    world.parked.set(id, Buffer.from(body));
+    connection.call(1, {});
+    world.forgeEnd('builder', { 'Mcp-Claim': id });
+    await world.passed(() => connection.answersTo(1).length > 0);
+    expect(connection.answersTo(1)[0]?.error?.message).toContain(why);
   });
 });
 

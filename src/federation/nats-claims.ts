@@ -1,0 +1,95 @@
+// The store of claims in JetStream: a bucket of objects for each tenant. What comes out of it was put there by somebody of the tenant, and is
+// not believed: its size is bounded before and while it is read, and its digest has to be right.
+
+import type { NatsConnection } from '@nats-io/nats-core';
+import { nanos } from '@nats-io/nats-core';
+import { type ObjectStore, Objm } from '@nats-io/obj';
+import { messageOf } from '../util/bridge-error.ts';
+import type { Clock } from '../util/clock.ts';
+import type { ClaimStore } from './claims.ts';
+
+/** Nobody comes for an object that is older. */
+const AGE_MS = 300_000;
+/** The most that is parked for a tenant. */
+const MOST_BYTES = 1024 * 1024 * 1024;
+const TIMEOUT_MS = 60_000;
+/** The time that a piece of an object may take. */
+const IDLE_MS = 5000;
+
+export class NatsClaims implements ClaimStore {
+  readonly #bucket: string;
+  readonly #clock: Clock;
+  readonly #connection: () => NatsConnection | undefined;
+  #store: { readonly of: NatsConnection; readonly store: ObjectStore } | undefined;
+
+  constructor(tenant: string, clock: Clock, connection: () => NatsConnection | undefined) {
+    this.#clock = clock;
+    this.#bucket = `MCP_CLAIMS_${tenant}`;
+    this.#connection = connection;
+  }
+
+  async #opened(): Promise<ObjectStore> {
+    const connection = this.#connection();
+    if (connection === undefined) throw new Error('NATS is away');
+    if (this.#store?.of === connection) return this.#store.store;
+    try {
+      const store = await new Objm(connection).create(this.#bucket, { ttl: nanos(AGE_MS), max_bytes: MOST_BYTES });
+      this.#store = { of: connection, store };
+      return store;
+    } catch (error) {
+      throw new Error(`the bucket ${this.#bucket} of NATS cannot be used (${messageOf(error).slice(0, 100)})`, {
+        cause: error,
+      });
+    }
+  }
+
+  async put(id: string, bytes: Uint8Array): Promise<void> {
+    const store = await this.#opened();
+    try {
+      await store.putBlob({ name: id }, bytes, { timeout: TIMEOUT_MS });
+    } catch (error) {
+      this.#store = undefined; // the bucket may be gone: it is looked for again
+      throw error;
+    }
+  }
+
+  async take(id: string, mostBytes: number): Promise<Uint8Array> {
+    const store = await this.#opened();
+    const info = await store.info(id);
+    if (info === null || info.deleted) throw new Error('it is not there any more');
+    if (info.options?.link !== undefined) throw new Error('it is a link to something else');
+    if (info.size > mostBytes) throw new Error(`it has ${info.size} bytes, and ${mostBytes} are permitted`);
+    const bytes = await read(store, { id, size: info.size }, this.#clock);
+    await store.delete(id).catch(() => undefined); // it is over in some minutes anyway
+    return bytes;
+  }
+}
+
+/** Reads an object. One whose pieces are missing would never end by itself. */
+async function read(store: ObjectStore, { id, size }: { id: string; size: number }, clock: Clock): Promise<Uint8Array> {
+  const object = await store.get(id);
+  if (object === null) throw new Error('it is not there any more');
+  object.error.catch(() => undefined); // the reader says it too
+  const bytes = Buffer.allocUnsafeSlow(size);
+  const reader = object.data.getReader();
+  let filled = 0;
+  let isLate = false;
+  const stop = (): void => {
+    isLate = true;
+    void reader.cancel().catch(() => undefined);
+  };
+  for (;;) {
+    const timer = clock.after(IDLE_MS, stop);
+    const next = await reader.read().finally(() => timer.cancel());
+    if (next.done) break;
+    if (filled + next.value.length > size) {
+      stop();
+      throw new Error(`it has more than the ${size} bytes that it is said to have`);
+    }
+    bytes.set(next.value, filled);
+    filled += next.value.length;
+  }
+  if (isLate) throw new Error('its pieces do not come');
+  if (filled !== size) throw new Error(`it has ${filled} of ${size} bytes`);
+  return bytes;
+}
