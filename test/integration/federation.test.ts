@@ -6,85 +6,24 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, onTestFinished } from 'vitest';
 import { runCommand } from '../support/command.ts';
-import { endNats, freePort, NatsServer, natsTest } from '../support/nats-server.ts';
-import { type RawClient, textOf } from '../support/raw-client.ts';
+import { freePort, NatsServer, natsTest } from '../support/nats-server.ts';
+import { textOf } from '../support/raw-client.ts';
 import { cleanUp, FIXTURE, fixtureServer, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import {
+  endHosts,
+  hosts,
+  hostsOf,
+  newId,
+  startHost,
+  startOwner,
+  toolNames,
+  until,
+  untilFault,
+  untilTool,
+} from '../support/test-hosts.ts';
 
-const hosts = new Set<TestDaemon>();
-
-afterEach(async () => {
-  for (const host of hosts) await host.stop();
-  hosts.clear();
-  await endNats();
-});
+afterEach(endHosts);
 afterAll(() => void cleanUp());
-
-interface HostOptions {
-  readonly servers?: Record<string, object>;
-  readonly offer?: readonly string[];
-  readonly use?: readonly string[];
-  readonly user?: string;
-  readonly nats?: object;
-  readonly more?: object;
-}
-
-async function startHost(
-  url: string | readonly string[],
-  host: string,
-  { servers = {}, offer = [], use, user = 'ann', nats, more }: HostOptions = {},
-): Promise<TestDaemon> {
-  const federation = {
-    nats: { servers: [url].flat(), ...nats },
-    ...{ host, offer, tenant: 'acme', user },
-    ...(use !== undefined && { use }),
-  };
-  const daemon = await TestDaemon.start({ mcpServers: servers, federation, client: { view: 'all' }, ...more });
-  hosts.add(daemon);
-  return daemon;
-}
-
-/** A host that offers the fixture. */
-const startOwner = (nats: NatsServer, host: string, more: HostOptions = {}): Promise<TestDaemon> =>
-  startHost(nats.url, host, { servers: { fixture: fixtureServer() }, offer: ['fixture'], ...more });
-
-async function toolNames(client: RawClient, id: unknown): Promise<string[]> {
-  const { result } = (await client.request(id, 'tools/list')) as { result?: { tools: { name: string }[] } };
-  return result?.tools.map(({ name }) => name) ?? [];
-}
-
-let nextId = 1000;
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 50));
-}
-
-/** Waits until a client of the view `all` sees a tool, or sees it no more. */
-async function untilTool(client: RawClient, name: string, isThere = true): Promise<void> {
-  await until(async () => (await toolNames(client, nextId++)).includes(name) === isThere);
-}
-
-interface HostsReport {
-  readonly faults: readonly string[];
-  readonly offered: readonly string[];
-  readonly nats: object | null;
-  readonly hosts: readonly {
-    readonly host: string;
-    readonly servers: readonly string[];
-    readonly latencyMs: number | null;
-    readonly unreachable: string | null;
-  }[];
-}
-
-async function hostsOf(daemon: TestDaemon): Promise<HostsReport> {
-  const control = await daemon.client({ 'mcp-bridge/role': 'control' });
-  const { result } = await control.request(1, 'bridge/hosts');
-  control.destroy();
-  return result as unknown as HostsReport;
-}
-
-async function untilFault(daemon: TestDaemon, words: RegExp): Promise<void> {
-  await until(async () => (await hostsOf(daemon)).faults.some((fault) => words.test(fault)));
-}
 
 natsTest('calls a tool of another host, which knows who has asked', async () => {
   const nats = await NatsServer.start();
@@ -123,10 +62,10 @@ natsTest('a name without its host means whichever host offers it, also behind th
   const client = await laptop.client({ 'mcp-bridge/view': 'discover' });
   const echo = { server: 'fixture', tool: 'echo' };
   const say = (text: string): Promise<unknown> =>
-    client.callTool(nextId++, 'execute_tool', { ...echo, arguments: { text } }).then(textOf);
+    client.callTool(newId(), 'execute_tool', { ...echo, arguments: { text } }).then(textOf);
   expect(await say('of any')).toBe('of any');
-  expect(JSON.stringify(await client.callTool(nextId++, 'get_tool_details', echo))).toContain('inputSchema');
-  expect(JSON.stringify(await client.callTool(nextId++, 'list_tools', { server: 'fixture' }))).toContain('echo');
+  expect(JSON.stringify(await client.callTool(newId(), 'get_tool_details', echo))).toContain('inputSchema');
+  expect(JSON.stringify(await client.callTool(newId(), 'list_tools', { server: 'fixture' }))).toContain('echo');
   const { stdout } = await runCommand(['call', 'fixture', 'echo', 'text=asked', '--mcp-bridge-socket', laptop.path]);
   expect(stdout.trim()).toBe('asked');
 
@@ -179,8 +118,8 @@ natsTest('carries progress, cancellation, questions and long results', async () 
     params: { name: 'fixture_builder__hold', arguments: {} },
   });
   client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } });
-  await until(async () => textOf(await client.callTool(nextId++, 'fixture_builder__seen')).includes('"cancelled":['));
-  await until(async () => !textOf(await client.callTool(nextId++, 'fixture_builder__seen')).includes('"cancelled":[]'));
+  await until(async () => textOf(await client.callTool(newId(), 'fixture_builder__seen')).includes('"cancelled":['));
+  await until(async () => !textOf(await client.callTool(newId(), 'fixture_builder__seen')).includes('"cancelled":[]'));
 });
 
 natsTest('takes no more of others than its owner offers, and obeys the rules of both sides', async () => {
@@ -237,7 +176,7 @@ natsTest('an owner that is killed during a call leaves its outcome unknown, and 
   await until(async () => (await builder.status()).instances.some(({ calls }) => calls > 0));
   builder.kill('SIGKILL');
   for (const name of ['local__echo', 'fixture_other__echo'])
-    expect(textOf(await second.callTool(nextId++, name, { text: 'goes on' }))).toBe('goes on');
+    expect(textOf(await second.callTool(newId(), name, { text: 'goes on' }))).toBe('goes on');
   const { error } = await client.answerTo(1);
   expect(error?.message).toContain('outcome is unknown');
   await untilTool(client, 'fixture_builder__echo', false);
@@ -275,7 +214,7 @@ natsTest(
     expect(textOf(await client.answerTo(2))).toBe('done');
     expect(client.lines.filter((line) => line.includes('"id":2,') || line.endsWith('"id":2}'))).toHaveLength(1);
     await until(
-      async () => (await second.callTool(nextId++, 'fixture_builder__echo', { text: 'back' })).error === undefined,
+      async () => (await second.callTool(newId(), 'fixture_builder__echo', { text: 'back' })).error === undefined,
     );
   },
 );
@@ -295,7 +234,7 @@ natsTest('in a cluster a call survives the death of the server that it goes thro
   second.kill('SIGKILL');
   expect(textOf(await client.answerTo(1))).toBe('done');
   await until(
-    async () => (await client.callTool(nextId++, 'fixture_builder__echo', { text: 'again' })).error === undefined,
+    async () => (await client.callTool(newId(), 'fixture_builder__echo', { text: 'again' })).error === undefined,
   );
 });
 

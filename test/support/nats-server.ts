@@ -30,6 +30,8 @@ export interface NatsOptions {
   /** More of the config. */
   readonly more?: string;
   readonly hasJetStream?: boolean;
+  /** The address that it listens at; else that of this machine alone. */
+  readonly address?: string;
   readonly name?: string;
   /** Addresses of the other servers of its cluster; undefined for none. */
   readonly routes?: readonly string[];
@@ -42,6 +44,7 @@ export interface NatsOptions {
 export class NatsServer {
   readonly dir: string;
   readonly name: string;
+  readonly address: string;
   port = 0;
   routePort = 0;
   leafPort = 0;
@@ -49,9 +52,10 @@ export class NatsServer {
   readonly #child: ChildProcess;
   readonly exited: Promise<void>;
 
-  private constructor(dir: string, name: string, child: ChildProcess) {
+  private constructor({ dir, name, address }: Pick<NatsServer, 'dir' | 'name' | 'address'>, child: ChildProcess) {
     this.dir = dir;
     this.name = name;
+    this.address = address;
     this.#child = child;
     this.exited = new Promise((resolve) => child.once('close', () => resolve()));
     running.add(this);
@@ -65,6 +69,7 @@ export class NatsServer {
     routes,
     routePort,
     like,
+    address = '127.0.0.1',
   }: NatsOptions = {}): Promise<NatsServer> {
     const dir = like?.dir ?? mkdtempSync(join(tmpdir(), 'mcpb-nats-'));
     const store = hasJetStream ? `jetstream { store_dir: "${join(dir, 'store')}" }` : '';
@@ -75,10 +80,10 @@ export class NatsServer {
     const file = join(dir, 'nats.conf');
     writeFileSync(
       file,
-      `server_name: ${name}\nlisten: "127.0.0.1:${like?.port ?? -1}"\n${store}\n${cluster}\n${more}\n`,
+      `server_name: ${name}\nlisten: "${address}:${like?.port ?? -1}"\n${store}\n${cluster}\n${more}\n`,
     );
     const child = spawn('nats-server', ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
-    const server = new NatsServer(dir, name, child);
+    const server = new NatsServer({ dir, name, address }, child);
     await new Promise<void>((resolve, reject) => {
       child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
         server.log += chunk;
@@ -101,7 +106,7 @@ export class NatsServer {
   }
 
   get url(): string {
-    return `nats://127.0.0.1:${this.port}`;
+    return `nats://${this.address}:${this.port}`;
   }
 
   get pid(): number {
@@ -135,5 +140,5 @@ export async function freePort(): Promise<number> {
 }
 
 function portIn(log: string, what: string): number {
-  return Number(new RegExp(`Listening for ${what} on 127\\.0\\.0\\.1:(\\d+)`).exec(log)?.[1] ?? 0);
+  return Number(new RegExp(`Listening for ${what} on [\\d.]+:(\\d+)`).exec(log)?.[1] ?? 0);
 }
