@@ -29,7 +29,7 @@ beforeAll(async () => {
     other: { ...local, env: { OTHER: '1' } },
     remote: { type: 'http', url: await servedAt() },
   };
-  daemon = await TestDaemon.start({ client: { view: 'server:local' }, mcpServers });
+  daemon = await TestDaemon.start({ client: { view: 'server:local' }, mcpServers, results: { maxBytes: 100_000 } });
 });
 afterAll(async () => {
   await daemon.stop();
@@ -116,6 +116,41 @@ describe.each([
     expect(JSON.parse(textOf({ result: done.result?.result as Record<string, unknown> }))).toEqual(inputResponses);
     client.close();
   });
+
+  test.each(['discover', 'all'])(
+    'has its long result cut where it is asked for in %s, and whole in a notice',
+    async (view) => {
+      const client = await clientIn(view);
+      const call = { filename: 'a.txt' };
+      const taskId =
+        view === 'all'
+          ? await client.begin('local__confirm_delete', call)
+          : await client.begin('execute_tool', { server: 'local', tool: 'confirm_delete', arguments: call });
+      const id = client.send('subscriptions/listen', { notifications: { taskIds: [taskId] } });
+      expect((await client.next()).method).toBe('notifications/subscriptions/acknowledged');
+      const words = `${'some words, '.repeat(10_000)}the end`;
+      const inputResponses = { confirm: { action: 'accept', content: { confirm: true, words } } };
+      client.send('tasks/update', { taskId, inputResponses });
+      const heard: Message[] = [];
+      const isWhole = ({ params }: Message): boolean => params?.status === 'completed';
+      while (!heard.some(isWhole)) heard.push(await client.next());
+      const text = JSON.stringify(inputResponses);
+      expect(heard.find(isWhole)?.params).toMatchObject({
+        _meta: { [ID]: id },
+        taskId,
+        result: { content: [{ text }] },
+      });
+      const done = (await client.ask('tasks/get', { taskId })).result ?? {};
+      expect(done).toMatchObject({ taskId, status: 'completed' });
+      const { content } = done.result as { content: { text: string }[] };
+      expect(text.startsWith(content[0]?.text ?? '-')).toBe(true);
+      expect(content[1]?.text).toContain('This result was cut');
+      const read = JSON.parse(/\{"id".*?\}/.exec(content[1]?.text ?? '')?.[0] ?? '{}') as object;
+      const rest = await client.ask('tools/call', { name: 'read_result', arguments: read });
+      expect(textOf(rest)).toContain('the end"}}}\n[mcp-bridge: ');
+      client.close();
+    },
+  );
 
   test('is heard of by its owner, who listens to it (H1)', async () => {
     const client = await clientIn('server:local');
