@@ -80,7 +80,16 @@ function join({ host, servers, tools }) {
   };
   let told = 0;
   const federation = new Federation({
-    settings: { nats, tenant: 'acme', user: 'sim', host, offer: ['*'], use: ['*'], hasBulkConnection: false },
+    settings: {
+      nats,
+      tenant: 'acme',
+      user: 'sim',
+      host,
+      offer: ['*'],
+      use: ['*'],
+      agents: [],
+      hasBulkConnection: false,
+    },
     ...{ clock: systemClock, turn, limits: DEFAULT_LIMITS, version: '1', uid: 1, logger: quiet },
     accept: (link, _, view) => accept(link, view, tools),
     refusalOf: () => undefined,

@@ -10,7 +10,7 @@ import { type Reader, readSettings } from './reader.ts';
 
 const PLACE = 'federation';
 const NATS = `${PLACE}.nats`;
-const KEYS = [...Object.keys(FEDERATION), 'nats', 'offer', 'use'];
+const KEYS = [...Object.keys(FEDERATION), 'nats', 'offer', 'use', 'agents'];
 const NATS_KEYS = ['servers', 'credentials', 'user', 'password', 'token', 'nkey', 'tls'];
 const TOKEN = /^[A-Za-z0-9_-]{1,63}$/;
 const HOST = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
@@ -33,6 +33,7 @@ export function federationOf(
     host: host === undefined ? '' : named(reader, host, 'host', HOST),
     offer: globsOf(reader, section.offer, 'offer') ?? [],
     use: globsOf(reader, section.use, 'use') ?? ['*'],
+    agents: globsOf(reader, section.agents, 'agents') ?? [],
     hasBulkConnection: bulkConnection,
   };
   if (reader.errors > before || settings.nats.servers.length === 0) return undefined;

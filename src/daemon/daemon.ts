@@ -48,6 +48,7 @@ import { ArgumentCheck } from '../meta-tools/argument-check.ts';
 import { CodeDesk } from '../meta-tools/code-desk.ts';
 import { DiscoverTools } from '../meta-tools/discover-tools.ts';
 import { ToolFinder } from '../meta-tools/tool-finder.ts';
+import type { AgentsHere } from '../model/agent-mail.ts';
 import type { FederationReport } from '../model/federation-report.ts';
 import type { Limits } from '../model/limits.ts';
 import type { Principal } from '../model/principal.ts';
@@ -247,6 +248,7 @@ export class Daemon implements ControlledDaemon {
       logger,
       clock: this.#clock,
       date: () => new Date(),
+      elsewhere: config.federation === undefined ? undefined : this.#otherHosts,
       willBeEnabled: () => options.finder.config.config.agents.isEnabled,
     });
     this.#code = this.#makeCode();
@@ -307,6 +309,13 @@ export class Daemon implements ControlledDaemon {
     return code;
   }
 
+  get #agentsHere(): AgentsHere {
+    return {
+      receive: (host, letter) => this.#messaging.receive(host, letter),
+      agentsFor: (asker) => this.#messaging.agentsFor(asker),
+    };
+  }
+
   #makeOtherHosts(): OtherHosts {
     const { config, finder, limits, version, logger } = this.#options;
     return new OtherHosts({
@@ -316,6 +325,7 @@ export class Daemon implements ControlledDaemon {
       trustsHints: (name) => finder.config.config.serverSettings[name]?.trustHints === true,
       prepare: () => this.#followed.definitions.prepare(undefined),
       own: () => [...this.#followed.definitions.of(undefined).values(), ...this.#dialIns.of().values()],
+      agents: config.agents.isEnabled ? this.#agentsHere : undefined,
       changed: () => this.#serversOfOthersChanged(),
       refused: () => this.#events.incident.tell('busRefused', undefined),
       failed: (error) => this.#faults.note('a message of another host could not be dealt with', error),

@@ -7,6 +7,7 @@ import type { HttpContext } from '../downstream/http-connection.ts';
 import type { RunnerContext } from '../downstream/instance-runner.ts';
 import { inProject } from '../downstream/project.ts';
 import type { Federation, FederationOptions } from '../federation/federation.ts';
+import type { AgentsElsewhere, ListedAgents, MailedLetter } from '../model/agent-mail.ts';
 import type { FederationReport } from '../model/federation-report.ts';
 import type { FederationSettings } from '../model/federation-settings.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
@@ -26,7 +27,7 @@ interface OtherHostsOptions extends Omit<FederationOptions, 'settings'> {
 const LETTERS_OF_ALL = 4;
 const TWO_PROJECTS = ['/a', '/b'] as const;
 
-export class OtherHosts implements ServerSource {
+export class OtherHosts implements ServerSource, AgentsElsewhere {
   readonly comeByThemselves = false;
   readonly isElsewhere = true;
   readonly #options: OtherHostsOptions;
@@ -102,6 +103,21 @@ export class OtherHosts implements ServerSource {
         hint: 'Servers of this host go on. See: mcp-bridge hosts',
       });
     return federation.open(definition, context);
+  }
+
+  // --- agents ---
+
+  post(host: string, letter: MailedLetter): Promise<{ readonly id: string }> {
+    const elsewhere = this.#federation?.agents;
+    if (elsewhere !== undefined) return elsewhere.post(host, letter);
+    const hint = 'Set federation.agents and agents.enabled in the config file of both hosts, and restart the daemons.';
+    return Promise.reject(
+      new BridgeError('MESSAGE_REFUSED', 'Agents of this host exchange no messages with other hosts', { hint }),
+    );
+  }
+
+  list(asker: string): Promise<ListedAgents> {
+    return this.#federation?.agents?.list(asker) ?? Promise.resolve({ agents: [], more: 0 });
   }
 
   /** Null if the config names no bus. */

@@ -2,6 +2,7 @@
 // loaded only where the config names a bus.
 
 import { createHash, randomBytes } from 'node:crypto';
+import type { AgentsElsewhere, AgentsHere } from '../model/agent-mail.ts';
 import type { FederationReport, HostReport } from '../model/federation-report.ts';
 import type { FederationSettings } from '../model/federation-settings.ts';
 import type { Limits } from '../model/limits.ts';
@@ -14,6 +15,7 @@ import { anyOf } from '../util/glob.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Carrier } from '../wire/link.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
+import { AgentMail } from './agent-mail.ts';
 import type { Board } from './board.ts';
 import type { Bus } from './bus.ts';
 import { type ClaimStore, Claims } from './claims.ts';
@@ -44,6 +46,8 @@ export interface FederationOptions {
   readonly refusalOf: (name: string) => string | undefined;
   /** True if the hints on the tools of a server are believed. */
   readonly trustsHints: (name: string) => boolean;
+  /** The agents of this host; undefined if they exchange no messages. */
+  readonly agents?: AgentsHere | undefined;
   /** Other servers can be used now. */
   readonly changed: () => void;
   /** Something of another host was refused. */
@@ -81,6 +85,7 @@ export class Federation {
   readonly #owner: Owner;
   readonly #home: Home;
   readonly #own: OwnHost;
+  readonly #mail: AgentMail | undefined;
   readonly #list: HostList;
   readonly #leases: LeaseTable;
   readonly #services: ServiceAnswers;
@@ -117,7 +122,7 @@ export class Federation {
     });
     const place = { board, clock, tenant, host, run, isDown: () => this.#home.down !== undefined };
     this.#own = new OwnHost({
-      ...{ ...place, version },
+      ...{ ...place, version, hasAgents: options.agents !== undefined && settings.agents.length > 0 },
       isAlive: async (other) => (await this.#services.ask([other], clock)).has(other),
       rivalled: (hasRival) => this.#onRival(hasRival),
       forgotten: () => this.#list.watchAgain(),
@@ -156,11 +161,39 @@ export class Federation {
       openCalls: () => this.#owner.load.calls,
       startedAt: new Date().toISOString(),
     });
+    this.#mail = this.#makeMail();
     this.#unwatch = bus.watch((event) => {
       if (event.is === 'up') this.#onUp();
       if (event.is === 'down' && event.why !== NOT_YET) options.logger.warn('NATS is away', { why: event.why });
       if (event.is === 'denied') this.#onDenied(event.operation, event.subject);
     });
+  }
+
+  // --- agents ---
+
+  #makeMail(): AgentMail | undefined {
+    const { settings, agents: here, clock } = this.#options;
+    const { tenant, user, host, agents } = settings;
+    if (here === undefined || agents.length === 0) return undefined;
+    return new AgentMail({
+      ...{ bus: this.#ground.bus, clock, tenant, user, host, here, isAllowed: anyOf(agents) },
+      hosts: () => this.#list.hosts.flatMap((known) => (known.hasAgents === true ? known.host : [])),
+      unreachable: (other) => this.#unreachableHost(other),
+      refused: (from, why) => this.#note('a message of another host was refused', { host: from, why }),
+    });
+  }
+
+  #unreachableHost(host: string): string | undefined {
+    const { down } = this.#home;
+    if (down !== undefined) return `NATS is away (${down})`;
+    if (this.#list.get(host) !== undefined) return undefined;
+    const isSilent = [...this.#list.known].some((known) => known.host === host);
+    return isSilent ? 'it gives no sign of life' : 'there is no such host';
+  }
+
+  /** The agents of other hosts; undefined if the config lets nobody write to them. */
+  get agents(): AgentsElsewhere | undefined {
+    return this.#mail;
   }
 
   // --- what is offered ---
@@ -403,6 +436,7 @@ export class Federation {
     await this.#own.close();
     this.#owner.close();
     this.#home.close();
+    this.#mail?.close();
     this.#services.close();
     await this.#ground.close();
   }

@@ -31,11 +31,16 @@ export interface HostEntry {
   readonly run: string;
   readonly version: string;
   readonly servers: readonly OfferedServer[];
+  /** True if its agents exchange messages with those of some other hosts. */
+  readonly hasAgents?: boolean;
 }
 
 export function encodeEntry(entry: HostEntry): Buffer {
-  const { host, run, version, servers } = entry;
-  return Buffer.from(JSON.stringify({ v: ENTRY_VERSION, host, run, version, era: PROTOCOL_VERSION, servers }));
+  const { host, run, version, servers, hasAgents } = entry;
+  const agents = hasAgents === true ? { agents: true } : {};
+  return Buffer.from(
+    JSON.stringify({ v: ENTRY_VERSION, host, run, version, era: PROTOCOL_VERSION, ...agents, servers }),
+  );
 }
 
 /** Reads an entry; a text says why it cannot be used. */
@@ -51,7 +56,7 @@ export function decodeEntry(value: Uint8Array): HostEntry | string {
 /** The entry in a value of JSON; a text says why there is none. */
 function entryIn(read: unknown): HostEntry | string {
   if (!isRecord(read) || read.v !== ENTRY_VERSION) return 'its entry is of another version';
-  const { host, run, version, servers, era } = read;
+  const { host, run, version, servers, era, agents } = read;
   if (typeof host !== 'string' || !HOST_NAME.test(host)) return 'its entry has no name of a host';
   if (typeof run !== 'string' || !isToken(run) || run.length > 64) return 'its entry names no run of its daemon';
   if (era !== PROTOCOL_VERSION) return `it speaks ${String(era).slice(0, 32)} on the bus`;
@@ -60,6 +65,7 @@ function entryIn(read: unknown): HostEntry | string {
   return {
     ...{ host, run, version: typeof version === 'string' ? version.slice(0, 64) : '' },
     servers: servers.flatMap((server: unknown) => serverOf(server)),
+    hasAgents: agents === true,
   };
 }
 

@@ -23,6 +23,7 @@ export interface OwnHostOptions {
   readonly host: string;
   readonly run: string;
   readonly version: string;
+  readonly hasAgents?: boolean;
   readonly isDown: () => boolean;
   /** Asks the daemon of this run if it is there. */
   readonly isAlive: (run: string) => Promise<boolean>;

@@ -1,6 +1,7 @@
 // Decides if one client may send something to another now: size, policy, rates, hops and room. It throws the reason against
 // it before anything is sent, and counts what is let through against the rates.
 
+import type { MailedLetter } from '../model/agent-mail.ts';
 import type { Limits } from '../model/limits.ts';
 import type { MessagingSettings } from '../model/messaging-settings.ts';
 import { isReserved } from '../protocol/accepted-methods.ts';
@@ -9,7 +10,7 @@ import type { Clock } from '../util/clock.ts';
 import { nearest, suggestion } from '../util/nearest.ts';
 import type { ClientMessage } from './client-message.ts';
 import type { LetterDraft, Mailbox } from './letters.ts';
-import type { Participant, Participants } from './participants.ts';
+import { type Participant, type Participants, TokenBucket } from './participants.ts';
 
 export interface AdmissionPorts {
   readonly participants: Participants;
@@ -22,9 +23,13 @@ export interface AdmissionPorts {
 
 /** Others may fill this part (1/4) of the bytes kept for a client that is away. */
 const PART_WHILE_AWAY = 4;
+/** The most hosts that write to one agent. */
+const MOST_HOSTS = 4096;
 
 export class Admission {
   readonly #ports: AdmissionPorts;
+  /** The rates of letters of other hosts. */
+  readonly #fromHosts = new WeakMap<Participant, Map<string, TokenBucket>>();
 
   constructor(ports: AdmissionPorts) {
     this.#ports = ports;
@@ -64,6 +69,41 @@ export class Admission {
     return { mailbox, hops };
   }
 
+  /** Returns the hops of a letter to an agent of another host that may be sent. */
+  admitAbroad(sender: Participant, { to, text, inReplyTo }: LetterDraft): number {
+    this.checkSize(Buffer.byteLength(text));
+    const { settings, clock, participants } = this.#ports;
+    if (!sender.maySend(clock.now())) throw tooMany(`You send more than ${settings.maxPerSecond} messages a second`);
+    if (!participants.mayTalk(sender.id, to)) throw refusedByPolicy(sender.id, to);
+    const hops = sender.mailbox?.hopsAfter(inReplyTo) ?? 0;
+    this.#checkHops(hops);
+    return hops;
+  }
+
+  /** Returns the mailbox for a letter of another host. */
+  admitFromAbroad(sender: string, host: string, { to, text, hops }: MailedLetter): Mailbox {
+    this.checkSize(Buffer.byteLength(text));
+    const { participants, settings } = this.#ports;
+    const receiver = participants.withId(to);
+    // One that may not be written to is as one that is not there.
+    if (receiver?.mailbox === undefined || !participants.mayTalk(sender, to))
+      throw new BridgeError('CLIENT_NOT_FOUND', `There is no agent ${JSON.stringify(to.slice(0, 128))} with a mailbox`);
+    this.#checkHops(hops);
+    if (!this.#mayCome(host, receiver))
+      throw tooMany(`More than ${settings.maxPerSecond} messages a second come from ${host} for ${to}`);
+    return receiver.mailbox;
+  }
+
+  #mayCome(host: string, receiver: Participant): boolean {
+    const { settings, clock } = this.#ports;
+    const nowMs = clock.now();
+    const byHost = this.#fromHosts.get(receiver) ?? new Map<string, TokenBucket>();
+    this.#fromHosts.set(receiver, byHost);
+    const bucket = byHost.get(host) ?? new TokenBucket(settings.maxPerSecond, nowMs);
+    if (byHost.size < MOST_HOSTS) byHost.set(host, bucket);
+    return byHost.has(host) && bucket.take(nowMs);
+  }
+
   #mailboxAdvice(): { readonly hint: string; readonly facts: ErrorFacts } {
     const { settings, willBeEnabled } = this.#ports;
     const advice = (reason: RefusalReason, hint: string) => ({ hint, facts: { reason } });
@@ -95,11 +135,7 @@ export class Admission {
     if (to === sender.id) throw new BridgeError('MESSAGE_TO_SELF', 'A client cannot send a message to itself');
     const receiver = participants.withId(to);
     if (receiver === undefined) throw notFound(to, participants.idsFor(sender));
-    if (!participants.mayTalk(sender.id, to))
-      throw new BridgeError(
-        'MESSAGE_REFUSED',
-        `agents.policy in the config file does not let ${sender.id} write to ${to}`,
-      );
+    if (!participants.mayTalk(sender.id, to)) throw refusedByPolicy(sender.id, to);
     if (!sender.mayExchange(receiver, nowMs))
       throw tooMany(`More than ${settings.maxPerSecond} messages a second go between ${sender.id} and ${to}`);
     return receiver;
@@ -121,6 +157,10 @@ export class Admission {
       hint: 'Try again later.',
     });
   }
+}
+
+function refusedByPolicy(from: string, to: string): BridgeError {
+  return new BridgeError('MESSAGE_REFUSED', `agents.policy in the config file does not let ${from} write to ${to}`);
 }
 
 function tooMany(problem: string): BridgeError {

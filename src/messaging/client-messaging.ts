@@ -7,6 +7,7 @@ import type { Messaging } from '../core/handshake.ts';
 import type { OwnTools } from '../core/joined-view.ts';
 import { openCall } from '../core/pending-requests.ts';
 import type { Session } from '../core/session.ts';
+import type { AgentsElsewhere, AgentsHere, ListedAgents, MailedLetter } from '../model/agent-mail.ts';
 import type { Limits } from '../model/limits.ts';
 import type { MessagingSettings } from '../model/messaging-settings.ts';
 import type { AcceptedMethods } from '../protocol/accepted-methods.ts';
@@ -33,6 +34,8 @@ export interface ClientMessagingOptions {
   readonly clock: Clock;
   /** The time of day, for letters. */
   readonly date: () => Date;
+  /** The agents of other hosts; undefined if nobody may write to them. */
+  readonly elsewhere?: AgentsElsewhere | undefined;
   /** True if the config file switches mailboxes on by now, so that the next daemon has them. */
   readonly willBeEnabled: () => boolean;
 }
@@ -40,7 +43,9 @@ export interface ClientMessagingOptions {
 /** The facts of a message that was refused. */
 const NOT_READ = { to: '', method: '', bytes: 0 };
 
-export class ClientMessaging implements Messaging {
+const MOST_LISTED = 50;
+
+export class ClientMessaging implements Messaging, AgentsHere {
   readonly #options: ClientMessagingOptions;
   readonly participants: Participants;
   readonly #admission: Admission;
@@ -94,7 +99,13 @@ export class ClientMessaging implements Messaging {
       if (mayBeDone) throw outcomeUnknown(); // the message may have been delivered already
       if (method === 'bridge/send') return this.#send(sender, request, envelope);
       const letter = letterIn(paramsOf(request.frame, envelope));
-      session.output.answer(idText, JSON.stringify(this.post(sender, letter)));
+      const abroad = this.postAbroad(sender, letter);
+      if (abroad === undefined) return session.output.answer(idText, JSON.stringify(this.post(sender, letter)));
+      const { output } = session;
+      abroad.then(
+        (posted) => session.isOpen && output.answer(idText, JSON.stringify(posted)),
+        (error: unknown) => session.isOpen && output.fail(idText, failureOf(error)),
+      );
     } catch (error) {
       this.#refused(session);
       session.output.fail(idText, failureOf(error));
@@ -169,6 +180,45 @@ export class ClientMessaging implements Messaging {
     const facts = { to, method: '', bytes: Buffer.byteLength(text) };
     this.#options.events.messageSent.tell('letter', sender.session, facts);
     return { id, to };
+  }
+
+  /** Sends a letter to an agent of another host; undefined for one of this host. */
+  postAbroad(
+    sender: Participant,
+    letter: LetterDraft,
+  ): Promise<{ readonly id: string; readonly to: string }> | undefined {
+    const { elsewhere, events } = this.#options;
+    const { to, text, inReplyTo } = letter;
+    const at = to.lastIndexOf('@');
+    if (elsewhere === undefined || at < 1 || this.participants.withId(to) !== undefined) return undefined;
+    const hops = this.#admission.admitAbroad(sender, letter);
+    const mailed = { from: sender.id, to: to.slice(0, at), text, inReplyTo, hops };
+    return elsewhere.post(to.slice(at + 1), mailed).then(({ id }) => {
+      events.messageSent.tell('letter', sender.session, { to, method: '', bytes: Buffer.byteLength(text) });
+      return { id, to };
+    });
+  }
+
+  /** The agents of other hosts that a client may write to; undefined if there can be none. */
+  agentsAbroad(asker: Participant): Promise<ListedAgents> | undefined {
+    return this.#options.elsewhere?.list(asker.id);
+  }
+
+  // --- from other hosts ---
+
+  receive(host: string, letter: MailedLetter): { readonly id: string } {
+    const { to, text, inReplyTo, hops } = letter;
+    const from = `${letter.from}@${host}`;
+    const mailbox = this.#admission.admitFromAbroad(from, host, letter);
+    const id = `m-${++this.#written}`;
+    if (mailbox.put({ id, from, host, time: this.#options.date().toISOString(), text, inReplyTo, hops })) return { id };
+    throw new BridgeError('MAILBOX_FULL', `The mailbox of ${to} has no room for more letters of other hosts`);
+  }
+
+  agentsFor(asker: string): ListedAgents {
+    if (!this.#options.settings.isEnabled) return { agents: [], more: 0 };
+    const { agents, more } = this.participants.correspondentsOf(asker, MOST_LISTED);
+    return { agents: agents.map(({ id, name }) => ({ id, name })), more };
   }
 
   /** Unread letters of clients that are there, and of those that have gone. */

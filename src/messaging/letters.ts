@@ -8,6 +8,8 @@ import { BridgeError } from '../util/bridge-error.ts';
 export interface Letter {
   readonly id: string;
   readonly from: string;
+  /** The host of its sender; undefined for an agent of this host. */
+  readonly host?: string | undefined;
   /** The time of its arrival, in ISO format. */
   readonly time: string;
   readonly text: string;
@@ -20,6 +22,8 @@ export interface Letter {
 const MOST_READ = 256;
 /** The size of a letter beside its text. */
 const OVERHEAD_BYTES = 256;
+/** Letters of other hosts fill this part (1/2) of a mailbox, and those of one host half of it. */
+const PART_OF_OTHERS = 2;
 
 export class Mailbox {
   readonly #limits: MessagingSettings['mailbox'];
@@ -41,10 +45,22 @@ export class Mailbox {
   put(letter: Letter): boolean {
     const bytes = weightOf(letter);
     const { maxMessages, maxBytes } = this.#limits;
+    if (letter.host !== undefined && !this.#hasRoomForHost(letter.host, bytes)) return false;
     if (this.#letters.length >= maxMessages || this.#bytes + bytes > maxBytes) return false;
     this.#add(letter);
     this.#endFirstWait();
     return true;
+  }
+
+  /** Other hosts leave the half of it to agents of this host, and each of them the half of that to others. */
+  #hasRoomForHost(host: string, bytes: number): boolean {
+    const { maxMessages, maxBytes } = this.#limits;
+    const ofOthers = this.#letters.filter((letter) => letter.host !== undefined);
+    return [ofOthers, ofOthers.filter((letter) => letter.host === host)].every((letters, i) => {
+      const part = PART_OF_OTHERS * (i + 1);
+      const taken = letters.reduce((sum, letter) => sum + weightOf(letter), 0);
+      return letters.length < Math.ceil(maxMessages / part) && taken + bytes <= maxBytes / part;
+    });
   }
 
   /** Takes over letters that were accepted for its client before. They may exceed its limits, because they were promised. */

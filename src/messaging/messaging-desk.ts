@@ -6,6 +6,7 @@ import type { OwnTools } from '../core/joined-view.ts';
 import { openCall } from '../core/pending-requests.ts';
 import type { Session } from '../core/session.ts';
 import { faultsIn } from '../meta-tools/meta-tools.ts';
+import type { ListedAgents } from '../model/agent-mail.ts';
 import { paramsOf } from '../protocol/request-params.ts';
 import { failureOf, outcomeUnknown } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -14,7 +15,7 @@ import { isRecord } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import type { ClientMessaging } from './client-messaging.ts';
-import { type Letter, letterIn } from './letters.ts';
+import { type Letter, type LetterDraft, letterIn } from './letters.ts';
 import { MESSAGING_TOOL_ITEMS, MESSAGING_TOOLS, type MessagingTool } from './messaging-tools.ts';
 import type { Participant } from './participants.ts';
 
@@ -40,6 +41,9 @@ export class MessagingDesk implements OwnTools, CallOwner {
   readonly items = MESSAGING_TOOL_ITEMS;
   readonly #context: MessagingDeskContext;
   /** Calls that wait for a letter. */
+  /** Calls that wait for another host, and those of them that send a letter there. */
+  readonly #pending = new Set<Call>();
+  readonly #abroad = new Set<Call>();
   readonly #waiting = new Map<Call, { readonly untilMs: number; readonly most: number; readonly stop: () => void }>();
 
   constructor(context: MessagingDeskContext) {
@@ -66,13 +70,51 @@ export class MessagingDesk implements OwnTools, CallOwner {
     if (self === undefined) throw new BridgeError('SHUTTING_DOWN', 'This client is leaving');
     switch (tool) {
       case 'list_agents':
-        return this.#say(call, listOf(self, messaging));
+        return this.#list(self, call);
       case 'send_message':
         if (call.mayBeDone) throw outcomeUnknown();
-        return this.#say(call, messaging.post(self, letterIn(args)));
+        return this.#post(self, letterIn(args), call);
       case 'read_messages':
         return this.#readMessages(self, args, call);
     }
+  }
+
+  #list(self: Participant, call: Call): void {
+    const { messaging } = this.#context;
+    const here = messaging.participants.correspondents(self, MOST_LISTED);
+    const say = ({ agents, more }: ListedAgents): void => {
+      const all = [...here.agents.map(({ id, name }) => ({ id, name })), ...agents];
+      const left = here.more + more + Math.max(0, all.length - MOST_LISTED);
+      this.#say(call, { you: self.id, agents: all.slice(0, MOST_LISTED), ...(left > 0 && { more: left }) });
+    };
+    const abroad = messaging.agentsAbroad(self);
+    if (abroad === undefined) say({ agents: [], more: 0 });
+    else this.#await(call, abroad, say);
+  }
+
+  #post(self: Participant, letter: LetterDraft, call: Call): void {
+    const { messaging } = this.#context;
+    const abroad = messaging.postAbroad(self, letter);
+    if (abroad === undefined) return this.#say(call, messaging.post(self, letter));
+    this.#abroad.add(call);
+    this.#await(call, abroad, (posted) => this.#say(call, posted));
+  }
+
+  /** Answers a call once another host has said something, unless the call is over by then. */
+  #await<T>(call: Call, promise: Promise<T>, say: (value: T) => void): void {
+    this.#pending.add(call);
+    const settle = (then: () => void): void => {
+      this.#abroad.delete(call);
+      if (this.#pending.delete(call)) then();
+    };
+    promise.then(
+      (value) => settle(() => say(value)),
+      (error: unknown) =>
+        settle(() => {
+          call.output.fail(call.idText, failureOf(error));
+          call.close();
+        }),
+    );
   }
 
   #say(call: Call, value: object): void {
@@ -109,6 +151,7 @@ export class MessagingDesk implements OwnTools, CallOwner {
   }
 
   #stopWaiting(call: Call): number | undefined {
+    this.#pending.delete(call);
     const waiting = this.#waiting.get(call);
     this.#waiting.delete(call);
     waiting?.stop();
@@ -126,9 +169,9 @@ export class MessagingDesk implements OwnTools, CallOwner {
     call.close();
   }
 
-  /** Only calls that were repeated count as sent: calls that wait here change nothing. */
-  wasSent({ mayBeDone }: Call): boolean {
-    return mayBeDone;
+  /** Calls that were repeated count as sent, and letters on their way to another host: others that wait here change nothing. */
+  wasSent(call: Call): boolean {
+    return call.mayBeDone || this.#abroad.has(call);
   }
 
   withdraw(call: Call): void {
@@ -171,12 +214,6 @@ function numberOf(
   throw badArguments('read_messages', [`${name} must be from ${range.least} to ${range.most}`]);
 }
 
-function listOf(self: Participant, messaging: ClientMessaging): object {
-  const { agents: others, more } = messaging.participants.correspondents(self, MOST_LISTED);
-  const shownOthers = others.map(({ id, name }) => ({ id, name }));
-  return { you: self.id, agents: shownOthers, ...(more > 0 && { more }) };
-}
-
-function shown({ id, from, time, inReplyTo, text }: Letter): object {
-  return { id, from, time, inReplyTo, text };
+function shown({ id, from, host, time, inReplyTo, text }: Letter): object {
+  return { id, from, host, time, inReplyTo, text };
 }

@@ -120,10 +120,22 @@ export class Participants {
 
   /** Clients with a mailbox that the asker may write to, at most `most` of them; `more` counts the rest. */
   correspondents(asker: Participant, most: number): { readonly agents: ParticipantReport[]; readonly more: number } {
+    return this.#withMailbox(most, (other) => other !== asker && this.#maySee(asker, other));
+  }
+
+  /** The same for somebody of another host. */
+  correspondentsOf(asker: string, most: number): { readonly agents: ParticipantReport[]; readonly more: number } {
+    return this.#withMailbox(most, (other) => other.isThere && this.mayTalk(asker, other.id));
+  }
+
+  #withMailbox(
+    most: number,
+    isMeant: (other: Participant) => boolean,
+  ): { readonly agents: ParticipantReport[]; readonly more: number } {
     const agents: ParticipantReport[] = [];
     let more = 0;
     for (const other of this.#byId.values()) {
-      if (other === asker || other.mailbox === undefined || !this.#maySee(asker, other)) continue;
+      if (other.mailbox === undefined || !isMeant(other)) continue;
       if (agents.length < most) agents.push(other.describe());
       else more++;
     }
@@ -273,7 +285,7 @@ function meaningOf(character: string): string {
 // --- rates ---
 
 /** A rate limit: so many a second, and twice as many at once. */
-class TokenBucket {
+export class TokenBucket {
   readonly #perMs: number;
   readonly #most: number;
   #left: number;

@@ -29,6 +29,8 @@ export interface FederationSettings {
   readonly offer: readonly string[];
   /** Globs over `NAME`, `NAME@HOST` or `*@HOST`: servers of other hosts that are used here. */
   readonly use: readonly string[];
+  /** Globs over hosts with which agents exchange messages. */
+  readonly agents: readonly string[];
   /** True if long answers come on a connection of their own. */
   readonly hasBulkConnection: boolean;
 }
