@@ -1,6 +1,6 @@
 // The frame of the dashboard: where one can go, how the daemon is, and the screen. Keys are here too.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { attention, keepInbox } from './attention.ts';
 import { phase } from './connection.ts';
 import { clockTime, span } from './format.ts';
@@ -20,6 +20,7 @@ import { Tools } from './screens/tools.ts';
 import { Topology } from './screens/topology.ts';
 import { canWrite, daemon, restartedAt, status, version } from './state.ts';
 import { theme, toggle } from './theme.ts';
+import { text } from './untrusted.ts';
 
 interface Place {
   readonly id: string;
@@ -153,6 +154,8 @@ function Notices(): Markup {
     return html`<p class="banner banner-bad" role="status">The connection to mcp-bridge ui is lost; trying again.</p>`;
   if (phase.value.is === 'open' && !isUp && reason !== '')
     return html`<p class="banner banner-bad" role="status"><b>${generation === 0 ? 'Connecting.' : 'The daemon has gone.'}</b> ${generation === 0 ? reason : 'This page waits for the next one.'} <span class="banner-more">To start one: <code>mcp-bridge start</code></span></p>`;
+  if (isUp && reason !== '')
+    return html`<p class="banner banner-bad" role="status"><b>Calls and events are not shown.</b> ${text(reason)}</p>`;
   if (at === undefined) return null;
   return html`<p class="banner" role="status"><b>The daemon was restarted at ${clockTime(at)}.</b> All numbers begin there.
     <button type="button" class="quiet small" onClick=${() => {
@@ -180,10 +183,21 @@ let openHelp: (isOpen: boolean) => void = () => undefined;
 function Help(): Markup {
   const [isOpen, setOpen] = useState(false);
   openHelp = setOpen;
+  const close = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const before = document.activeElement;
+    close.current?.focus();
+    return () => (before instanceof HTMLElement ? before.focus() : undefined);
+  }, [isOpen]);
+  /** The button is all that can have the focus while the list is open. */
+  const stay = (event: KeyboardEvent): void => {
+    if (event.key === 'Tab') event.preventDefault();
+  };
   if (!isOpen) return null;
-  return html`<div class="overlay" onClick=${() => setOpen(false)}><section class="help" role="dialog" aria-modal="true" aria-label="Keys" onClick=${(event: Event) => event.stopPropagation()}>
-    <header class="panel-head"><h2>Keys</h2><button type="button" class="quiet small" aria-label="Close" onClick=${() => setOpen(false)}>✕</button></header>
-    <dl class="keys">${KEYS.map(([key, text]) => html`<div key=${key}><dt>${key.split(' ').map((one) => html`<kbd key=${one}>${one}</kbd>`)}</dt><dd>${text}</dd></div>`)}</dl></section></div>`;
+  return html`<div class="overlay" onClick=${() => setOpen(false)}><section class="help" role="dialog" aria-modal="true" aria-label="Keys" onKeyDown=${stay} onClick=${(event: Event) => event.stopPropagation()}>
+    <header class="panel-head"><h2>Keys</h2><button type="button" class="quiet small" aria-label="Close" ref=${close} onClick=${() => setOpen(false)}>✕</button></header>
+    <dl class="keys">${KEYS.map(([key, what]) => html`<div key=${key}><dt>${key.split(' ').map((one) => html`<kbd key=${one}>${one}</kbd>`)}</dt><dd>${what}</dd></div>`)}</dl></section></div>`;
 }
 
 function useKeys(): void {

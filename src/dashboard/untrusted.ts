@@ -1,8 +1,8 @@
 // Texts of others: names, results, stderr, whatever a server or a client has said. They are shown as text nodes, cut at a bound, and
 // with every character marked that has no look of its own or would turn the line around.
 
-import { seenPieces } from '../util/printable.ts';
 import { html, type Markup } from './html.ts';
+import { type Mark, markedPieces } from './marks.ts';
 
 const MOST_IN_LINE = 300;
 const MOST_IN_BLOCK = 100_000;
@@ -11,7 +11,7 @@ const MOST_IN_BLOCK = 100_000;
 export function text(value: unknown, most = MOST_IN_LINE): Markup {
   const whole = typeof value === 'string' ? value : String(value ?? '');
   return html`<span class="untrusted" dir="ltr"
-    >${marked(whole.slice(0, most))}${
+    >${markedPieces(whole.slice(0, most), false).map(shown)}${
       whole.length > most ? html`<span class="cut" title=${`${whole.length} characters`}>…</span>` : null
     }</span
   >`;
@@ -42,14 +42,11 @@ export function Json({ value, label }: { readonly value: unknown; readonly label
 }
 
 function withLines(text: string): unknown[] {
-  return text.split(/(\n|\t)/).map((piece) => (piece === '\n' || piece === '\t' ? piece : marked(piece)));
+  return markedPieces(text, true).map(shown);
 }
 
-function marked(text: string): unknown[] {
-  return seenPieces(text).map((piece) => (piece.isUnseen ? mark(piece.text) : piece.text));
-}
-
-function mark(character: string): Markup {
-  const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-  return html`<span class="unseen" title="a character that cannot be seen">U+${code}</span>`;
+function shown(piece: string | Mark): unknown {
+  if (typeof piece === 'string') return piece;
+  const { code, times } = piece;
+  return html`<span class="unseen" title="a character that cannot be seen">U+${code}${times === 1 ? '' : ` ×${times}`}</span>`;
 }

@@ -4,6 +4,7 @@
 import type { ControlClient, EventBatch, StatusReport } from '../client/control-client.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
+import { membersOf, textOf } from '../util/json-value.ts';
 import type { DaemonPresence, LiveMessage } from './page-protocol.ts';
 
 const STATUS_MS = 1000;
@@ -36,6 +37,8 @@ export class DaemonWatch {
   #client: ControlClient | undefined;
   #presence: DaemonPresence = { isUp: false, generation: 0, reason: 'Connecting to the daemon' };
   #pid: number | undefined;
+  /** The reason why the daemon tells no events; '' if it does. */
+  #refused = '';
   #parts: Record<string, unknown> = {};
   /** The parts as they were told last, to tell only what is new. */
   readonly #told = new Map<string, string>();
@@ -94,9 +97,11 @@ export class DaemonWatch {
       client.onEvents = (batch) => this.#heard(batch);
       void client.untilClosed().then(() => this.#lost(client));
       // A daemon of before events were there has none to watch; the rest works.
-      await callOf(client)('bridge/watch', { batchMs: BATCH_MS, callsPerSecond: CALLS_PER_SECOND }).catch(
-        () => undefined,
-      );
+      const watch = await callOf(client)('bridge/watch', {
+        batchMs: BATCH_MS,
+        callsPerSecond: CALLS_PER_SECOND,
+      }).catch(() => undefined);
+      this.#refused = textOf(membersOf(watch).refused);
       await this.#look();
     } catch (error) {
       if (run !== this.#run) return;
@@ -148,7 +153,7 @@ export class DaemonWatch {
     if (isAnother) this.#told.clear();
     const generation = this.#presence.generation + (this.#pid === pid ? 0 : 1);
     this.#pid = pid;
-    if (!this.#presence.isUp || isAnother) this.#be({ isUp: true, generation, reason: '' });
+    if (!this.#presence.isUp || isAnother) this.#be({ isUp: true, generation, reason: this.#refused });
   }
 
   /** Splits the state into parts, because most of it rarely changes. */

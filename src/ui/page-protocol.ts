@@ -20,7 +20,7 @@ export interface DaemonPresence {
   readonly isUp: boolean;
   /** Counts the daemons that this dashboard has seen; a page starts over when it changes. */
   readonly generation: number;
-  /** The reason why there is none. */
+  /** The reason why there is none; while there is one, the reason why it tells no events. */
   readonly reason: string;
 }
 

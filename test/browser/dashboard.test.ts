@@ -207,6 +207,28 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     await page.keyboard.press('Escape');
   });
 
+  test('the list of keys takes the focus, keeps it, and gives it back', async () => {
+    await go('servers');
+    const filter = page.getByRole('searchbox', { name: 'Filter servers' });
+    await filter.waitFor();
+    await page
+      .getByRole('link', { name: 'Servers (g s)' })
+      .or(page.getByRole('link', { name: 'Servers' }))
+      .first()
+      .focus();
+    await page.keyboard.press('?');
+    const keys = page.getByRole('dialog', { name: 'Keys' });
+    await keys.getByText('Down, up in a list').waitFor();
+    const focused = (): Promise<string> => page.evaluate('document.activeElement.textContent');
+    expect(await focused()).toBe('✕');
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('✕');
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await keys.waitFor({ state: 'detached' });
+    expect(await focused()).toContain('Servers');
+  });
+
   test('a tool is tried with a form made from its schema', async () => {
     await go('servers/desk/tools/greet');
     await page.getByLabel(/^text/).fill('good morning');

@@ -91,11 +91,8 @@ function stateWords(call: SeenCall): string {
 export function Calls(): Markup {
   callsChanged.value; // the book is no signal
   const [frozen, setFrozen] = useState<readonly SeenCall[] | undefined>(undefined);
-  const all = frozen ?? [...calls.open.toReversed(), ...calls.ended];
-  useEffect(
-    () => setFrozen(isPaused.value ? [...calls.open.toReversed(), ...calls.ended] : undefined),
-    [isPaused.value],
-  );
+  const all = frozen ?? [...calls.open, ...calls.ended];
+  useEffect(() => setFrozen(isPaused.value ? [...calls.open, ...calls.ended] : undefined), [isPaused.value]);
   const shown = useMemo(() => all.filter(matches), [all, filter.value, kind.value]);
   const [id] = route.value.rest;
   const chosen = id === undefined ? undefined : all.find(({ call }) => call === id);
@@ -297,7 +294,7 @@ function Detail({ call }: { call: SeenCall }): Markup {
 /** The calls of one server, on its page. */
 export function CallsOf({ server }: { server: string }): Markup {
   callsChanged.value;
-  const own = [...calls.open.toReversed(), ...calls.ended].filter((call) => call.server === server).slice(0, 100);
+  const own = [...calls.open, ...calls.ended].filter((call) => call.server === server).slice(0, 100);
   const longest = Math.max(1, ...own.map((call) => call.totalMs ?? 0));
   return html`<${Panel} title="Last calls"><${Table} rows=${own} columns=${columnsFor(longest)} keyOf=${keyOf} label=${`Calls of ${server}`} most=${10}
     empty=${html`<${Empty} title="No call since this page was opened" />`} /></>`;

@@ -8,11 +8,11 @@ import { FakeClock } from '../../support/fake-clock.ts';
 const STATUS = { pid: 7, instances: [], latencies: [], counters: {}, errors: {} };
 
 /** A daemon that answers at once, once its connection is let through. */
-function scripted() {
+function scripted(watched: object = {}) {
   const open: (() => void)[] = [];
   const connections: { isClosed: boolean; onEvents: ControlClient['onEvents'] | undefined }[] = [];
   const answer = (method: string): unknown =>
-    method === 'bridge/status' ? STATUS : method === 'bridge/tools' ? { servers: [] } : [];
+    ({ 'bridge/status': STATUS, 'bridge/tools': { servers: [] }, 'bridge/watch': watched })[method] ?? [];
   const connect = (): Promise<ControlClient> =>
     new Promise((resolve) => {
       open.push(() => {
@@ -52,4 +52,31 @@ test('a page that is closed and loaded again while the daemon is slow leaves one
   expect(told.filter((message) => 'daemon' in message)).toHaveLength(1);
   watch.stop();
   expect(connections.every(({ isClosed }) => isClosed)).toBe(true);
+});
+
+test('a daemon that tells no events to one more is up, and the page is told why there are none', async () => {
+  const { watch, open, told } = scripted({ watch: null, refused: '64 watches are open' });
+  watch.start();
+  for (const one of open) one();
+  await settled();
+  expect(told).toContainEqual({ daemon: { isUp: true, generation: 1, reason: '64 watches are open' } });
+  watch.stop();
+});
+
+test('the same daemon is the same generation after a pause, and nothing is left behind', async () => {
+  const { watch, open, told, clock } = scripted();
+  watch.start();
+  open[0]?.();
+  await settled();
+  watch.stop();
+  watch.start();
+  open[1]?.();
+  await settled();
+  const generations = told.flatMap((message) => ('daemon' in message ? [message.daemon] : []));
+  expect(generations).toMatchObject([
+    { isUp: true, generation: 1 },
+    { isUp: true, generation: 1 },
+  ]);
+  watch.stop();
+  expect(clock.pending).toBe(0);
 });
