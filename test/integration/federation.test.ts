@@ -2,7 +2,7 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, onTestFinished } from 'vitest';
 import { runCommand } from '../support/command.ts';
@@ -11,6 +11,7 @@ import { textOf } from '../support/raw-client.ts';
 import { cleanUp, FIXTURE, fixtureServer, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 import {
   endHosts,
+  expectEcho,
   hosts,
   hostsOf,
   newId,
@@ -301,18 +302,41 @@ natsTest('meets others over TLS, and trusts no other certificate', async () => {
   expect(textOf(await near.callTool(1, 'fixture_far__echo', { text: 'sealed' }))).toBe('sealed');
 });
 
-natsTest('hosts at a leaf go on when the hub is gone', async () => {
-  const hub = await NatsServer.start({ more: 'leafnodes { listen: "127.0.0.1:-1" }', hasJetStream: true });
+natsTest('hosts at a leaf meet those at the hub, go on without it, and meet them again', async () => {
+  const leafPort = await freePort();
+  const hubTerms = {
+    hasJetStream: true,
+    more: `
+      leafnodes { listen: "127.0.0.1:${leafPort}", authorization { user: "leaf", password: "p", account: HOSTS } }
+      accounts { HOSTS { jetstream: enabled, users: [ { user: "hosts", password: "p" } ] } }
+      default_js_domain { HOSTS: "" }`,
+  };
+  const hub = await NatsServer.start(hubTerms);
   const leaf = await NatsServer.start({
     name: 'leaf',
-    more: `leafnodes { remotes: [{ url: "nats://127.0.0.1:${hub.leafPort}" }] }`,
+    hasJetStream: false,
+    more: `
+      leafnodes { reconnect: 1, remotes: [ { url: "nats://leaf:p@127.0.0.1:${leafPort}" } ] }
+      default_js_domain { "$G": "" }`,
   });
+  await startOwner(hub, 'build', { nats: { user: 'hosts', password: 'p' } });
   await startOwner(leaf, 'desk');
   const laptop = await startHost(leaf.url, 'laptop');
   const client = await laptop.client();
-  await untilTool(client, 'fixture_desk__echo');
+  for (const host of ['build', 'desk']) {
+    await untilTool(client, `fixture_${host}__echo`);
+    await expectEcho(client, `fixture_${host}__echo`, 'all there');
+  }
   await hub.stop();
-  expect(textOf(await client.callTool(1, 'fixture_desk__echo', { text: 'on its own' }))).toBe('on its own');
+  await expectEcho(client, 'fixture_desk__echo', 'on its own');
+  const { error } = await client.callTool(newId(), 'fixture_build__echo', { text: 'away' });
+  expect(error?.message).toBeDefined();
+  await expectEcho(client, 'fixture_desk__echo', 'still on its own');
+  await NatsServer.start({ ...hubTerms, like: hub });
+  await until(
+    async () => (await client.callTool(newId(), 'fixture_build__echo', { text: 'again' })).error === undefined,
+  );
+  await expectEcho(client, 'fixture_desk__echo', 'all again');
 });
 
 natsTest('a host that stands still loses its own calls and slows down nobody', async () => {
@@ -351,18 +375,31 @@ function quickStart(): readonly [string, string, string] {
   return [shell, owner, home];
 }
 
-natsTest('the quick start of docs/federation.md works as it stands there', async () => {
+/** The configs of a hub and of a leaf in docs/federation.md. */
+function leafConfigs(): readonly [string, string] {
+  const page = readFileSync(join(ROOT, 'docs/federation.md'), 'utf8');
+  const [, section = ''] = page.split('## A laptop that works offline');
+  const [, atHub = '', , atLeaf = ''] = (section.split('\n## ')[0] ?? '').split(/^```\n/m);
+  return [atHub, atLeaf];
+}
+
+natsTest('the quick start of docs/federation.md works as it stands there, and so does its leaf', async () => {
   const [shell, owner, home] = quickStart();
+  const [atHub, atLeaf] = leafConfigs();
   const dir = tempDir();
-  const port = await freePort();
+  const [port, leafPort, ownPort] = [await freePort(), await freePort(), await freePort()];
   const here = (text: string): string =>
     text
       .replaceAll('hub.example', 'localhost')
-      .replaceAll('0.0.0.0:4222', `127.0.0.1:${port}`)
+      .replace(/0\.0\.0\.0|127\.0\.0\.1/g, '127.0.0.1')
+      .replaceAll(':7422', `:${leafPort}`)
       .replaceAll(':4222', `:${port}`);
   const lines = here(shell)
-    .replace(/^apt install .*\n/m, '')
-    .replace(/^nats-server -c nats\.conf\n/m, 'exec nats-server -c nats.conf\n');
+    .replace(/^(?:apt|systemctl) .*\n/gm, '')
+    .replace(
+      /^nats-server -c nats\.conf\n/m,
+      () => `cat >> nats.conf <<'END'\n${here(atHub)}END\nexec nats-server -c nats.conf\n`,
+    );
   expect(lines).not.toBe(here(shell));
   const child = spawn('bash', ['-ec', lines], { cwd: dir, stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(async () => {
@@ -388,6 +425,20 @@ natsTest('the quick start of docs/federation.md works as it stands there', async
   const client = await (await start(home, {})).client();
   await untilTool(client, 'compiler_build__echo');
   expect(textOf(await client.callTool(1, 'compiler_build__echo', { text: 'as it stands' }))).toBe('as it stands');
+  const beside = tempDir();
+  copyFileSync(join(dir, 'nats/ca.pem'), join(beside, 'ca.pem'));
+  writeFileSync(
+    join(beside, 'nats.conf'),
+    atLeaf.replace(':4222', `:${ownPort}`).replace('hub.example:7422', `localhost:${leafPort}`),
+  );
+  const leaf = spawn('nats-server', ['-c', 'nats.conf'], { cwd: beside, stdio: 'ignore' });
+  onTestFinished(async () => {
+    leaf.kill('SIGKILL');
+    await once(leaf, 'close');
+  });
+  const atTheLeaf = await (await startHost(`nats://127.0.0.1:${ownPort}`, 'leaf', { tenant: 'default' })).client();
+  await untilTool(atTheLeaf, 'compiler_build__echo');
+  await expectEcho(atTheLeaf, 'compiler_build__echo', 'from the leaf');
   const stranger = await startHost(`tls://localhost:${port}`, 'stranger', {
     nats: { tls: { ca: join(dir, 'nats/ca.pem') } },
   });

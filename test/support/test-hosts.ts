@@ -20,6 +20,7 @@ export interface HostOptions {
   readonly offer?: readonly string[];
   readonly use?: readonly string[];
   readonly user?: string;
+  readonly tenant?: string;
   readonly nats?: object;
   readonly more?: object;
   /** A command that runs the daemon, such as one that puts it elsewhere. */
@@ -29,11 +30,11 @@ export interface HostOptions {
 export async function startHost(
   url: string | readonly string[],
   host: string,
-  { servers = {}, offer = [], use, user = 'ann', nats, more, under = [] }: HostOptions = {},
+  { servers = {}, offer = [], use, user = 'ann', tenant = 'acme', nats, more, under = [] }: HostOptions = {},
 ): Promise<TestDaemon> {
   const federation = {
     nats: { servers: [url].flat(), ...nats },
-    ...{ host, offer, tenant: 'acme', user },
+    ...{ host, offer, tenant, user },
     ...(use !== undefined && { use }),
   };
   const config = { mcpServers: servers, federation, client: { view: 'all' }, ...more };
