@@ -8,6 +8,7 @@ import { KNOWN_TOKEN } from '../util/secret-signs.ts';
 
 const STDERR_BYTES = 16 * 1024;
 const LAST_WORDS_LINES = 12;
+const TOO_LONG = '[the last line is too long to be kept]\n';
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 
@@ -66,6 +67,9 @@ export class ServerOutput {
     // A line without its beginning may start in the middle of a secret.
     const head = asked === 0 && oldest === 0 ? 0 : behindLine(bytes);
     const isOpen = isFollowed && !this.#isOver;
+    // Nobody can say where a secret begins in it.
+    if (asked === 0 && oldest > 0 && !isOpen && !bytes.includes(NEWLINE) && !bytes.includes(RETURN))
+      return { pid: this.pid ?? null, running: !this.#isOver, from: oldest + head, to: written, text: TOO_LONG };
     const tail = Math.max(head, isOpen ? bytes.lastIndexOf(NEWLINE) + 1 : bytes.length);
     const text = bytes.toString('utf8', head, tail);
     const torn = secretAtEnd(text, this.#secrets, isOpen ? 1 : undefined);

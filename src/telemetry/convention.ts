@@ -109,9 +109,9 @@ export function cut(text: string, most: number): string {
   return text.length <= most ? text : text.slice(0, most).replace(/[\ud800-\udbff]$/, '');
 }
 
-/** A URI without the names and passwords that it may have in it. */
+/** A URI without what may be secret in it: names and passwords, the query, the fragment. */
 export function shownUri(uri: string): string {
-  return uri.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1');
+  return uri.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1').replace(/[?#].*$/s, '');
 }
 
 export type Attributes = Record<string, string | number | boolean>;

@@ -160,7 +160,7 @@ test('prompts and resources have their names and URIs, without passwords, and no
   const daemon = await daemonWith({ otlp: { endpoint: receiver.endpoint } }, {}, { mcpServers: { full: full() } });
   const client = await daemon.client();
   await request(client, 1, 'prompts/get', { name: 'greeting' });
-  await request(client, 2, 'resources/read', { uri: 'db://ann:CANARY@host/table' });
+  await request(client, 2, 'resources/read', { uri: 'db://ann:CANARY@host/table?key=CANARY#CANARY' });
   await request(client, 3, 'made/up', { name: 'x' });
   const spans = await receiver.until(() =>
     ofTrace(receiver.spans).length === 6 ? ofTrace(receiver.spans) : undefined,

@@ -161,15 +161,15 @@ class Following {
     return shown(event, this.#options.json);
   }
 
-  #take(client: ControlClient, { events: news, lost, callsBegun, callsLeftOut }: EventBatch): void {
+  #take(client: ControlClient, { at, events: news, lost, callsBegun, callsLeftOut }: EventBatch): void {
     const lines = news.map((event) => this.#shown(event)).join('');
-    this.#write(client, `${lines}${this.#missing(lost, callsBegun, callsLeftOut)}`);
+    this.#write(client, `${lines}${this.#missing({ at, lost, callsBegun, callsLeftOut })}`);
   }
 
   /** The events that are not shown, and why. */
-  #missing(lost: number, callsBegun: number, callsLeftOut: number): string {
+  #missing({ at, lost, callsBegun, callsLeftOut }: Omit<EventBatch, 'watch' | 'events'>): string {
     if (lost === 0 && callsLeftOut === 0) return '';
-    if (this.#options.json) return `${JSON.stringify({ kind: 'left-out', lost, callsBegun, callsLeftOut })}\n`;
+    if (this.#options.json) return `${JSON.stringify({ kind: 'left-out', at, lost, callsBegun, callsLeftOut })}\n`;
     const calls =
       callsLeftOut === 0 ? '' : `… ${callsLeftOut} of ${callsBegun} calls are not shown: too many a second\n`;
     return lost === 0 ? calls : `${calls}… ${lost} events are lost: they were not read fast enough\n`;

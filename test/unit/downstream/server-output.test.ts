@@ -21,6 +21,14 @@ describe('what a process has written', () => {
     expect(output.after(0)).toMatchObject({ running: false, text });
   });
 
+  test('says of a line that is longer than what is kept that it is', () => {
+    const output = outputOf(`${'x'.repeat(20_000)}${TOKEN}`);
+    expect(output.after(0).text).toBe('[the last line is too long to be kept]\n');
+    expect(output.after(0, true).text).toBe('');
+    output.push(Buffer.from('\nnext\n'));
+    expect(output.after(0).text).toBe('next\n');
+  });
+
   test('ends before the rest of a secret that is not there yet', () => {
     expect(outputOf(`the token is ${TOKEN.slice(0, 9)}`).after(0).text).toBe('the token is [TOKEN]');
   });
@@ -31,7 +39,6 @@ describe('what a process has written', () => {
       const { text } = output.after(0);
       expect(text).toMatch(/^(?:\[KEY\]\n)?(?:-{0,3}\n)?\.*\n?\.$/);
     }
-    expect(outputOf('x'.repeat(20_000)).after(0).text).toBe('');
   });
 
   test('is kept up to 16 KiB, and what is not is seen by where the text begins', () => {
