@@ -24,6 +24,7 @@ export interface CodeModeOptions {
   /** The same for Python; undefined where programs in Python are not run. */
   readonly python?: PythonPlace | undefined;
   readonly guard: SandboxOptions['guard'];
+  readonly inherited: readonly number[];
   readonly pacer: ReadPacer;
   readonly turn: FlushTurn;
   readonly clock: Clock;
@@ -40,12 +41,21 @@ interface PythonPlace {
 const KEPT_MS = 60_000;
 const MOST_ENDING_MS = 250;
 const MOST_CODE_BYTES = 256 * 1024;
-/** One client may have so many of the programs that run. */
+/** One client may have so many of the programs that run, and a user who comes from elsewhere so many with all its clients. */
 const OWN_PART = 0.25;
+const OWNERS_PART = 0.5;
 /** The memory of Node itself, beside that of the interpreter. */
 const HEAP_MIB = 64;
 /** The same for Python, whose interpreter has a part of its memory there. */
 const PYTHON_HEAP_MIB = 256;
+
+interface RunningHere {
+  readonly client: object;
+  readonly owner: string | undefined;
+  readonly sandbox: Sandbox;
+  /** True while its client is to come back with answers. */
+  readonly isAway: () => boolean;
+}
 
 interface IdleSandbox {
   readonly sandbox: Sandbox;
@@ -55,7 +65,7 @@ interface IdleSandbox {
 
 export class CodePrograms implements Programs {
   readonly #options: CodeModeOptions;
-  readonly #running = new Map<ProgramRun, { readonly client: object; readonly sandbox: Sandbox }>();
+  readonly #running = new Map<ProgramRun, RunningHere>();
   /** Processes whose program has ended, and which have not said that they are free. */
   readonly #ending = new Set<Sandbox>();
   /** The clients that have run programs, and have not gone. */
@@ -95,7 +105,7 @@ export class CodePrograms implements Programs {
         else sandbox.kill();
       },
     });
-    this.#running.set(run, { client, sandbox });
+    this.#running.set(run, { client, owner: request.owner, sandbox, isAway: () => host.isAway() });
     this.#clients.add(client);
     return run;
   }
@@ -106,15 +116,34 @@ export class CodePrograms implements Programs {
     return bytes;
   }
 
-  #refuseTooMuch({ client, code }: ProgramRequest): void {
+  #refuseTooMuch({ client, owner, code }: ProgramRequest): void {
     const { maxPrograms } = this.#options.settings;
     if (Buffer.byteLength(code) > MOST_CODE_BYTES)
       throw new BridgeError('TOOL_ARGUMENTS_INVALID', `A program may have at most ${MOST_CODE_BYTES} bytes`);
-    const own = [...this.#running.values()].filter((other) => other.client === client).length;
-    if (this.#running.size >= maxPrograms || own >= Math.ceil(maxPrograms * OWN_PART))
+    const owns = (one: RunningHere): boolean => owner !== undefined && one.owner === owner;
+    const own = this.#count((one) => one.client === client);
+    const isFull =
+      own >= Math.ceil(maxPrograms * OWN_PART) ||
+      (this.#count(owns) >= Math.ceil(maxPrograms * OWNERS_PART) && !this.#endWaiting(owns)) ||
+      (this.#running.size >= maxPrograms && !this.#endWaiting(() => true));
+    if (isFull)
       throw new BridgeError('CODE_BUSY', `${own} programs of this client run, and ${this.#running.size} in all`, {
         hint: 'Wait until one of them has ended, or do more in one program.',
       });
+  }
+
+  #count(isMeant: (one: RunningHere) => boolean): number {
+    return [...this.#running.values()].filter(isMeant).length;
+  }
+
+  /** Ends the program that has begun first of those whose clients are away; false if there is none. */
+  #endWaiting(isMeant: (one: RunningHere) => boolean): boolean {
+    for (const [run, one] of this.#running) {
+      if (!isMeant(one) || !one.isAway()) continue;
+      run.giveUp('The program was ended while it waited for its client, because others needed its place');
+      return true;
+    }
+    return false;
   }
 
   #startPython(): Sandbox {
@@ -134,10 +163,10 @@ export class CodePrograms implements Programs {
   }
 
   #start(own: Pick<SandboxOptions, 'code' | 'heapMiB' | 'paths'>): Sandbox {
-    const { confinement, settings, guard, pacer, turn, failed } = this.#options;
+    const { confinement, settings, guard, inherited, pacer, turn, failed } = this.#options;
     this.#makeRoom();
     const maxWordBytes = mostWordBytes(settings.maxOutputBytes);
-    return new Sandbox({ confinement, guard, maxWordBytes, pacer, turn, failed, ...own });
+    return new Sandbox({ confinement, guard, inherited, maxWordBytes, pacer, turn, failed, ...own });
   }
 
   #takeIdle(client: object): Sandbox | undefined {

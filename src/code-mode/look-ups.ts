@@ -3,6 +3,8 @@
 
 import type { HostAnswer, ProgramHost } from '../meta-tools/programs.ts';
 import { failureOf } from '../protocol/rpc-error.ts';
+import { BridgeError } from '../util/bridge-error.ts';
+import { membersOf, textOf } from '../util/json-value.ts';
 import { DeclarationsText } from './type-declarations.ts';
 
 type Task = () => Promise<unknown>;
@@ -21,12 +23,15 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 
 export class LookUps {
   readonly #host: Pick<ProgramHost, 'search' | 'tools'>;
+  /** The only servers that are shown; undefined for all. */
+  readonly #servers: readonly string[] | undefined;
   #waiting: LookUp[] = [];
   #isWorking = false;
   #isClosed = false;
 
-  constructor(host: Pick<ProgramHost, 'search' | 'tools'>) {
+  constructor(host: Pick<ProgramHost, 'search' | 'tools'>, servers: readonly string[] | undefined) {
     this.#host = host;
+    this.#servers = servers;
   }
 
   /** The number of those without an answer. */
@@ -35,7 +40,7 @@ export class LookUps {
   }
 
   search(query: string, options: unknown, answered: LookUp['answered']): void {
-    this.#add(() => this.#host.search(query, options), answered);
+    this.#add(() => this.#found(query, options), answered);
   }
 
   describe(names: readonly string[], answered: LookUp['answered']): void {
@@ -60,6 +65,17 @@ export class LookUps {
     this.#isWorking = false;
   }
 
+  async #found(query: string, options: unknown): Promise<object> {
+    const found = await this.#host.search(query, options);
+    const { results } = membersOf(found);
+    if (this.#servers === undefined || !Array.isArray(results)) return found;
+    return { results: results.filter((one) => this.#shows(membersOf(one).server)) };
+  }
+
+  #shows(server: unknown): boolean {
+    return this.#servers === undefined || this.#servers.includes(textOf(server));
+  }
+
   async #typesOf(names: readonly string[]): Promise<string> {
     const text = new DeclarationsText();
     let left = 0;
@@ -67,7 +83,12 @@ export class LookUps {
     for (const name of new Set(names))
       for (const read of await this.#host.tools(name)) {
         if (text.length >= LONGEST_DECLARATIONS) left++;
-        else text.add(read());
+        else {
+          const tool = read();
+          if (!this.#shows(tool.server))
+            throw new BridgeError('SERVER_NOT_FOUND', `The program was given no server ${JSON.stringify(tool.server)}`);
+          text.add(tool);
+        }
         if (performance.now() < untilMs) continue;
         await nextTurn();
         if (this.#isClosed) return '';

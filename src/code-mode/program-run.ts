@@ -71,7 +71,7 @@ export class ProgramRun {
       waitingBytes: () => sandbox.waitingBytes,
       paused: (isPaused) => (isPaused ? sandbox.pause() : sandbox.resume()),
     });
-    this.#lookUps = new LookUps(options.host);
+    this.#lookUps = new LookUps(options.host, request.servers);
     sandbox.handler = {
       said: (word) => this.#said(word),
       drained: () => this.#contained(() => this.#window.goOn()),
@@ -88,6 +88,11 @@ export class ProgramRun {
     this.#finish(false);
   }
 
+  /** Ends it with this as its result. */
+  giveUp(reason: string): void {
+    this.#end(reason, false);
+  }
+
   #finish(isClean: boolean): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -102,7 +107,7 @@ export class ProgramRun {
     const { clock, host, excess } = this.#options;
     const now = clock.now();
     const bytes = excess?.();
-    if (bytes !== undefined) return this.#memoryLimit(`${bytes} bytes`);
+    if (bytes !== undefined) return this.#memoryLimit(`${bytes} bytes in use`);
     if (!this.#hasBegun) {
       if (now - this.#lastMs >= MOST_START_MS) this.#end('The process of the program has not started in time', false);
       return;
@@ -122,11 +127,11 @@ export class ProgramRun {
 
   #memoryLimit(used: string): void {
     const setting = this.#options.request.language === 'python' ? 'maxPythonMemoryBytes' : 'maxMemoryBytes';
-    this.#limit('memory', used, `codeMode.${setting}`);
+    this.#limit('memory', `${this.#options.settings[setting]} bytes, ${used}`, `codeMode.${setting}`);
   }
 
   #gone(how: string): void {
-    if (how === 'has run out of memory') return this.#memoryLimit('all that it may have');
+    if (how === 'has run out of memory') return this.#memoryLimit('all of them in use');
     this.#end(`The process of the program ${how}`, false);
   }
 
@@ -166,7 +171,7 @@ export class ProgramRun {
       case 'trap':
         return this.#end(`InterpreterError: ${textOf(membersOf(decoded(word)).message)}`, false);
       case 'limit':
-        return this.#memoryLimit(`${Number(latin1Of(word))} bytes`);
+        return this.#memoryLimit(`${Number(latin1Of(word))} bytes in use`);
       case 'large':
         return this.#tooLarge(latin1Of(word));
       case 'idle':
@@ -214,7 +219,7 @@ export class ProgramRun {
     const bytes = to - argsFrom;
     const answered = this.#answers(id);
     const refused = (code: string, message: string): void => void answered(refusal(code, message));
-    if (request.servers?.includes(server) === false)
+    if (request.servers?.includes(host.nameOf(server)) === false)
       return refused('SERVER_NOT_FOUND', `The program was given no server ${JSON.stringify(server)}`);
     const end = skipValue(b, argsFrom, 0, DEEPEST);
     if (end === TOO_DEEP)

@@ -23,6 +23,7 @@ type Send = (kind: string, text: string) => boolean;
 interface Pyodide {
   runPython(code: string): (send: Send, servers: string) => Iterable<(text: string) => unknown>;
   setStdout(options: { readonly batched: (text: string) => void }): void;
+  setStdin(options: { readonly error: true }): void;
   setStderr(options: { readonly batched: (text: string) => void }): void;
 }
 
@@ -45,6 +46,7 @@ async function run(
   const print = (text: string): void => void send('print', JSON.stringify(text));
   python.setStdout({ batched: print });
   python.setStderr({ batched: print });
+  python.setStdin({ error: true }); // its own is the daemon's
   const [start, receive] = python.runPython(PYTHON_GUEST)(send, servers);
   if (start === undefined || receive === undefined) throw new Error('Pyodide is of a version that is not known');
   heard((text) => void receive(text));

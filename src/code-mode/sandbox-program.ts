@@ -143,6 +143,7 @@ class Program {
   /** Without memory for the error, the interpreter throws null. */
   #isOutOfMemory(text: string): boolean {
     const { memory, mostBytes } = this.#parts;
+    if (text.startsWith('{"name":"InternalError","message":"out of memory"')) return true; // also for one thing that is too large
     return /out of memory|"message":"null"/.test(text) && memory.buffer.byteLength > mostBytes / 2;
   }
 
@@ -235,17 +236,31 @@ function trapIn({ message }: Error): string {
   return /call stack/.test(message) ? 'The program nests deeper than the interpreter can follow' : message;
 }
 
-/** Removes types; undefined if the code does not parse, which was said. */
-function plainCode(code: string, speaker: Speaker): string | undefined {
+interface ParseFault {
+  readonly message: string;
+  readonly line: number | undefined;
+}
+
+/** Removes types. */
+function plainCode(code: string): string | ParseFault {
   try {
     return transform(code, { transforms: ['typescript'], disableESTransforms: true, keepUnusedImports: true }).code;
   } catch (error) {
     const { message, loc } = error as { message: string; loc?: { line: number } };
-    const line = loc?.line;
-    const told = { name: 'SyntaxError', message, ...(line !== undefined && { stack: `program:${line}` }) };
-    speaker.say('threw', JSON.stringify(told));
-    return undefined;
+    return { message: message.replace(/ \(\d+:\d+\)$/, ''), line: loc?.line };
   }
+}
+
+/** The fault as the interpreter words it, which says more often what it has expected; undefined if it stumbles elsewhere. */
+function wordedBy({ context }: Interpreter, code: string, line: number | undefined): string | undefined {
+  const made = context.evalCode(`(async () => {${code}\n})`, 'program');
+  if (made.error === undefined) return undefined;
+  const { message, stack } = (context.dump(made.error) ?? {}) as Partial<GuestError>;
+  if (typeof message !== 'string' || !String(stack).includes(`program:${line}`)) return undefined;
+  return message
+    .slice(0, 400)
+    .replace(/^unexpected token in expression: (.*)$/, 'expected an expression, and not $1')
+    .replace(/^expecting /, 'expected ');
 }
 
 /** Runs one program after the other. */
@@ -274,10 +289,16 @@ class Runner {
 
   async #run({ code, servers, memoryBytes }: RunRequest, speaker: Speaker): Promise<void> {
     speaker.say('begun'); // its time counts from here
-    const plain = plainCode(code, speaker);
-    if (plain === undefined) return speaker.say('idle');
+    const plain = plainCode(code);
     const interpreter = await (this.#spare ?? makeInterpreter(memoryBytes));
     this.#spare = undefined;
+    if (typeof plain !== 'string') {
+      const { message, line } = plain;
+      const worded = /\bexpected/.test(message) ? undefined : wordedBy(interpreter, code, line);
+      const told = { name: 'SyntaxError', message: worded === undefined ? message : `${message}: ${worded}` };
+      speaker.say('threw', JSON.stringify({ ...told, ...(line !== undefined && { stack: `program:${line}` }) }));
+      return speaker.say('idle');
+    }
     this.#current = new Program(interpreter, speaker, () => {
       this.#current = undefined;
       speaker.say('idle');

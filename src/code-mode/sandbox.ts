@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Writable } from 'node:stream';
 import { signalGroup } from '../downstream/process-groups.ts';
-import { checkDescriptors } from '../local/descriptors.ts';
+import { checkDescriptors, inheritedDescriptors } from '../local/descriptors.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
 import type { ReadPacer } from '../wire/read-pacer.ts';
 import { StreamLink } from '../wire/stream-link.ts';
@@ -29,6 +29,8 @@ export interface SandboxOptions {
   readonly maxWordBytes: number;
   /** The environment of the daemon has secrets; the process gets none of it. */
   readonly heapMiB: number;
+  /** Open files that whoever has started the daemon has left to it, and to all that it starts. */
+  readonly inherited: readonly number[];
   /** Paths that the process may read. */
   readonly paths?: readonly string[];
   /** What the process says is read, and what it hears is written, in turn with all else in the daemon. */
@@ -40,8 +42,9 @@ export interface SandboxOptions {
 
 type LinkOptions = Pick<SandboxOptions, 'maxWordBytes' | 'turn' | 'pacer' | 'failed'>;
 
-/** Runs the packed CommonJS of descriptor 3. */
+/** Closes what is not its own, and runs the packed CommonJS of descriptor 3. */
 const RUN_FROM_PIPE = `
+for (const fd of process.argv.slice(1)) try { require('node:fs').closeSync(Number(fd)) } catch {}
 const Module = require('node:module');
 const program = new Module('sandbox');
 program.filename = 'sandbox';
@@ -61,10 +64,13 @@ export class Sandbox {
   /** The number of the run at hand. Words of another one make no sense. */
   #run = 0;
 
-  constructor({ confinement, code, guard, heapMiB, paths = [], ...options }: SandboxOptions) {
+  constructor({ confinement, code, guard, heapMiB, inherited, paths = [], ...options }: SandboxOptions) {
     checkDescriptors();
     const readable = paths.map((path) => `--allow-fs-read=${path}`);
-    const { file, args } = confinement.command([...nodeArguments(heapMiB), ...readable, '-e', RUN_FROM_PIPE], paths);
+    const { file, args } = confinement.command(
+      [...nodeArguments(heapMiB), ...readable, '-e', RUN_FROM_PIPE, ...inheritedDescriptors(inherited).map(String)],
+      paths,
+    );
     // A group of its own, which the guard ends if the daemon cannot.
     const child = spawn(file, args, { env: {}, cwd: '/', stdio: ['pipe', 'pipe', 'pipe', 'pipe'], detached: true });
     this.#child = child;
@@ -83,8 +89,7 @@ export class Sandbox {
     child.on('error', () => this.#end('cannot be started'));
     child.on('exit', (status, signal) => {
       if (pid !== undefined) guard.drop(pid);
-      const isOfMemory = /heap out of memory|allocation failed/i.test(complaint);
-      this.#end(isOfMemory ? 'has run out of memory' : `has ended (${signal ?? status})`);
+      this.#end(reasonIn(complaint) ?? `has ended (${signal ?? status})`);
     });
   }
 
@@ -162,6 +167,13 @@ export class Sandbox {
     signalGroup(this.#child.pid, 'SIGKILL');
     this.#link?.destroy();
   }
+}
+
+function reasonIn(complaint: string): string | undefined {
+  if (/heap out of memory|allocation failed/i.test(complaint)) return 'has run out of memory';
+  if (/ERR_ACCESS_DENIED|EvalError/.test(complaint))
+    return 'has ended: the program tried something that is not allowed here';
+  return undefined;
 }
 
 const LONGEST_COMPLAINT = 4096;

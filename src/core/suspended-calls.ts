@@ -339,6 +339,13 @@ export class SuspendedCalls {
     this.#context.contain(call.session, () => instance.giveUpSuspended(call, reason));
   }
 
+  /** Nobody comes back with this state any more, which is JSON: its call ends. A state of somebody else means nothing here. */
+  forget(stateText: string): void {
+    const state = this.#states.read(stateText);
+    const suspension = state && this.#byId.get(state.id);
+    if (suspension !== undefined) this.giveUp(suspension, 'cancelled', 'The program that has called it has ended');
+  }
+
   /** Somebody ends a call that waits for a retry, which gets this error. False if the server has answered it already. */
   stop(suspension: Suspension, error: BridgeError): boolean {
     const { call, instance, outcome } = suspension;

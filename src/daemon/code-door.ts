@@ -6,6 +6,7 @@ import { dirname } from 'node:path';
 import type { CodePrograms } from '../code-mode/code-mode.ts';
 import type { Confinement, ConfinementHost } from '../code-mode/confinement.ts';
 import type { Events } from '../core/events.ts';
+import { inheritedDescriptors } from '../local/descriptors.ts';
 import type { CodeMode, Programs } from '../meta-tools/programs.ts';
 import type { CodeModeSettings } from '../model/settings.ts';
 import type { Clock } from '../util/clock.ts';
@@ -32,6 +33,8 @@ export interface CodeDoorOptions {
 
 export class CodeDoor implements CodeMode {
   readonly #options: CodeDoorOptions;
+  /** Read at the start, while there are few descriptors. */
+  readonly #inherited = inheritedDescriptors();
   #confinement: Promise<Confinement> | undefined;
   #pyodide: string | undefined;
   #programs: Promise<CodePrograms> | undefined;
@@ -77,6 +80,7 @@ export class CodeDoor implements CodeMode {
     const pyodide = this.#pyodide;
     const programs = new CodePrograms({
       ...options,
+      inherited: this.#inherited,
       confinement: await this.#confined(),
       code: code('sandbox'),
       python: pyodide === undefined ? undefined : { code: code('python'), pyodide },

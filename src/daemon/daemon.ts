@@ -304,6 +304,7 @@ export class Daemon implements ControlledDaemon {
       code,
       clock: this.#clock,
       questionTimeoutMs: limits.questionTimeoutMs,
+      forgetRetry: (stateText) => this.#suspended.forget(stateText),
       contain: (session, task) => this.#connections.contain(session, task),
     });
     return code;

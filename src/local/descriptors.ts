@@ -2,7 +2,7 @@
 // first, and where one more cannot be had it says so and never closes those that it has got. A connection for which there is
 // no descriptor is closed by Node without a word. So one looks before.
 
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { systemCode } from '../util/bridge-error.ts';
 import { expectSystemError } from '../util/expected-error.ts';
 
@@ -48,5 +48,33 @@ export class ClientDescriptors {
       this.#known = 0;
     });
     return true;
+  }
+}
+
+/** Standard streams, and the one more that a child may be given. */
+const LAST_OF_A_CHILD = 3;
+const CLOSE_ON_EXEC = 0o2000000;
+
+/**
+ * Finds the descriptors that a child gets without being given them: those that whoever has started this process has left open. Linux
+ * only; empty elsewhere. `among` names those to look at; without it all are.
+ */
+export function inheritedDescriptors(among?: readonly number[]): readonly number[] {
+  try {
+    const all = among ?? readdirSync('/proc/self/fd').map(Number);
+    return all.filter((fd) => fd > LAST_OF_A_CHILD && isInheritable(fd));
+  } catch (error) {
+    expectSystemError(error);
+    return [];
+  }
+}
+
+function isInheritable(fd: number): boolean {
+  try {
+    const [, flags] = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')) ?? [];
+    return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
+  } catch (error) {
+    expectSystemError(error); // closed meanwhile
+    return false;
   }
 }

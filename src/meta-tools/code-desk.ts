@@ -38,10 +38,14 @@ export interface CodeDeskContext {
   readonly clock: Clock;
   /** The time in which a client answers what it is asked. */
   readonly questionTimeoutMs: number;
+  /** Ends the call that waits for a retry with this state, in JSON, if it is one of the bridge's own. */
+  readonly forgetRetry: (stateText: string) => void;
   /** Runs a task; an error in it costs one client. */
   readonly contain: (session: Session, task: () => void) => void;
 }
 
+/** One user may have so many programs whose clients are to come back. Most of them have ended, and are but a result. */
+const MOST_AWAY = 64;
 /** Questions that come within this time go into one answer. */
 const GATHER_MS = 5;
 
@@ -70,7 +74,7 @@ export class CodeDesk implements CallOwner {
   call(session: Session, tool: CodeTool, request: ClientRequest, envelope: Envelope): void {
     const { b } = request.frame;
     const { arguments: args = {} } = membersOf(envelope.decode(b, Field.params));
-    const faults = isRecord(args) ? faultsIn(args, CODE_TOOLS[tool]) : ['params.arguments must be an object'];
+    const faults = isRecord(args) ? faultsOf(args, tool) : ['params.arguments must be an object'];
     if (!isRecord(args) || faults.length > 0)
       return session.output.fail(envelope.raw(b, Field.id), rpcErrorOf(badArguments(tool, faults)));
     const state = envelope.has(Field.requestState) ? textOf(envelope.decode(b, Field.requestState)) : undefined;
@@ -104,7 +108,8 @@ export class CodeDesk implements CallOwner {
           code: textOf(code),
           timeoutMs: typeof timeout === 'number' ? timeout * 1000 : undefined,
           client: call.session,
-          servers: Array.isArray(servers) ? servers.map(String) : undefined,
+          owner: call.session.principal.kind === 'local' ? undefined : program.owner,
+          servers: Array.isArray(servers) ? program.serversNamed(servers.map(String)) : undefined,
         },
         program,
       );
@@ -127,6 +132,7 @@ export class CodeDesk implements CallOwner {
     const { clock, questionTimeoutMs, contain } = this.#context;
     this.#byCall.delete(open);
     const state = `mcp-bridge.program.${randomBytes(18).toString('base64url')}`;
+    this.#makeRoomFor(program);
     this.#away.set(state, program);
     program.timer?.cancel();
     program.timer = clock.after(questionTimeoutMs, () => {
@@ -135,6 +141,16 @@ export class CodeDesk implements CallOwner {
     open.session.events.callSuspended.tell(open);
     open.output.requireInput(open.idText, questions, state);
     open.close();
+  }
+
+  /** The program that has waited longest goes if its user has too many. */
+  #makeRoomFor({ owner }: DeskProgram): void {
+    const own = [...this.#away].filter(([, other]) => other.owner === owner);
+    const [oldest] = own;
+    if (oldest === undefined || own.length < MOST_AWAY) return;
+    const [state, program] = oldest;
+    this.#away.delete(state);
+    program.stop();
   }
 
   #goOn(retry: Call, state: string, tool: CodeTool, args: Arguments, answers: unknown): void {
@@ -246,19 +262,30 @@ class DeskProgram implements ProgramHost {
     this.#isStopped = true;
     this.timer?.cancel();
     this.running?.stop();
+    this.#endCalls();
+  }
+
+  /** Ends all its calls, also those that wait for answers of its client. */
+  #endCalls(): void {
+    const asked = [...this.#askedCalls.values()];
+    this.#askedCalls.clear();
     this.#inner.cancelAll();
+    for (const { stateText } of asked) this.#context.forgetRetry(stateText);
   }
 
   ended(result: string): void {
     if (this.#isStopped) return;
     this.#result = result;
-    this.#askedCalls.clear();
-    this.#inner.cancelAll();
+    this.#endCalls();
     const open = this.#open;
     if (open === undefined) return; // the retry gets it
     this.timer?.cancel();
     this.#isStopped = true;
     this.#ports.over(open, result);
+  }
+
+  isAway(): boolean {
+    return this.#open === undefined;
   }
 
   isAsking(): boolean {
@@ -270,6 +297,23 @@ class DeskProgram implements ProgramHost {
 
   servers(): readonly ProgramServer[] {
     return this.#lists.servers.map((joined) => ({ name: joined.name, description: descriptionOf(joined) }));
+  }
+
+  /** The servers by the names that the model has given. Throws for one that is not there. */
+  serversNamed(names: readonly string[]): readonly string[] {
+    const lists = this.#lists;
+    return names.map((name) => {
+      const joined = serverNamed(lists, name);
+      if (joined !== undefined) return joined.name;
+      throw noSuchServer(
+        name,
+        lists.servers.map((one) => one.name),
+      );
+    });
+  }
+
+  nameOf(server: string): string {
+    return serverNamed(this.#lists, server)?.name ?? server;
   }
 
   get #lists(): JoinedLists {
@@ -403,6 +447,18 @@ class DeskProgram implements ProgramHost {
   }
 }
 
+/** A shorter time is no time at all. */
+const LEAST_SECONDS = 0.1;
+
+function faultsOf(args: Arguments, tool: CodeTool): string[] {
+  const { timeout, servers } = args;
+  const faults = faultsIn(args, CODE_TOOLS[tool]);
+  if (typeof timeout === 'number' && timeout < LEAST_SECONDS) faults.push(`timeout must be at least ${LEAST_SECONDS}`);
+  if (Array.isArray(servers) && !servers.every((name) => typeof name === 'string'))
+    faults.push('servers must be a list of names');
+  return faults;
+}
+
 function errorAnswer(error: unknown): HostAnswer {
   return { is: 'error', text: Buffer.from(failureOf(error)).toString('latin1') };
 }
@@ -418,15 +474,32 @@ function identifierOf(name: string): string {
 }
 
 function serverNamed(lists: JoinedLists, name: string): JoinedServer | undefined {
-  return lists.serverNamed(name) ?? lists.servers.find((joined) => identifierOf(joined.name) === name);
+  const known = lists.serverNamed(name);
+  if (known !== undefined) return known;
+  const alike = lists.servers.filter((joined) => identifierOf(joined.name) === name);
+  if (alike.length > 1) throw notOneName('SERVER_NOT_FOUND', name, alike);
+  return alike[0];
+}
+
+/** A name that several have in common is nobody's: a program that means one must not call another. */
+function notOneName(
+  code: 'SERVER_NOT_FOUND' | 'TOOL_NOT_FOUND',
+  name: string,
+  alike: readonly { readonly name: string }[],
+): BridgeError {
+  const names = alike.slice(0, 8).map((one) => JSON.stringify(one.name));
+  return new BridgeError(code, `${JSON.stringify(name)} may be ${names.join(' or ')}`, {
+    hint: `Write the name as it is, in brackets: [${names[0]}].`,
+  });
 }
 
 /** The tool's own name; undefined if the list has none, or is not known. */
 function toolNamed(joined: JoinedServer, name: string): string | undefined {
   const tools = toolsIn(joined.lastPagesOf('tools') ?? []);
   if (tools.has(name)) return name;
-  for (const known of tools.keys()) if (identifierOf(known) === name) return known;
-  return undefined;
+  const alike = [...tools.values()].filter((known) => identifierOf(known.name) === name);
+  if (alike.length > 1) throw notOneName('TOOL_NOT_FOUND', name, alike);
+  return alike[0]?.name;
 }
 
 /** Divides SERVER.TOOL, where a server's name may have dots too. */

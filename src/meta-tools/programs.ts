@@ -30,6 +30,10 @@ export interface ProgramHost {
   search(query: string, options: unknown): Promise<object>;
   /** Finds tools by SERVER or SERVER.TOOL. Each is decoded when it is read. */
   tools(name: string): Promise<readonly (() => TypedTool)[]>;
+  /** The name of the server that a program has spelled so. */
+  nameOf(server: string): string;
+  /** True while its client is to come back with answers. */
+  isAway(): boolean;
   /** True while a person is asked something for this program: then the time in which it waits does not count. */
   isAsking(): boolean;
   /** The program is over: `result` is that of its tool, as JSON. Called once, unless the program is stopped. */
@@ -45,6 +49,8 @@ export interface ProgramRequest {
   readonly timeoutMs: number | undefined;
   /** Programs of one client may have one process, one after the other. */
   readonly client: object;
+  /** The user of a client of whom there may be many; undefined for the user of the daemon, who may have them all. */
+  readonly owner: string | undefined;
   /** The only servers that it may use, by their names; undefined for all that the client sees. */
   readonly servers?: readonly string[] | undefined;
 }

@@ -14,7 +14,7 @@ beforeAll(async () => {
   daemon = await TestDaemon.start({
     client: { view: 'discover' },
     codeMode: { enabled: true, timeoutMs: 20_000, maxCalls: 500 },
-    mcpServers: { fixture: fixtureServer() },
+    mcpServers: { fixture: fixtureServer(), 'my-files': fixtureServer() },
   });
   by = await RawClient.connect(daemon.path);
   await by.initialize({}, 'init', { elicitation: {} });
@@ -163,6 +163,43 @@ test('a program that waits for the answer to its question uses no time', async (
   other.send({ jsonrpc: '2.0', id: question.id, result: { action: 'decline' } });
   expect(textsIn(await other.answerTo('waits'))).toEqual(['decline']);
   other.destroy();
+});
+
+test.each([
+  ['one text', `return 'x'.repeat(1e8).length`],
+  ['one buffer', 'return new ArrayBuffer(2e9).byteLength'],
+])('%s that is larger than the memory is told as the limit of memory', async (_, code) => {
+  expect(await run(code)).toMatch(/limit of memory: 67108864 bytes, \d+ bytes in use \(codeMode.maxMemoryBytes\)/);
+});
+
+test.each([
+  ['const a = ;', /^SyntaxError: Unexpected token: expected an expression, and not ';' \(line 1\)\n1 \| const a = ;$/],
+  ['const a = 1;\nconst b = [1, 2;', /^SyntaxError: Unexpected token, expected "," \(line 2\)/],
+  ['let 1x = 2;', /^SyntaxError: .+ \(line 1\)/],
+])('the fault in %j is told with its line, and what was expected', async (code, told) => {
+  expect(await run(code)).toMatch(told);
+});
+
+test.each([
+  [{ timeout: -5 }, 'timeout must be at least 0.1'],
+  [{ timeout: 1e-9 }, 'timeout must be at least 0.1'],
+  [{ servers: [5] }, 'servers must be a list of names'],
+  [{ servers: ['nope'] }, 'nope'],
+])('run_code with %j is refused', async (more, message) => {
+  const { error } = await by.callTool(++calls, 'run_code', { code: 'return 1', ...more });
+  expect(error?.message).toContain(message);
+});
+
+test('the only servers of a program are those that it finds, too', async () => {
+  const code = `
+    const { results } = await search('echo');
+    const codes = [];
+    for (const ask of [() => describe('fixture'), () => servers.fixture.echo({})])
+      try { await ask() } catch (error) { codes.push(error.code) }
+    return [results.map(({ server }) => server), codes, await servers.my_files.echo({ text: 'here' })]`;
+  expect(await run(code, { servers: ['my-files'] })).toMatch(
+    /^\[\["my-files"(?:,"my-files")*\],\["SERVER_NOT_FOUND","SERVER_NOT_FOUND"\],"here"\]$/,
+  );
 });
 
 test('what comes back is bounded, whatever an error says of itself', async () => {
