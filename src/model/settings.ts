@@ -494,7 +494,11 @@ export const CODE_MODE = {
     { least: 256, most: 8 * MIB },
     { text: 'what a program may print and return, together' },
   ),
-  maxCalls: count(1000, { least: 1 }, { text: 'the calls of tools that a program may make' }),
+  maxCalls: count(
+    1000,
+    { least: 1 },
+    { text: 'the calls of tools that a program may make, with its searches and looks at types' },
+  ),
   maxPrograms: count(
     16,
     { least: 1, most: 1000 },

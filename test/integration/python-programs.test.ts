@@ -83,12 +83,33 @@ code`;
     expect((await run(code, { servers: ['fixture'] })).texts).toEqual(['[["fixture"],false]']);
   });
 
+  test('finds its own servers only, and is refused where one of them is not there', async () => {
+    const code = `
+import mcp.runtime as runtime
+found = await runtime.search("echo")
+try:
+    await runtime.describe("fixture")
+except ToolError as error:
+    code = error.code
+[list(set(one["server"] for one in found["results"])), code, (await runtime.describe("My-Files.echo")).count("echo")]`;
+    expect((await run(code, { servers: ['My-Files'] })).texts).toEqual(['[["My-Files"],"SERVER_NOT_FOUND",1]']);
+    for (const servers of [['nope'], [5]]) {
+      const { error } = await by.callTool(++calls, 'run_python', { code: '1', servers });
+      expect(error?.message).toMatch(/nope|servers must be a list of names/);
+    }
+  });
+
+  test('has no input to wait for, and is told why its process has ended', async () => {
+    expect((await run('input()')).texts[0]).toMatch(/^OSError: /);
+    expect((await run('import os\nos.system("id")')).texts[0]).toMatch(/not allowed here/);
+  });
+
   test.each([
     ['a loop', 'while True: pass', /limit of time: 1000 ms/],
     [
       'memory',
       'x = []\nwhile True: x.append(bytearray(1 << 22))',
-      /limit of memory: \d+ bytes \(codeMode.maxPythonMemoryBytes\)|MemoryError/,
+      /limit of memory: \d+ bytes, \d+ bytes in use \(codeMode.maxPythonMemoryBytes\)|MemoryError/,
     ],
     ['printing', 'while True: print("x" * 1000)', /limit of output/],
   ])('%s without end is ended at its limit', async (name, code, expected) => {
