@@ -1,5 +1,6 @@
 // The results that were cut, whole, for as long as the settings say and there is room. Each belongs to one owner, and no
-// other one learns that it exists. An owner may take half of the room; where it ends, the owner with most loses its oldest.
+// other one learns that it exists. An owner may take half of the room, and so may a principal where there are several; where it ends,
+// the owner with most of the principal with most loses its oldest.
 //
 //   in memory ── more than results.maxMemoryBytes, the oldest first ──▶ being written ──▶ in a file
 //       └─────────────── its time is up, its owner has gone, no room ──────────┴──────────────┴─▶ gone
@@ -57,6 +58,8 @@ interface Kept extends KeptResult {
 }
 
 interface Taken {
+  /** The principal of the owner. */
+  readonly share: string;
   bytes: number;
   readonly results: Set<Kept>;
 }
@@ -92,17 +95,17 @@ export class KeptResults {
     return { count: this.#byId.size, memoryBytes: this.#memoryBytes, diskBytes: this.#diskBytes };
   }
 
-  /** Keeps a result; undefined if there is no room for it whatever else is dropped. */
-  keep(owner: ResultOwner, { bytes, at, structured }: WholeResult): KeptResult | undefined {
+  /** Keeps a result; undefined if there is no room for it whatever else is dropped. `share` is the principal of the owner. */
+  keep(owner: ResultOwner, { bytes, at, structured }: WholeResult, share = ''): KeptResult | undefined {
     const { clock, settings } = this.#context;
     const size = bytes.length;
-    if (!this.#makeRoom(owner, size + EACH_BYTES)) return undefined;
+    if (!this.#makeRoom(owner, share, size + EACH_BYTES)) return undefined;
     const id = randomBytes(ID_BYTES).toString('base64url');
     const untilMs = clock.now() + settings().keepMs;
     const where = { file: undefined, isBeingWritten: false, isGone: false };
     const kept: Kept = { ...{ id, owner, bytes, at, structured, size, untilMs }, ...where };
     this.#byId.set(id, kept);
-    const taken = this.#byOwner.get(owner) ?? { bytes: 0, results: new Set<Kept>() };
+    const taken = this.#byOwner.get(owner) ?? { share, bytes: 0, results: new Set<Kept>() };
     this.#byOwner.set(owner, taken);
     taken.results.add(kept);
     taken.bytes += chargeOf(kept);
@@ -138,7 +141,7 @@ export class KeptResults {
 
   // --- room ---
 
-  #makeRoom(owner: ResultOwner, size: number): boolean {
+  #makeRoom(owner: ResultOwner, share: string, size: number): boolean {
     const { maxMemoryBytes, maxDiskBytes } = this.#context.settings();
     const most = maxMemoryBytes + (this.#context.files === undefined ? 0 : maxDiskBytes);
     // Files are written more slowly than results may come.
@@ -146,6 +149,10 @@ export class KeptResults {
     if (size > most / 2 || size > mostInMemory) return false;
     for (let own = this.#byOwner.get(owner); own !== undefined && own.bytes + size > most / 2; )
       this.#forget(first(own.results));
+    for (let others = this.#othersThan(share); others.isAny && others.own + size > most / 2; ) {
+      this.#forget(this.#oldestOfHeaviest((kept) => this.#byOwner.get(kept.owner)?.share === share));
+      others = this.#othersThan(share);
+    }
     while (this.#chargedBytes + size > most) this.#forget(this.#oldestOfHeaviest(() => true));
     while (this.#memoryBytes + size > mostInMemory && this.#memoryBytes > 0)
       this.#forget(this.#oldestOfHeaviest(isInMemory));
@@ -160,9 +167,25 @@ export class KeptResults {
     return this.#memoryBytes + this.#diskBytes + this.#byId.size * EACH_BYTES;
   }
 
-  /** The oldest result of this kind, of the owner that has most. */
+  /** The bytes of a principal, and if others have any. */
+  #othersThan(share: string): { readonly own: number; readonly isAny: boolean } {
+    let own = 0;
+    let isAny = false;
+    for (const taken of this.#byOwner.values()) {
+      if (taken.share === share) own += taken.bytes;
+      else isAny = true;
+    }
+    return { own, isAny };
+  }
+
+  /** The oldest result of this kind, of the owner that has most, of the principal that has most. */
   #oldestOfHeaviest(isMeant: (kept: Kept) => boolean): Kept | undefined {
-    const owners = [...this.#byOwner.values()].sort((one, other) => other.bytes - one.bytes);
+    const ofShare = new Map<string, number>();
+    for (const { share, bytes } of this.#byOwner.values()) ofShare.set(share, (ofShare.get(share) ?? 0) + bytes);
+    const inShare = ({ share }: Taken): number => ofShare.get(share) ?? 0;
+    const owners = [...this.#byOwner.values()].sort(
+      (one, other) => inShare(other) - inShare(one) || other.bytes - one.bytes,
+    );
     for (const { results } of owners) for (const kept of results) if (isMeant(kept)) return kept;
     return undefined;
   }
@@ -250,6 +273,11 @@ const isInMemory = ({ bytes }: Kept): boolean => bytes !== undefined;
 function first<Item>(items: Iterable<Item>): Item | undefined {
   for (const item of items) return item;
   return undefined;
+}
+
+/** The principal whose part of the room the results of a client take. */
+export function shareOf({ principal }: Session): string {
+  return principalKey(principal);
 }
 
 /**

@@ -15,7 +15,7 @@ import { wholeMember } from '../wire/member-cuts.ts';
 import { copyOf } from '../wire/own-frame.ts';
 import { contentAt, contentOf, type ResultContent } from './content.ts';
 import { type Cutting, cutFrame, cuttingOf } from './cutting.ts';
-import { type KeptResult, type KeptResults, ownerOf, type WholeResult } from './kept-results.ts';
+import { type KeptResult, type KeptResults, ownerOf, shareOf, type WholeResult } from './kept-results.ts';
 
 /** The bound of the view `discover` where the config says nothing. In `all` nothing is cut then. */
 export const DEFAULT_MOST_BYTES = 100_000;
@@ -82,7 +82,7 @@ export class ContentCutter implements ResultCutter {
   /** Returns the same frame if there is no room for the whole of it. */
   #cutAndKept(session: Session, answer: Frame, content: ResultContent, cutting: Cutting): Frame {
     const { kept: store, events, settings } = this.#context;
-    const kept = store.keep(ownerOf(session), wholeOf(answer, content));
+    const kept = store.keep(ownerOf(session), wholeOf(answer, content), shareOf(session));
     if (kept === undefined) return answer;
     events.incident.tell('resultsCut', session);
     const said = wordsFor(answer.b, kept.id, content, cutting);

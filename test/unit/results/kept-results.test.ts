@@ -79,6 +79,16 @@ describe('a kept result', () => {
     expect(kept.find('more', more)).toBeDefined();
   });
 
+  test('of another principal stays, under however many names one principal asks', () => {
+    const { kept } = setting({ maxMemoryBytes: 100 * KIB });
+    const victim = kept.keep('ann', whole(20 * KIB), 'ann')?.id ?? '';
+    const ids = Array.from({ length: 65 }, (_, n) => kept.keep(`fl${n}`, whole(5 * KIB), 'token')?.id ?? '');
+    expect(kept.find('ann', victim)).toBeDefined();
+    expect(kept.find('fl64', ids.at(-1) ?? '')).toBeDefined();
+    const left = ids.filter((id, n) => kept.find(`fl${n}`, id) !== undefined);
+    expect(left.length).toBe(5); // half of the room; each is charged 9 KiB
+  });
+
   test('that is too large for the room is not kept, and nothing gives way to it', () => {
     const { kept, counters } = setting({ maxMemoryBytes: 100 * KIB });
     const id = kept.keep('one', whole(10 * KIB))?.id ?? '';
