@@ -1,6 +1,7 @@
 // The options of each command, once: for node's parser, which `serve` and `connect` use because it costs nothing, and
 // for yargs, which tells people about them.
 
+import { VIEW_NAMES } from '../model/view-name.ts';
 import { CONNECT, HTTP, LOGGING, type Options, WHERE } from './start-options.ts';
 
 export { CONNECT, SERVE, WHERE } from './start-options.ts';
@@ -197,10 +198,10 @@ export const INPUT = { ...PROJECT } as const satisfies Options;
 export const URL_OF = {
   ...LISTING,
   server: { type: 'string', describe: 'The URL of this server alone' },
-  view: { type: 'string', describe: 'The URL of this view: discover, all, server:NAME, or toolset:NAME' },
+  view: { type: 'string', describe: `The URL of this view: ${VIEW_NAMES}` },
 } as const satisfies Options;
 export const TOKEN = {
-  view: { type: 'string', describe: 'The one view that it may see: discover, all, or server:NAME; else any' },
+  view: { type: 'string', describe: `The one view that it may see: ${VIEW_NAMES}; else any` },
   servers: {
     type: 'string',
     repeats: true,
@@ -235,8 +236,7 @@ export const INSTALL = {
   http: { type: 'boolean', describe: 'Give the client a URL, and a token of its own, instead of a program to start' },
   view: {
     type: 'string',
-    describe:
-      'The view that the client asks for: discover, all, server:NAME or toolset:NAME; config leaves it to the config',
+    describe: `The view that the client asks for: ${VIEW_NAMES}; config leaves it to the config`,
   },
   replace: { type: 'boolean', describe: "Move the client's own servers behind the bridge" },
   yes: { type: 'boolean', describe: 'Do not ask, even if rules of the client would no longer apply' },

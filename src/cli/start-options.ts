@@ -1,6 +1,7 @@
 // The options of `serve` and `connect`. They have a file of their own because each of the two loads nothing that it can
 // do without: those of all other commands are in options.ts.
 
+import { VIEW_NAMES } from '../model/view-name.ts';
 import { LOG_LEVELS } from '../util/logger.ts';
 
 export interface Option {
@@ -49,8 +50,7 @@ export const CONNECT = {
   server: { type: 'string', describe: 'The server to show, the same as --view server:NAME' },
   view: {
     type: 'string',
-    describe:
-      'What to show of the servers: discover, all, or server:NAME; else MCP_BRIDGE_VIEW, or what the config says',
+    describe: `What to show of the servers: ${VIEW_NAMES}; else MCP_BRIDGE_VIEW, or what the config says`,
   },
   toolset: { type: 'string', describe: 'The toolset to show, the same as --view toolset:NAME' },
   client: { type: 'string', describe: 'The program that starts it, such as cursor: for clients[].match of the config' },

@@ -23,7 +23,7 @@ export interface BridgeOptions {
   readonly socketPath?: string | undefined;
   /** The id to be known by; else `MCP_CLIENT_ID`, or `client.id` of the config file. */
   readonly clientId?: string | undefined;
-  /** The view of the servers: `discover`, `all`, or `server:NAME`. */
+  /** The view of the servers: `discover`, `all`, `code`, `server:NAME`, or `toolset:NAME`. */
   readonly view?: string | undefined;
   /** The methods it takes from other clients: all, none, or a list such as `review/*`. */
   readonly accepts?: boolean | readonly string[] | undefined;

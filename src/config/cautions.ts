@@ -1,5 +1,6 @@
 // What a config file may say, and whoever wrote it may not have meant.
 
+import { toolsetIn } from '../model/toolset.ts';
 import { secretsInArguments, secretsInText } from '../util/given-secrets.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 import { looksSecret, PLAIN_WORD } from '../util/secret-signs.ts';
@@ -13,13 +14,34 @@ export interface CautionOptions {
 
 export function cautionsFor(content: unknown, options: CautionOptions): ConfigFinding[] {
   const { mcpBridge, mcpServers } = membersOf(content);
+  const views = viewCautions(membersOf(content));
   const { socketPath } = membersOf(mcpBridge);
   const cautions = Object.entries(membersOf(mcpServers)).flatMap(([name, entry]) =>
     isRecord(entry) ? serverCautions(`mcpServers.${name}`, entry, options) : [],
   );
   return typeof socketPath === 'string' && /^[^/~]/.test(socketPath)
-    ? [caution('mcpBridge.socketPath', 'is relative', `it means ${options.resolvePath(socketPath)}`), ...cautions]
-    : cautions;
+    ? [
+        caution('mcpBridge.socketPath', 'is relative', `it means ${options.resolvePath(socketPath)}`),
+        ...cautions,
+        ...views,
+      ]
+    : [...cautions, ...views];
+}
+
+/** Views that are not there: clients that get one cannot connect. */
+function viewCautions({ client, clients, codeMode, toolsets }: Readonly<Record<string, unknown>>): ConfigFinding[] {
+  const entries = Array.isArray(clients) ? clients.map((entry, i) => [`clients[${i}]`, entry] as const) : [];
+  return [['client', client] as const, ...entries].flatMap(([place, entry]) => {
+    const { view } = membersOf(entry);
+    const set = typeof view === 'string' ? toolsetIn(view) : undefined;
+    if (set !== undefined && !Object.hasOwn(membersOf(toolsets), set))
+      return [
+        caution(`${place}.view`, 'names a toolset that is not there', `make it: mcp-bridge toolset ${set} TOOL…`),
+      ];
+    return view === 'code' && membersOf(codeMode).enabled !== true
+      ? [caution(`${place}.view`, 'is code, and code mode is switched off', 'set codeMode.enabled to true')]
+      : [];
+  });
 }
 
 function serverCautions(

@@ -2,6 +2,7 @@
 // and lists that cannot be read leave nothing to use.
 
 import type { ToolRule } from '../model/tool-rules.ts';
+import { isViewName, VIEW_NAMES } from '../model/view-name.ts';
 import type { Reader } from './reader.ts';
 import { NO_TOOL, type PatternBudget, toolRulesOf } from './tool-rules.ts';
 
@@ -20,7 +21,6 @@ export interface ClientEntry {
 const MATCH_KEYS = ['name', 'client', 'token', 'directory'] as const;
 type MatchKey = (typeof MATCH_KEYS)[number];
 const KEYS = ['match', 'view', 'servers', 'names', 'toolRules'];
-const VIEW = /^(?:discover|all|code|server:.+|toolset:.+)$/s;
 const NOTHING: ClientEntry = {
   match: { name: undefined, client: undefined, token: undefined, directory: undefined },
   view: undefined,
@@ -101,7 +101,7 @@ function globsOf(reader: Reader, value: unknown, { place, budget, otherwise }: G
 
 function viewOf(reader: Reader, value: unknown, place: string): string | undefined {
   const view = reader.text(value, place);
-  if (view === undefined || VIEW.test(view)) return view;
-  reader.fault(place, 'is discover, all, server:NAME, or toolset:NAME');
+  if (view === undefined || isViewName(view)) return view;
+  reader.fault(place, `is ${VIEW_NAMES}`);
   return undefined;
 }

@@ -1,6 +1,7 @@
 // The view that a client gets, by what it asks for and what it may see. Makes no view; that is for views.ts.
 
 import { type Toolset, toolsetIn } from '../model/toolset.ts';
+import { VIEW_NAMES } from '../model/view-name.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
@@ -38,7 +39,7 @@ export function chooseView(view: string | undefined, client: Seeing, servers: Se
     return { kind: toolsetFor(client, wanted).view, servers: serversFor(client, servers) };
   if (!wanted.startsWith(SERVER_PREFIX))
     throw new BridgeError('VIEW_UNKNOWN', `There is no view ${JSON.stringify(wanted.slice(0, 64))}`, {
-      hint: `A view is "discover", "all", "code" or "server:NAME". ${known(servers, client)}`,
+      hint: `A view is ${VIEW_NAMES}. ${known(servers, client)}`,
     });
   const name = wanted.slice(SERVER_PREFIX.length);
   const id = settings.idOf(name);

@@ -2,6 +2,7 @@
 // the client's file and nowhere else, so it is never on a command line.
 
 import { AccessTokenFile } from '../local/access-tokens.ts';
+import { pathOfView } from '../model/view-name.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { BridgeUrl, ClientTarget } from './client-targets.ts';
 import type { EditingHost } from './editing-host.ts';
@@ -49,9 +50,7 @@ export async function urlFor(
 
 /** The URL of a view; `url` is that of the view that the config says. */
 function urlOf(url: string, view: string | undefined): string {
-  if (view === undefined) return url;
-  const [, kind, name = ''] = /^(server|toolset):(.+)$/s.exec(view) ?? [];
-  return kind === undefined ? `${url}/${view}` : `${url}/${kind}/${encodeURIComponent(name)}`;
+  return view === undefined ? url : `${url}${pathOfView(view)}`;
 }
 
 export async function revokeToken(name: string | null | undefined, host: EditingHost): Promise<boolean> {

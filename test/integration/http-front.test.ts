@@ -160,6 +160,10 @@ describe('the path', () => {
     expect(await namesAt('/mcp/server/other')).toContain('echo');
     expect(await namesAt('/mcp/all')).toEqual(expect.arrayContaining(['fixture__echo', 'other__echo']));
     expect(await namesAt('/mcp/discover')).toContain('search_tools');
+    // Code mode is off here: the path is there, and the view is not.
+    expect((await http.ask({ ...asking2026('tools/list'), path: '/mcp/codes' })).status).toBe(404);
+    const { error } = await (await http.ask({ ...asking2026('tools/list'), path: '/mcp/code' })).json();
+    expect(error).toMatchObject({ message: expect.stringContaining('programs of models are switched off') });
   });
 
   test('decides, whatever a message asks for', async () => {

@@ -4,6 +4,7 @@ import { listClients, targetNamed } from '../../editing/client-config.ts';
 import type { LostRule } from '../../editing/client-entry.ts';
 import { install } from '../../editing/install.ts';
 import { socketPath } from '../../local/socket-path.ts';
+import { isViewName, VIEW_NAMES } from '../../model/view-name.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { editingHostOf, tell } from '../editing.ts';
 import { DONE } from '../exit-code.ts';
@@ -41,8 +42,8 @@ export async function installBridge(values: InstallValues, host: CliHost): Promi
   const here = values.http === true ? await httpHere(where, host) : undefined;
   if (here !== undefined && (replace || config !== undefined)) throw notByUrl(replace ? '--replace' : '--config');
   const http = here && httpPlaceOf(here);
-  if (view !== undefined && !VIEWS.test(view))
-    throw new BridgeError('USAGE', '--view is discover, all, server:NAME, toolset:NAME, or config', {
+  if (view !== undefined && view !== 'config' && !isViewName(view))
+    throw new BridgeError('USAGE', `--view is ${VIEW_NAMES}; or config`, {
       hint: 'See: mcp-bridge install --help',
     });
   const socket = namedSocket(values, host);
@@ -53,8 +54,6 @@ export async function installBridge(values: InstallValues, host: CliHost): Promi
   if (replace && !dryRun) await haveDaemonLook({}, host);
   return DONE;
 }
-
-const VIEWS = /^(?:discover|all|code|config|server:.+|toolset:.+)$/s;
 
 /** A client at a URL starts nothing that could say what it is, or which config it wants. */
 function notByUrl(option: string): BridgeError {

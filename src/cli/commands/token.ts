@@ -2,6 +2,7 @@
 // it is made.
 
 import { type AccessToken, AccessTokenFile, isExpired } from '../../local/access-tokens.ts';
+import { isViewName, VIEW_NAMES } from '../../model/view-name.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { problemIn } from '../../util/glob.ts';
 import { nearest, suggestion } from '../../util/nearest.ts';
@@ -35,8 +36,7 @@ async function create(file: AccessTokenFile, values: TokenValues, host: CliHost)
   const { names: [name, ...others] = [], view, json } = values;
   if (name === undefined || others.length > 0)
     throw wrongUsage('token', 'Name one token, such as: mcp-bridge token create laptop');
-  if (view !== undefined && !/^(?:discover|all|code|server:.+)$/s.test(view))
-    throw wrongUsage('token', '--view is discover, all, or server:NAME');
+  if (view !== undefined && !isViewName(view)) throw wrongUsage('token', `--view is ${VIEW_NAMES}`);
   const nowMs = Date.now();
   const terms = { name, view, servers: serversIn(values), expiresAtMs: expiryIn(values, nowMs) };
   const text = await file.create(terms, nowMs);

@@ -1,6 +1,7 @@
 // `mcp-bridge url`: the URL of the bridge for clients over HTTP, and the entry that most of them want.
 
 import { unixUrl } from '../../model/http-settings.ts';
+import { isViewName, pathOfView, VIEW_NAMES } from '../../model/view-name.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { httpHere, MCP_PATH, urlAt } from '../http-place.ts';
@@ -43,10 +44,8 @@ export async function url(values: UrlValues, host: CliHost): Promise<number> {
 
 function pathFor({ server, view }: UrlValues): string {
   if (server !== undefined && view !== undefined) throw wrongUsage('url', 'Name --server or --view, and not both');
-  if (server !== undefined) return `${MCP_PATH}/server/${encodeURIComponent(server)}`;
-  if (view === undefined) return MCP_PATH;
-  if (view === 'all' || view === 'discover') return `${MCP_PATH}/${view}`;
-  const [, kind, name] = /^(server|toolset):(.+)$/s.exec(view) ?? [];
-  if (name === undefined) throw wrongUsage('url', '--view is discover, all, server:NAME, or toolset:NAME');
-  return `${MCP_PATH}/${kind}/${encodeURIComponent(name)}`;
+  const wanted = server === undefined ? view : `server:${server}`;
+  if (wanted === undefined) return MCP_PATH;
+  if (!isViewName(wanted)) throw wrongUsage('url', `--view is ${VIEW_NAMES}`);
+  return `${MCP_PATH}${pathOfView(wanted)}`;
 }

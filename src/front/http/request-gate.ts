@@ -2,6 +2,7 @@
 // which media types. Everything here refuses; nothing is let in because something could not be read.
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { viewAtPath } from '../../model/view-name.ts';
 import { INVALID_REQUEST, rpcError } from '../../protocol/rpc-error.ts';
 import type { HttpRefusal } from './http-error.ts';
 
@@ -53,9 +54,6 @@ export type Endpoint =
   | { readonly is: 'health' }
   | { readonly is: 'metrics' };
 
-/** A server, or a set of tools. */
-const NAMED_PATH = /^\/mcp\/(server|toolset)\/([^/]{1,1024})$/;
-
 /** The endpoint at a path; undefined if there is none. */
 export function endpointAt(url: string): Endpoint | undefined {
   const query = url.indexOf('?');
@@ -64,28 +62,14 @@ export function endpointAt(url: string): Endpoint | undefined {
     case '/mcp':
     case '/mcp/':
       return { is: 'mcp', view: undefined };
-    case '/mcp/all':
-      return { is: 'mcp', view: 'all' };
-    case '/mcp/discover':
-      return { is: 'mcp', view: 'discover' };
     case '/health':
       return { is: 'health' };
     case '/metrics':
       return { is: 'metrics' };
     default: {
-      const [, kind, name] = NAMED_PATH.exec(path) ?? [];
-      const decoded = name === undefined ? undefined : decodedName(name);
-      return decoded === undefined ? undefined : { is: 'mcp', view: `${kind}:${decoded}` };
+      const view = path.startsWith('/mcp/') ? viewAtPath(path.slice('/mcp'.length)) : undefined;
+      return view === undefined ? undefined : { is: 'mcp', view };
     }
-  }
-}
-
-function decodedName(name: string): string | undefined {
-  try {
-    return decodeURIComponent(name);
-  } catch (error) {
-    if (error instanceof URIError) return undefined;
-    throw error;
   }
 }
 

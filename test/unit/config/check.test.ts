@@ -30,6 +30,19 @@ describe('a config file', () => {
     expect(await linesFor('// nothing\n{ "mcpServers": { "a": { "command": "node", }, }, }')).toEqual([]);
   });
 
+  test('has a view for clients that is there', async () => {
+    const toolsets = { here: { tools: ['a'] } };
+    const clients = ['toolset:here', 'toolset:gone', 'code', 'all'].map((view) => ({ match: { name: 'x' }, view }));
+    const lines = await linesFor(JSON.stringify({ clients, toolsets, client: { view: 'code' } }));
+    expect(lines.map((line) => line.replace(/^\S+ /, ''))).toEqual([
+      'warning clients[1].view names a toolset that is not there (make it: mcp-bridge toolset gone TOOL…)',
+      'warning clients[2].view is code, and code mode is switched off (set codeMode.enabled to true)',
+      'warning client.view is code, and code mode is switched off (set codeMode.enabled to true)',
+    ]);
+    const codeMode = { enabled: true };
+    expect(await linesFor(JSON.stringify({ client: { view: 'code' }, codeMode }))).toEqual([]);
+  });
+
   test('has each fault at its line and column, in their order, with what was probably meant', async () => {
     const text = `{
   "limits": { "maxCleints": 5, "maxDepth": 2 },

@@ -63,6 +63,15 @@ test('a revoked token is good no more', async () => {
   await expect(run({ action: 'revoke', names: ['laptop'] })).rejects.toThrow('There is no token laptop');
 });
 
+test.each(['discover', 'all', 'code', 'server:files', 'toolset:review'])(
+  'a token may be for the view %s',
+  async (view) => {
+    const { run, tokens } = world();
+    const text = (await run({ action: 'create', names: ['narrow'], view })).said.trimEnd();
+    expect(tokens.granted(text)).toMatchObject({ view });
+  },
+);
+
 test('nothing is revoked if one of the names is wrong', async () => {
   const { run, tokens } = world();
   const text = (await run({ action: 'create', names: ['laptop'] })).said.trimEnd();

@@ -43,7 +43,7 @@ test('it names one server, or one view', async () => {
   const shown = async (values: UrlValues) => (await urlOf(values, http)).said.trim();
   expect(await shown({ server: 'my files' })).toBe('http://127.0.0.1:1/mcp/server/my%20files');
   expect(await shown({ view: 'server:a' })).toBe('http://127.0.0.1:1/mcp/server/a');
-  expect(await shown({ view: 'all' })).toBe('http://127.0.0.1:1/mcp/all');
+  for (const view of ['all', 'discover', 'code']) expect(await shown({ view })).toBe(`http://127.0.0.1:1/mcp/${view}`);
   for (const values of [{ server: 'a', view: 'all' }, { view: 'everything' }])
     await expect(urlOf(values, http)).rejects.toMatchObject({ code: 'USAGE' });
 });
