@@ -1,5 +1,5 @@
 // Events that are rare enough to be kept: clients, instances, changed tools, approvals. It listens as long as the daemon runs,
-// keeps the last ones, and hands each on to whoever watches. Nothing here happens in a call.
+// keeps the last ones of each group, and hands each on to whoever watches. Nothing here happens in a call.
 
 import type { Events, ObservedClient } from '../core/events.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
@@ -7,14 +7,33 @@ import { bounded } from './bounded-text.ts';
 import type { EventFilter } from './event-filter.ts';
 import type { DaemonEvent } from './event-report.ts';
 
+/** Of each group. */
 const MOST_KEPT = 200;
+/** The everyday life of clients and of instances: there is much of it, and it must not wash out what somebody looks for. */
+const EVERYDAY: ReadonlySet<string> = new Set([
+  'client.ready',
+  'client.left',
+  'client.away',
+  'client.back',
+  'instance.starting',
+  'instance.ready',
+  'instance.stopped',
+]);
 /** The most names in one event. */
 const MOST_NAMES = 50;
 const LONGEST_MESSAGE = 1000;
 
+interface KeptEvent {
+  readonly event: DaemonEvent;
+  /** Its place among all. */
+  readonly place: number;
+}
+
 export class PastEvents {
   readonly #date: () => number;
-  readonly #kept: DaemonEvent[] = [];
+  /** The events of each group, the oldest first. */
+  readonly #kept = new Map<string, KeptEvent[]>();
+  #lastPlace = 0;
   readonly #numbers = new WeakMap<object, number>();
   #lastNumber = 0;
   readonly #ready = new WeakSet<ObservedClient>();
@@ -29,7 +48,10 @@ export class PastEvents {
 
   /** The last events that the filter takes, the oldest first. */
   last(count: number, filter: EventFilter): DaemonEvent[] {
-    return count > 0 ? this.#kept.filter((event) => filter.takes(event)).slice(-count) : [];
+    if (count <= 0) return [];
+    const taken = [...this.#kept.values()].flat().filter(({ event }) => filter.takes(event));
+    const inOrder = taken.sort((one, other) => one.place - other.place);
+    return inOrder.slice(-count).map(({ event }) => event);
   }
 
   /** The number by which events name an instance. */
@@ -88,8 +110,17 @@ export class PastEvents {
   }
 
   #keep(event: DaemonEvent): void {
-    if (this.#kept.length >= MOST_KEPT) this.#kept.shift();
-    this.#kept.push(event);
+    const group = groupOf(event);
+    const kept = this.#kept.get(group) ?? [];
+    if (kept.length >= MOST_KEPT) kept.shift();
+    kept.push({ event, place: ++this.#lastPlace });
+    this.#kept.set(group, kept);
     this.heard?.(event);
   }
+}
+
+/** Events of one group take their room from each other only. */
+function groupOf({ kind }: DaemonEvent): string {
+  const [about = kind] = kind.split('.');
+  return EVERYDAY.has(kind) ? `${about}, everyday` : about;
 }

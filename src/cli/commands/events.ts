@@ -44,8 +44,7 @@ export async function events(values: EventsValues, host: CliHost): Promise<numbe
   if (!follow) {
     if (values.calls !== undefined) throw wrongUsage('events', '--calls goes with --follow');
     const { events: past } = await ask(values, host, 'bridge/events', { ...wanted, last: count });
-    if (past.length === 0 && !json)
-      host.stderr.write(Object.values(wanted).some((list) => list.length > 0) ? NOTHING_LIKE_IT : NOTHING);
+    if (past.length === 0 && !json) host.stderr.write(nothingOf(wanted));
     host.stdout.write(past.map((event) => shown(event, json)).join(''));
     return DONE;
   }
@@ -56,12 +55,20 @@ export async function events(values: EventsValues, host: CliHost): Promise<numbe
   return DONE;
 }
 
-const NOTHING =
-  'mcp-bridge: nothing has happened yet. Calls, questions, messages and incidents are shown only while they happen: --follow\n';
-const NOTHING_LIKE_IT =
-  'mcp-bridge: nothing of this kind is kept. Calls, questions, messages and incidents are shown only while they happen: --follow\n';
+type Wanted = Record<'kinds' | 'servers' | 'clients' | 'tools', readonly string[]>;
 
-function filterOf(values: EventsValues) {
+/** The kinds that no daemon keeps. */
+const NEVER_KEPT = /^(?:call|question|message|incident)(?:\.|$)/;
+const ONLY_NOW = 'Calls, questions, messages and incidents are shown only while they happen: --follow';
+
+function nothingOf({ kinds, servers, clients, tools }: Wanted): string {
+  if (kinds.length > 0 && kinds.every((kind) => NEVER_KEPT.test(kind)))
+    return `mcp-bridge: nothing of this kind is kept. ${ONLY_NOW}\n`;
+  const isAny = [kinds, servers, clients, tools].every(({ length }) => length === 0);
+  return `mcp-bridge: nothing ${isAny ? '' : 'of this kind '}has happened yet. ${ONLY_NOW}\n`;
+}
+
+function filterOf(values: EventsValues): Wanted {
   const kinds = listOf(values.kind);
   const groups = new Set(EVENT_KINDS.flatMap((kind) => [kind, kind.split('.')[0] ?? kind]));
   const strange = kinds.find((kind) => !groups.has(kind));

@@ -1,6 +1,7 @@
 // Watches of the daemon: each kind of event, a slow reader, one that goes, sampling, and texts of others.
 
 import { describe, expect, test } from 'vitest';
+import { EventFilter } from '../../../src/control/event-filter.ts';
 import { EVENT_KINDS, type EventBatch, type WatchReport } from '../../../src/control/event-report.ts';
 import { PastEvents } from '../../../src/control/past-events.ts';
 import { Watches } from '../../../src/control/watches.ts';
@@ -326,6 +327,28 @@ describe('a filter', () => {
 });
 
 describe('past events', () => {
+  test('of one group leave those of the others their room, and come in their order', async () => {
+    const watched = new WatchedCore();
+    const { core, past } = watched;
+    await core.ready();
+    core.events.instanceDied.tell(core.server().instance, new BridgeError('SERVER_CRASHED', 'It has ended'), undefined);
+    const died = past.last(1000, new EventFilter({ kinds: ['instance.died'] }));
+    expect(died).toHaveLength(1);
+    for (let n = 0; n < 210; n++) core.events.toolsChanged.tell(`s${n}`, ['t']);
+    for (let n = 0; n < 110; n++) {
+      (await core.ready()).link.destroy();
+      await core.settle();
+    }
+    expect(past.last(1000, new EventFilter({ kinds: ['instance.died'] }))).toEqual(died);
+    const all = past.last(10_000, new EventFilter({}));
+    expect(all.filter(({ kind }) => kind.startsWith('client.'))).toHaveLength(200);
+    expect(all.filter(({ kind }) => kind === 'tools.changed')).toHaveLength(200);
+    expect(all.findIndex(({ kind }) => kind === 'instance.died')).toBeLessThan(
+      all.findIndex(({ kind }) => kind === 'tools.changed'),
+    );
+    expect(past.last(3, new EventFilter({}))).toEqual(all.slice(-3));
+  });
+
   test('the last of them are in the answer, as far as the filter takes them, and calls are not kept', async () => {
     const watched = new WatchedCore();
     const client = await watched.core.ready();
