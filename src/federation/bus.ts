@@ -34,6 +34,8 @@ export interface SubscribeOptions {
 }
 
 export interface Bus {
+  /** The most bytes of a message, with its headers. */
+  readonly mostBytes: number;
   publish(message: BusMessage, lane?: BusLane): void;
   /** Returns what ends it. */
   subscribe(subject: string, take: (message: ReceivedMessage) => void, options?: SubscribeOptions): () => void;

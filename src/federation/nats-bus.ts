@@ -197,6 +197,10 @@ export class NatsBus implements Bus {
     return { address: connection.getServer(), version: connection.info?.version ?? '' };
   }
 
+  get mostBytes(): number {
+    return this.#small.connection?.info?.max_payload ?? LEAST_PAYLOAD;
+  }
+
   get isBulkUp(): boolean {
     return this.#bulk?.isUp === true;
   }

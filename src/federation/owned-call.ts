@@ -29,8 +29,8 @@ import type { CallOutput } from './owner-link.ts';
 
 const envelope = new Envelope(ERA_2026.keys);
 const NOTHING = Buffer.alloc(0);
-/** The longest message for a caller that takes no parts: NATS has this bound unless it is told otherwise. */
-const MOST_PLAIN_BYTES = 1024 * 1024;
+/** The bytes of a message that its headers may take. */
+const HEADER_ROOM = 4096;
 const CLAIM_ID_BYTES = 18;
 
 export interface CallContext extends OwnerContext {
@@ -191,7 +191,7 @@ export class OwnedCall implements CallOutput {
 
   #push(kind: BusFrameKind, body: Buffer): void {
     const sender = this.#sender;
-    if (kind === 'end' && body.length > (sender === undefined ? MOST_PLAIN_BYTES : CLAIM_BYTES))
+    if (kind === 'end' && body.length > (sender === undefined ? this.#mostPlainBytes : CLAIM_BYTES))
       return this.#park(body);
     const { hasRoomFor, makeRoom } = this.#ports.context;
     if (sender === undefined) return this.#pushPlain(kind, body);
@@ -241,9 +241,14 @@ export class OwnedCall implements CallOutput {
     if (!this.#sender.hasSentAll) this.#listen();
   }
 
+  /** The longest message for a caller that takes no parts. */
+  get #mostPlainBytes(): number {
+    return this.#ports.context.bus.mostBytes - HEADER_ROOM;
+  }
+
   /** For a caller that knows nothing of parts. */
   #pushPlain(kind: BusFrameKind, body: Buffer): void {
-    const isTooLong = body.length > MOST_PLAIN_BYTES;
+    const isTooLong = body.length > this.#mostPlainBytes;
     if (isTooLong && kind === 'msg') return;
     const error = rpcError(WIRE_CODE.tooLarge, `The answer has ${body.length} bytes, and the caller takes no parts`);
     this.#publish({ [HEADER.frame]: isTooLong ? 'err' : kind }, isTooLong ? errorResponse(this.idText, error) : body);

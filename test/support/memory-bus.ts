@@ -161,6 +161,7 @@ export class MemoryBus {
 
 /** The connection of one daemon. */
 export class MemoryNode implements Bus {
+  mostBytes = 1024 * 1024;
   readonly board: Board;
   readonly #bus: MemoryBus;
   readonly #listeners = new Set<(event: BusEvent) => void>();

@@ -63,6 +63,20 @@ test('a request of a plain v1 caller is answered with plain frames', () => {
   ]);
 });
 
+test.each([
+  [2048, 'end'],
+  [512 * 1024, 'err'],
+])('a plain v1 caller gets an answer of %i bytes as one frame that the bus can carry: %s', (bytes, kind) => {
+  const world = new FederationWorld();
+  const { node } = world.owner('builder', (asked) => asked.answer({ text: 'x'.repeat(bytes) }));
+  node.mostBytes = 512 * 1024;
+  const [frame, ...more] = byHand(world).send();
+  expect(more).toEqual([]);
+  expect(frame?.headers['Mcp-Frame']).toBe(kind);
+  if (kind === 'err') expect(frame?.body).toContain('"code":-32012');
+  expect(frame?.body.length).toBeLessThanOrEqual(node.mostBytes - 4096);
+});
+
 test('a request of a home, and the frames that it gets', () => {
   const world = new FederationWorld();
   world.owner('builder', echo);
