@@ -66,6 +66,7 @@ export interface Ground {
   readonly close: () => Promise<void>;
 }
 
+const LEASES_TOLD = { buckets: [LEASES], what: 'the list of who serves what remembers' };
 const RUN_BYTES = 9;
 /** A connection that is not used ends soon: it costs two short messages to begin another one, and many hosts have many servers. */
 const IDLE_MS = 30_000;
@@ -348,7 +349,7 @@ export class Federation {
   // --- faults ---
 
   #onBoardFault(doing: 'read' | 'written' | 'leases', error: unknown): void {
-    const why = error === undefined ? undefined : boardFault(error, doing === 'leases' ? [LEASES] : undefined);
+    const why = error === undefined ? undefined : boardFault(error, doing === 'leases' ? LEASES_TOLD : undefined);
     if (why === undefined) return void this.#boardFaults.delete(doing);
     if (![...this.#boardFaults.values()].includes(why)) this.#options.logger.warn('the list of hosts', { why });
     this.#boardFaults.set(doing, why);

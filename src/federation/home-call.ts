@@ -192,6 +192,11 @@ export class HomeCall implements AnsweredCall {
     return this.#mayHaveBegun;
   }
 
+  /** True if the owner has said something since then. */
+  isHeardSince(ms: number): boolean {
+    return this.#isHeard && this.#heardMs >= ms;
+  }
+
   /** The host that has the call, or has to take it. */
   get host(): string | undefined {
     return this.#owner?.host;

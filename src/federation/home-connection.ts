@@ -18,7 +18,7 @@ import { type ByteSink, Outbox } from '../wire/outbox.ts';
 import { copyOf } from '../wire/own-frame.ts';
 import type { PacedQueue } from '../wire/read-pacer.ts';
 import type { BusHeaders } from './bus.ts';
-import { callPlace, HEADER, headerValue, PROTOCOL_VERSION, WIRE_VERSION } from './frames.ts';
+import { callPlace, HEADER, headerValue, KEEP_ALIVE_MS, PROTOCOL_VERSION, WIRE_VERSION } from './frames.ts';
 import type { HomeOptions, OpenContext } from './home.ts';
 import {
   type AnsweredCall,
@@ -36,6 +36,8 @@ const IDLE_MS = 240_000;
 const LISTEN = 'subscriptions/listen';
 const PING_ID = '"mcp-bridge/ping"';
 const STREAM_BYTES = 12;
+/** The longest name or URI of a request, which is a header too. */
+const MOST_NAME_BYTES = 16 * 1024;
 
 const envelope = new Envelope(ERA_2026.keys);
 const NOTHING = Buffer.alloc(0);
@@ -158,6 +160,10 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
     const { name: field, isRepeatable, role } = ERA_2026.methods.of(b, envelope);
     const named = field === undefined ? undefined : envelope.decode(b, field);
     const name = typeof named === 'string' ? named : undefined;
+    if (name !== undefined && Buffer.byteLength(name) > MOST_NAME_BYTES) {
+      const how = `takes no name or URI of more than ${MOST_NAME_BYTES} bytes, as it is on another host`;
+      return this.#refuse(idText, 'REQUEST_REFUSED', how);
+    }
     const body = b.subarray(0, end);
     const request = { idText, method, name, body };
     const { host } = this;
@@ -291,7 +297,8 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
   overThere({ request, isCancelled }: HomeCall): void {
     const { idText, body } = request;
     if (idText === PING_ID) return this.#over('was forgotten by its host');
-    const how = this.#holder === undefined ? 'has forgotten the connection' : 'is served by another host now';
+    const how =
+      this.#holder === undefined ? 'has forgotten the connection' : 'is not served by the host that was asked';
     const isKept = isCancelled || this.#handler?.returned?.(copyOf({ b: body, start: 0, end: body.length })) === true;
     if (!isKept) this.#refuse(idText, 'SERVER_UNREACHABLE', `${how}; ask again`);
     this.#over(how);
@@ -310,7 +317,12 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
     const { request } = call;
     const { idText, way } = request;
     if (idText === PING_ID) return;
-    if (this.host !== undefined && !isProbeId(idText)) return this.#over(how);
+    if (this.host !== undefined && !isProbeId(idText)) {
+      // Others go on if their owner is heard.
+      const sinceMs = this.#context.clock.now() - 2 * KEEP_ALIVE_MS;
+      const isAlone = [...this.#calls.values()].some((other) => other.isHeardSince(sinceMs));
+      return isAlone ? this.#failLost(idText, how) : this.#over(how);
+    }
     if (!call.mayHaveBegun) return this.#movesOn(call) ? undefined : this.#refuse(idText, 'SERVER_UNREACHABLE', how);
     if (way?.isSafe === true && !way.isSecondTry) return this.#askElsewhere(call, how);
     this.#failLost(idText, how);

@@ -12,6 +12,8 @@ const TICK_MS = 1000;
 const SETTLE_MS = 15_000;
 const MOST_LEASES = 10_000;
 const MOST_BYTES = 1024;
+/** A higher number is nobody's: a year has fewer changes than this. */
+const MOST_FENCE = 1_000_000_000;
 const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 /** The place where leases stand. */
@@ -162,7 +164,8 @@ export class LeaseTable {
   #arrived(key: string, value: Uint8Array | undefined, write: number): void {
     const known = this.#leases.get(key);
     if (known !== undefined && known.write > write && !this.#stale.delete(key)) return; // a later write of our own was confirmed first
-    const read = value === undefined ? undefined : leaseIn(value);
+    // One that cannot be read is nobody's, and is written over.
+    const read = value === undefined ? undefined : (leaseIn(value) ?? NOBODYS);
     if (read === undefined) this.#leases.delete(key);
     else if (known !== undefined || this.#leases.size < MOST_LEASES) this.#leases.set(key, { ...read, write });
     if (read === undefined || !this.#isOwn(read)) this.#held.delete(key);
@@ -207,7 +210,12 @@ export class LeaseTable {
   async #take(key: string, fence: number, over: number | undefined): Promise<void> {
     const { host, run, fault } = this.#options;
     const write = await this.#write(key, { host, run, fence }, over).catch((error: unknown) => void fault(error));
-    if (write === undefined || this.#isClosed) return;
+    if (this.#isClosed) return;
+    if (write === undefined) {
+      // Another write came first, and is told of in a moment; or the board has lost all that it had.
+      if (this.#stale.delete(key)) this.#leases.delete(key);
+      return;
+    }
     const known = this.#leases.get(key);
     if (known !== undefined && known.write > write) return; // somebody else was quicker after all
     this.#leases.set(key, { host, run, fence, write });
@@ -246,6 +254,8 @@ export class LeaseTable {
   }
 }
 
+const NOBODYS = { host: '', run: '', fence: 0 } as const;
+
 /** Reads a lease; undefined if it is none. */
 function leaseIn(value: Uint8Array): Omit<Lease, 'write'> | undefined {
   if (value.length > MOST_BYTES) return undefined;
@@ -255,7 +265,7 @@ function leaseIn(value: Uint8Array): Omit<Lease, 'write'> | undefined {
     const { host, run, fence } = read;
     if (typeof host !== 'string' || typeof run !== 'string' || run.length > 64) return undefined;
     if (host !== '' && !(HOST_NAME.test(host) && isToken(run))) return undefined;
-    if (typeof fence !== 'number' || !Number.isSafeInteger(fence) || fence < 1) return undefined;
+    if (typeof fence !== 'number' || !Number.isSafeInteger(fence) || fence < 1 || fence > MOST_FENCE) return undefined;
     return { host, run, fence };
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;

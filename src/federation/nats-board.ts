@@ -161,18 +161,25 @@ async function opened(connection: NatsConnection, bucket: Bucket): Promise<KV> {
   }
 }
 
+interface KeptThing {
+  readonly buckets: readonly string[];
+  readonly what: string;
+}
+
+const HOSTS_KEPT: KeptThing = { buckets: [ENTRIES, SIGNS], what: 'the list of hosts' };
+
 /** Why the board cannot be used, and what to do. */
-export function boardFault(error: unknown, buckets: readonly string[] = [ENTRIES, SIGNS]): string {
+export function boardFault(error: unknown, { buckets, what }: KeptThing = HOSTS_KEPT): string {
   const message = messageOf(error);
   const name = error instanceof Error ? error.name : '';
   if (/JetStreamNotEnabled/.test(name) || /jetstream not enabled|no responders/i.test(message))
-    return 'the NATS servers have no JetStream, which keeps the list of hosts: put `jetstream {}` into their config';
+    return `the NATS servers have no JetStream, which keeps ${what}: put \`jetstream {}\` into their config`;
   if (/permission/i.test(message) || name === 'PermissionViolationError')
     return `NATS does not let this daemon use ${buckets.join(' and ')}: its user needs the subjects in docs/federation.md`;
   if (
     name === 'TimeoutError' ||
     /timeout|no suitable peers|temporarily unavailable|insufficient resources|no quorum/i.test(message)
   )
-    return 'the cluster of NATS has no quorum for the list of hosts: start its other servers';
-  return `the list of hosts cannot be kept: ${message.slice(0, 200)}`;
+    return `the cluster of NATS has no quorum for ${what}: start its other servers`;
+  return `${what} cannot be kept: ${message.slice(0, 200)}`;
 }

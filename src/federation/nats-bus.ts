@@ -240,11 +240,11 @@ function optionsOf({ settings, name }: NatsBusOptions) {
     ...(authenticator !== undefined && { authenticator }),
     ...(user !== undefined && { user, pass: password ?? '' }),
     ...(token !== undefined && { token }),
-    ...(tls !== undefined && {
+    ...((tls !== undefined || servers.some((server) => server.startsWith('tls://'))) && {
       tls: {
-        ...(tls.ca !== undefined && { caFile: tls.ca }),
-        ...(tls.cert !== undefined && { certFile: tls.cert }),
-        ...(tls.key !== undefined && { keyFile: tls.key }),
+        ...(tls?.ca !== undefined && { caFile: tls.ca }),
+        ...(tls?.cert !== undefined && { certFile: tls.cert }),
+        ...(tls?.key !== undefined && { keyFile: tls.key }),
       },
     }),
   };
@@ -281,6 +281,8 @@ function explained(error: unknown, { servers, credentials, nkey }: NatsSettings)
     return `${where} has refused the credentials: check federation.nats (user, token, nkey or credentials)`;
   if (error instanceof errors.UserAuthenticationExpiredError)
     return `the credentials for ${where} have expired: get new ones for federation.nats`;
+  if (error instanceof Error && /does not support 'tls'/.test(error.message))
+    return `${where} speaks no TLS, which the address (tls://) or federation.nats.tls asks for: nothing was sent to it`;
   const code = codeOf(error);
   if (code === 'ENOENT' || code === 'EACCES')
     return `${credentials ?? nkey ?? 'a file that federation.nats names'} cannot be read (${code})`;

@@ -1,8 +1,8 @@
 // Leases as a bucket of NATS that is kept on disk: their numbers have to rise also over a restart of the servers. It makes the bucket if there is none.
 
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { type KV, Kvm } from '@nats-io/kv';
-import type { NatsConnection } from '@nats-io/nats-core';
+import { type KV, Kvm, type KvWatchEntry } from '@nats-io/kv';
+import type { NatsConnection, QueuedIterator } from '@nats-io/nats-core';
 import { messageOf } from '../util/bridge-error.ts';
 import type { LeaseBoard, LeaseListener } from './lease-table.ts';
 
@@ -38,15 +38,26 @@ export class NatsLeases implements LeaseBoard {
     }
   }
 
+  async #watched(prefix: string): Promise<QueuedIterator<KvWatchEntry>> {
+    try {
+      return await (await this.#kv()).watch({ key: `${prefix}>` });
+    } catch (error) {
+      this.#bucket = undefined; // it may be gone: it is made again
+      throw error;
+    }
+  }
+
   async watch(prefix: string, changed: LeaseListener, ended: () => void): Promise<() => void> {
-    const kv = await this.#kv();
-    const entries = await kv.watch({ key: `${prefix}>` });
+    const entries = await this.#watched(prefix);
     void (async () => {
       for await (const { key, operation, value, revision } of entries)
         changed(key, operation === 'PUT' ? value : undefined, revision);
     })()
       .catch(() => undefined)
-      .finally(ended);
+      .finally(() => {
+        this.#bucket = undefined;
+        ended();
+      });
     return () => entries.stop();
   }
 }

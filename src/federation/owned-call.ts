@@ -32,6 +32,8 @@ const NOTHING = Buffer.alloc(0);
 /** The bytes of a message that its headers may take. */
 const HEADER_ROOM = 4096;
 const CLAIM_ID_BYTES = 18;
+/** A home asks at most once a second. */
+const RESEND_PAUSE_MS = 900;
 
 export interface CallContext extends OwnerContext {
   readonly refused: (message: ReceivedMessage, code: number, why: string) => void;
@@ -67,6 +69,7 @@ export class OwnedCall implements CallOutput {
   #length = 0;
   /** True until the caller says that this owner may begin. */
   #isHeld: boolean;
+  #resentMs = Number.NEGATIVE_INFINITY;
   /** The bytes of an answer on its way to the store of claims. */
   #parkedBytes = 0;
   /** The whole request, while the call is held. */
@@ -298,6 +301,14 @@ export class OwnedCall implements CallOutput {
     this.#grant(headers);
     if (this.#receiver !== undefined) return this.#tellPlace();
     if (!this.isOver) this.#publish({ [HEADER.frame]: this.#held === undefined ? 'ack' : 'ka' });
+    this.#resend();
+  }
+
+  /** A caller that asks all the time gets what it misses once in a while: each time may be a whole window. */
+  #resend(): void {
+    const nowMs = this.#ports.context.clock.now();
+    if (nowMs - this.#resentMs < RESEND_PAUSE_MS) return;
+    this.#resentMs = nowMs;
     this.#sender?.resend();
   }
 
@@ -315,7 +326,7 @@ export class OwnedCall implements CallOutput {
     if (begins !== undefined) return this.#mayBegin(begins);
     if (headers[HEADER.got] !== undefined) {
       this.#grant(headers);
-      if (headers[HEADER.again] !== undefined) this.#sender?.resend();
+      if (headers[HEADER.again] !== undefined) this.#resend();
       return;
     }
     if (this.isOver) return;

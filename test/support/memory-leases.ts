@@ -27,6 +27,13 @@ export class MemoryLeases {
     return lease.write;
   }
 
+  /** Forgets everything, and counts from 1 again. */
+  lose(): void {
+    this.#leases.clear();
+    this.#watchers.clear();
+    this.#writes = 0;
+  }
+
   watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher);
     for (const [key, { value, write }] of this.#leases) tell(watcher, () => watcher.changed(key, value, write));

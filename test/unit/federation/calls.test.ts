@@ -554,6 +554,53 @@ describe('hostile peers', () => {
     expect([came, all()]).toEqual([['err'], []]);
   });
 
+  test('a caller that asks for the same all the time gets it once in a while', () => {
+    const world = new FederationWorld();
+    const open: Asked[] = [];
+    world.owner('builder', (asked) => open.push(asked));
+    const connection = world.home('laptop').open('builder');
+    connection.connection.pause();
+    connection.call(1, {});
+    open[0]?.answer({ text: 'x'.repeat(3 << 20) });
+    world.settle();
+    const reply = world.bus.published.findLast((message) => message.reply !== undefined)?.reply ?? '';
+    const before = world.bus.published.length;
+    const raw = world.bus.node();
+    for (let i = 0; i < 400; i++)
+      raw.publish({
+        subject: `${reply}.ctl`,
+        headers: { 'Mcp-Got': '0', 'Mcp-Credit': '1048576', 'Mcp-Again': '1' },
+        data: Buffer.alloc(0),
+      });
+    world.settle();
+    const sent = world.bus.published.slice(before).reduce((sum, { data }) => sum + data.length, 0);
+    expect(sent).toBeLessThanOrEqual(WINDOW_BYTES);
+  });
+
+  test('a name that is too long for a header is refused, and nothing is sent', () => {
+    const { world, connection } = twoOwners();
+    connection.call(1, {}, 'n'.repeat(20_000));
+    expect(connection.answersTo(1)[0]?.error?.message).toContain('takes no name or URI of more than 16384 bytes');
+    expect(world.bus.published).toEqual([]);
+  });
+
+  test('one call that is lost does not end the others of its connection', () => {
+    const world = new FederationWorld();
+    const open: Asked[] = [];
+    world.owner('builder', (asked) => open.push(asked));
+    const connection = world.home('laptop').open('builder');
+    connection.call(1, {});
+    const lost = world.bus.published.find(({ reply }) => reply !== undefined)?.reply;
+    world.bus.fateOf = ({ subject }) => ({ isLost: subject === lost });
+    connection.call(2, {});
+    world.advance(20_000);
+    expect(connection.answersTo(1)[0]?.error?.data?.code).toBe('OUTCOME_UNKNOWN');
+    expect(connection.endedBy).toBeUndefined();
+    open[1]?.answer({ text: 'mine' });
+    world.settle();
+    expect(connection.answersTo(2)[0]?.result?.text).toBe('mine');
+  });
+
   test('callers that invent hosts take no room from those that are on the list', () => {
     const world = new FederationWorld();
     const owner = world.owner('builder', echo);

@@ -201,6 +201,7 @@ test('a server that is offered no more goes to the next host', async () => {
 test.each([
   ['no JSON', 'x'],
   ['of another version', '{"v":2,"host":"evil","run":"r","fence":9}'],
+  ['with an absurd number', '{"v":1,"host":"evil","run":"r","fence":9007199254740991}'],
   ['of no host', '{"v":1,"host":"../evil","run":"r","fence":9}'],
   ['without a number', '{"v":1,"host":"evil","run":"r","fence":"9"}'],
   ['of a host that is not there', '{"v":1,"host":"evil","run":"r","fence":9}'],
@@ -211,6 +212,21 @@ test.each([
   const one = hosts.host('one');
   await flush();
   expect(one.table.holderOf(NAME)).toBeUndefined();
+  one.table.offer([NAME]);
+  await hosts.pass(40_000);
+  expect(hosts.serving()).toEqual(['one']);
+});
+
+test('a board that has lost all leases gets them again', async () => {
+  const hosts = new Hosts();
+  const [one, two] = [hosts.host('one'), hosts.host('two')];
+  for (const { table } of [one, two]) table.offer([NAME]);
+  await hosts.pass(3000);
+  const [holder] = hosts.serving();
+  hosts.leases.lose();
+  for (const { table } of [one, two]) table.busIsUp();
+  await hosts.pass(5000);
+  expect(hosts.serving()).toEqual([holder]);
 });
 
 test('without leases nobody serves by a lease, and the reason is told', async () => {
