@@ -1,6 +1,6 @@
 // Servers that remember, offered by several hosts, by their name alone: one host serves each at a time.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';
 import { endHosts, startHost, until, untilAnswered, untilKnown } from '../support/federated-hosts.ts';
@@ -77,4 +77,20 @@ natsTest('a host that stands still loses its server; what waited for it is never
   expect(linesOf('second')).toEqual(['on two']);
   expect(at(await untilAnswered(client, 'env'))).toBe('two');
   expect(client.lines.filter((line) => /"id":1[,}]/.test(line))).toHaveLength(1);
+});
+
+natsTest('a server that remembers is served again after NATS has lost all that it kept', async () => {
+  const nats = await NatsServer.start();
+  await startHost(nats, 'one', { servers: { fixture: kept('one') } });
+  const laptop = await startHost(nats, 'laptop');
+  await untilKnown(laptop, 'fixture@one');
+  const client = await laptop.client({ 'mcp-bridge/view': 'server:fixture' });
+  expect(at(await untilAnswered(client, 'env'))).toBe('one');
+  await nats.stop();
+  rmSync(join(nats.dir, 'store'), { recursive: true });
+  await NatsServer.start({ like: nats });
+  expect(at(await untilAnswered(client, 'env'))).toBe('one');
+  await startHost(nats, 'two', { servers: { fixture: kept('two') } });
+  await untilKnown(laptop, 'fixture@two');
+  expect(at(await untilAnswered(client, 'env'))).toBe('one');
 });
