@@ -190,7 +190,7 @@ export class JoinedView implements View, ListWatcher {
   }
 
   /** The definitions of the bridge's own tools, beside those that stand in for the servers'. */
-  get #ownItems(): readonly JoinedItem[] {
+  get ownItems(): readonly JoinedItem[] {
     return [...(this.#own?.items ?? []), ...(this.#also?.items ?? [])];
   }
 
@@ -200,7 +200,7 @@ export class JoinedView implements View, ListWatcher {
       session,
       places: () => this.#places,
       placeNamed: (name) => this.#placeNamed(name),
-      ownTools: this.#ownItems,
+      ownTools: this.ownItems,
       longestName: this.#context.limits.maxToolNameLength,
       clock: this.#context.clock,
     });
@@ -316,7 +316,7 @@ export class JoinedView implements View, ListWatcher {
   }
 
   #listInstead(session: Session, { frame }: ClientRequest, envelope: Envelope): void {
-    const items = [...(this.#instead?.items ?? []), ...this.#ownItems];
+    const items = [...(this.#instead?.items ?? []), ...this.ownItems];
     session.output.answerList(envelope.raw(frame.b, Field.id), LISTS.tools.member, { items, nextCursor: undefined });
   }
 

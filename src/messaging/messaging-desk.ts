@@ -5,7 +5,7 @@ import type { Call, CallOwner, ClientRequest } from '../core/call.ts';
 import type { OwnTools } from '../core/joined-view.ts';
 import { openCall } from '../core/pending-requests.ts';
 import type { Session } from '../core/session.ts';
-import { faultsIn } from '../meta-tools/meta-tools.ts';
+import { faultsIn, givenIn } from '../meta-tools/meta-tools.ts';
 import type { ListedAgents } from '../model/agent-mail.ts';
 import { paramsOf } from '../protocol/request-params.ts';
 import { failureOf, outcomeUnknown } from '../protocol/rpc-error.ts';
@@ -193,8 +193,9 @@ export class MessagingDesk implements OwnTools, CallOwner {
 }
 
 function argumentsIn(tool: MessagingTool, frame: Frame, envelope: Envelope): Arguments {
-  const { arguments: args = {} } = paramsOf(frame, envelope);
-  if (!isRecord(args)) throw badArguments(tool, ['params.arguments must be an object']);
+  const { arguments: said = {} } = paramsOf(frame, envelope);
+  if (!isRecord(said)) throw badArguments(tool, ['params.arguments must be an object']);
+  const args = givenIn(said, MESSAGING_TOOLS[tool]);
   const faults = faultsIn(args, MESSAGING_TOOLS[tool]);
   if (faults.length > 0) throw badArguments(tool, faults);
   return args;

@@ -19,7 +19,7 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import { CODE_TOOLS, type CodeTool } from './code-tools.ts';
 import { toolsIn } from './known-tools.ts';
-import { faultsIn } from './meta-tools.ts';
+import { faultsIn, givenIn } from './meta-tools.ts';
 import type { CodeMode, HostAnswer, ProgramHost, ProgramServer, RunningProgram, TypedTool } from './programs.ts';
 import { descriptionOf, permittedTool } from './tool-answers.ts';
 import type { ToolGuide } from './tool-guide.ts';
@@ -73,7 +73,8 @@ export class CodeDesk implements CallOwner {
 
   call(session: Session, tool: CodeTool, request: ClientRequest, envelope: Envelope): void {
     const { b } = request.frame;
-    const { arguments: args = {} } = membersOf(envelope.decode(b, Field.params));
+    const { arguments: said = {} } = membersOf(envelope.decode(b, Field.params));
+    const args = isRecord(said) ? givenIn(said, CODE_TOOLS[tool]) : said;
     const faults = isRecord(args) ? faultsOf(args, tool) : ['params.arguments must be an object'];
     if (!isRecord(args) || faults.length > 0)
       return session.output.fail(envelope.raw(b, Field.id), rpcErrorOf(badArguments(tool, faults)));

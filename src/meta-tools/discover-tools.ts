@@ -38,6 +38,7 @@ const META_NAMES: ReadonlyMap<string, MetaTool> = new Map(
 export class DiscoverTools implements ToolsInstead {
   readonly name: 'discover' | 'code';
   readonly items: readonly JoinedItem[];
+  readonly #view: JoinedView;
   readonly #guide: ToolGuide;
   readonly #runner: ToolRunner;
   readonly #desk: CodeDesk | undefined;
@@ -48,6 +49,7 @@ export class DiscoverTools implements ToolsInstead {
     { finder, check, timeoutMs, desk, cutter = NO_CUTTER }: DiscoverContext,
     isCodeOnly = false,
   ) {
+    this.#view = view;
     const servers = new NamedServers(view.pending);
     this.#guide = new ToolGuide({ view, servers, finder, check, cutter });
     this.#runner = new ToolRunner({ view, servers, check, timeoutMs });
@@ -83,7 +85,7 @@ export class DiscoverTools implements ToolsInstead {
       session.output.fail(idText, rpcError(INVALID_PARAMS, 'params.name is missing'));
       return;
     }
-    const names = this.items.map(({ key }) => key).join(', ');
+    const names = [...this.items, ...this.#view.ownItems].map(({ key }) => key).join(', ');
     const how =
       this.name === 'code' ? 'Call it in a program.' : 'Find it with search_tools and run it with execute_tool.';
     const error = new BridgeError('TOOL_NOT_FOUND', `There is no tool ${quoted(name)} here`, {

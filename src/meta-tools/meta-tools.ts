@@ -88,6 +88,15 @@ export function argumentFaults(tool: MetaTool, args: Readonly<Record<string, unk
   return [...faultsIn(args, META_TOOLS[tool]), ...(isNoCount ? ['limit must be a whole number, 1 or more'] : [])];
 }
 
+/** The arguments without those that are null: a model that fills in each field writes so for one that it leaves out. */
+export function givenIn(
+  args: Readonly<Record<string, unknown>>,
+  { parameters }: ToolTerms,
+): Readonly<Record<string, unknown>> {
+  const isLeftOut = (name: string): boolean => args[name] === null && Object.hasOwn(parameters, name);
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !isLeftOut(name)));
+}
+
 /** Checks arguments for missing, unknown and mistyped ones. Returns one sentence for each fault. */
 export function faultsIn(args: Readonly<Record<string, unknown>>, { parameters }: ToolTerms): string[] {
   const missing = Object.entries(parameters)

@@ -11,7 +11,7 @@ import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { ArgumentCheck } from './argument-check.ts';
-import { argumentFaults, type MetaTool } from './meta-tools.ts';
+import { argumentFaults, givenIn, META_TOOLS, type MetaTool } from './meta-tools.ts';
 import type { NamedServers } from './named-servers.ts';
 import {
   descriptionOf,
@@ -46,7 +46,8 @@ export class ToolGuide {
 
   call(session: Session, name: LookingTool, request: ClientRequest, envelope: Envelope): void {
     const { view, check } = this.#context;
-    const args = argumentsIn(request, envelope);
+    const said = argumentsIn(request, envelope);
+    const args = said && givenIn(said, META_TOOLS[name]);
     note(session, args);
     const faults = args === undefined ? ['params.arguments must be an object'] : argumentFaults(name, args);
     if (args === undefined || faults.length > 0)
@@ -86,7 +87,8 @@ export class ToolGuide {
   }
 
   /** Searches for a program of a model. Throws for faults in the arguments, and for a server that is not there. */
-  async search(session: Session, args: Arguments): Promise<object> {
+  async search(session: Session, said: Arguments): Promise<object> {
+    const args = givenIn(said, META_TOOLS.search_tools);
     const faults = argumentFaults('search_tools', args);
     if (faults.length > 0) throw badArguments('search_tools', faults);
     const lists = this.#context.view.listsFor(session);

@@ -9,7 +9,7 @@ import type { JoinedItem } from '../core/joined-lists.ts';
 import type { BridgeTools, JoinedView } from '../core/joined-view.ts';
 import type { PendingRequests } from '../core/pending-requests.ts';
 import type { Session } from '../core/session.ts';
-import { faultsIn, type ToolTerms, toolItemsOf } from '../meta-tools/meta-tools.ts';
+import { faultsIn, givenIn, type ToolTerms, toolItemsOf } from '../meta-tools/meta-tools.ts';
 import { toolError } from '../meta-tools/tool-refusal.ts';
 import type { ResultsSettings } from '../model/settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -163,8 +163,9 @@ interface NamedArguments extends ReadArguments {
 }
 
 /** Reads the arguments; throws with what is wrong with them. */
-function argumentsIn(args: unknown, most: number): NamedArguments {
-  if (!isRecord(args)) throw badArguments(['params.arguments must be an object']);
+function argumentsIn(said: unknown, most: number): NamedArguments {
+  if (!isRecord(said)) throw badArguments(['params.arguments must be an object']);
+  const args = givenIn(said, READ_TERMS);
   const faults = faultsIn(args, READ_TERMS);
   const { id, find, path } = args;
   if (find === '' || (typeof find === 'string' && find.length > LONGEST_FIND))

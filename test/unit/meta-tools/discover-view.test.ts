@@ -593,6 +593,27 @@ test('what a tool says of its app is in what is found and described, as in the l
   expect(listed.find(({ name }) => name === 'one__show_clock')?._meta).toEqual({ ..._meta, ui });
 });
 
+test('an argument that is null is one that is left out, for all tools of the bridge', async () => {
+  const one = await setting();
+  const found = read(await asked(one, 'search_tools', { query: 'issue', server: null, limit: null }));
+  expect(found.results).toMatchObject([{ tool: 'create_issue' }]);
+  const missing = (name: string, args: object): Promise<Message> => asked(one, name, args);
+  expect(JSON.stringify((await missing('search_tools', { query: null })).error)).toContain('query is missing');
+  const answer = await missing('read_result', { id: 'x', find: null, path: null, offset: null, limit: null });
+  expect(JSON.stringify(answer.error)).toContain('There is no result');
+});
+
+test('the error for an unknown tool names all tools that the list has', async () => {
+  const one = await setting();
+  one.client.say({ jsonrpc: '2.0', id: 'list', method: 'tools/list' });
+  await one.core.settle();
+  const tools = one.client.answersTo('list')[0]?.result?.tools as { name: string }[];
+  const names = tools.map(({ name }) => name).join(', ');
+  expect(names).toContain('read_result');
+  const { error } = await asked(one, 'nothing', {});
+  expect(JSON.stringify(error)).toContain(`The tools here are: ${names}.`);
+});
+
 test('a tool that is for apps only is neither found nor listed nor run', async () => {
   const one = await setting();
   const ui = { resourceUri: 'ui://clock/main', visibility: ['app'] };
