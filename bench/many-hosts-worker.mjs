@@ -91,6 +91,7 @@ function join({ host, servers, tools }) {
       hasBulkConnection: false,
     },
     ...{ clock: systemClock, turn, limits: DEFAULT_LIMITS, version: '1', uid: 1, logger: quiet },
+    ...{ kept: undefined, keep: () => undefined },
     accept: (link, _, view) => accept(link, view, tools),
     refusalOf: () => undefined,
     trustsHints: () => false,

@@ -1,7 +1,7 @@
 // The composition root: wires the socket, the core and the instances together, and takes them apart again.
 
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { Catalog } from '../catalog/catalog.ts';
 import { SeenToolsStore } from '../catalog/seen-tools-store.ts';
@@ -318,8 +318,9 @@ export class Daemon implements ControlledDaemon {
   }
 
   #makeOtherHosts(): OtherHosts {
-    const { config, finder, limits, version, logger } = this.#options;
+    const { config, finder, limits, version, logger, catalogDir } = this.#options;
     return new OtherHosts({
+      dir: catalogDir === undefined ? undefined : dirname(catalogDir),
       ...{ settings: config.federation, limits, version, logger, clock: this.#clock, turn: this.#turn, uid: LOCAL.uid },
       accept: (link, principal, view) => this.#connections.accept(link, principal, view),
       refusalOf: (name) => finder.refusalOfDialIn(name),

@@ -1,12 +1,15 @@
 // The daemon's door to other hosts: brings federation in when the config names a bus, says what this daemon offers there, and is the source
 // of the servers that others offer. Without a bus it is empty, and nothing is loaded.
 
+import { join } from 'node:path';
 import { hashOfDefinition, hashOfIdentity } from '../catalog/definition-hash.ts';
+import { SettledWrites } from '../catalog/settled-writes.ts';
 import type { ServerConnection } from '../downstream/connection.ts';
 import type { HttpContext } from '../downstream/http-connection.ts';
 import type { RunnerContext } from '../downstream/instance-runner.ts';
 import { inProject } from '../downstream/project.ts';
 import type { Federation, FederationOptions } from '../federation/federation.ts';
+import { readPrivate } from '../local/private-file.ts';
 import type { AgentsElsewhere, ListedAgents, MailedLetter } from '../model/agent-mail.ts';
 import type { FederationReport } from '../model/federation-report.ts';
 import type { FederationSettings } from '../model/federation-settings.ts';
@@ -15,7 +18,9 @@ import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { anyOf } from '../util/glob.ts';
 import type { ServerSource } from './server-source.ts';
 
-interface OtherHostsOptions extends Omit<FederationOptions, 'settings'> {
+interface OtherHostsOptions extends Omit<FederationOptions, 'settings' | 'kept' | 'keep'> {
+  /** The directory in which the hosts that are known are kept for the next run; undefined to keep nothing. */
+  readonly dir: string | undefined;
   readonly settings: FederationSettings | undefined;
   /** Finds out which servers there are on this host. */
   readonly prepare: () => Promise<void> | undefined;
@@ -25,17 +30,21 @@ interface OtherHostsOptions extends Omit<FederationOptions, 'settings'> {
 
 /** Letters of the hash over all of a definition that others see: enough to notice a change, too few to try secrets against. */
 const LETTERS_OF_ALL = 4;
+const MOST_KEPT_BYTES = 8 * 1024 * 1024;
 const TWO_PROJECTS = ['/a', '/b'] as const;
 
 export class OtherHosts implements ServerSource, AgentsElsewhere {
   readonly comeByThemselves = false;
   readonly isElsewhere = true;
   readonly #options: OtherHostsOptions;
+  readonly #writes: SettledWrites;
   #federation: Federation | undefined;
   #isClosed = false;
 
   constructor(options: OtherHostsOptions) {
     this.#options = options;
+    const failed = (path: string, reason: string): void => this.#notKept(path, reason);
+    this.#writes = new SettledWrites({ clock: options.clock, failed });
   }
 
   /** Joins the other hosts. A daemon that cannot goes on without. */
@@ -46,11 +55,35 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
       await prepare();
       const { Federation } = await import('../federation/federation.ts');
       if (this.#isClosed) return;
-      this.#federation = new Federation({ ...this.#options, settings });
+      const path = this.#fileFor(settings);
+      this.#federation = new Federation({
+        ...this.#options,
+        settings,
+        kept: this.#kept(path),
+        keep: (text) => path !== undefined && this.#writes.add(path, text),
+      });
       this.offer();
     } catch (error) {
       logger.error('other hosts cannot be reached', { error: messageOf(error) });
     }
+  }
+
+  #fileFor({ tenant, host }: FederationSettings): string | undefined {
+    const { dir } = this.#options;
+    return dir === undefined ? undefined : join(dir, `hosts-${tenant}.${host}.json`);
+  }
+
+  #kept(path: string | undefined): string | undefined {
+    try {
+      return path === undefined ? undefined : readPrivate(path, MOST_KEPT_BYTES);
+    } catch (error) {
+      this.#notKept(path ?? '', messageOf(error));
+      return undefined;
+    }
+  }
+
+  #notKept(file: string, reason: string): void {
+    this.#options.logger.warn('the file of the hosts that were known is of no use', { file, reason });
   }
 
   /** Says what is offered now. */
@@ -138,6 +171,7 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
   /** Says goodbye to the other hosts, and takes no more of their calls. */
   async leave(): Promise<void> {
     this.#isClosed = true;
+    this.#writes.flush();
     await this.#federation?.leave();
   }
 

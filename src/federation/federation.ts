@@ -21,7 +21,7 @@ import type { Bus } from './bus.ts';
 import { type ClaimStore, Claims } from './claims.ts';
 import { Home, type OpenContext } from './home.ts';
 import type { HomeConnection } from './home-connection.ts';
-import type { OfferedServer } from './host-entry.ts';
+import { decodeEntries, encodeEntries, type OfferedServer } from './host-entry.ts';
 import { HostList, type KnownHost } from './host-list.ts';
 import { type Holder, type LeaseBoard, LeaseTable } from './lease-table.ts';
 import { boardFault, NatsBoard } from './nats-board.ts';
@@ -46,6 +46,10 @@ export interface FederationOptions {
   readonly refusalOf: (name: string) => string | undefined;
   /** True if the hints on the tools of a server are believed. */
   readonly trustsHints: (name: string) => boolean;
+  /** The text in which the last run of this daemon has kept the hosts that it knew; undefined if there is none. */
+  readonly kept: string | undefined;
+  /** Keeps such a text for the next run. It is asked for when it is written. */
+  readonly keep: (text: () => string) => void;
   /** The agents of this host; undefined if they exchange no messages. */
   readonly agents?: AgentsHere | undefined;
   /** Other servers can be used now. */
@@ -163,6 +167,7 @@ export class Federation {
       startedAt: new Date().toISOString(),
     });
     this.#mail = this.#makeMail();
+    if (options.kept !== undefined) this.#list.remember(decodeEntries(options.kept));
     this.#unwatch = bus.watch((event) => {
       if (event.is === 'up') this.#onUp();
       if (event.is === 'down' && event.why !== NOT_YET) options.logger.warn('NATS is away', { why: event.why });
@@ -273,6 +278,7 @@ export class Federation {
     }
     this.#servers = servers;
     this.#anywhere.clear();
+    if (this.#home.down === undefined) this.#options.keep(() => encodeEntries(this.#list.hosts));
     this.#options.changed();
   }
 

@@ -2,6 +2,7 @@
 // cannot be read is left out.
 
 import type { ServerNature, Sharing } from '../model/server-definition.ts';
+import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord } from '../util/json-value.ts';
 import { PROTOCOL_VERSION } from './frames.ts';
 import { isToken } from './subject.ts';
@@ -10,6 +11,8 @@ const ENTRY_VERSION = 1;
 /** The most servers that one host may offer. */
 const MOST_SERVERS = 2000;
 export const MOST_ENTRY_BYTES = 512 * 1024;
+/** The most that is kept of all hosts for the next run of the daemon. */
+const MOST_KEPT_BYTES = 4 * 1024 * 1024;
 const MOST_NAME = 128;
 const MOST_DESCRIPTION = 500;
 
@@ -41,6 +44,32 @@ export function encodeEntry(entry: HostEntry): Buffer {
   return Buffer.from(
     JSON.stringify({ v: ENTRY_VERSION, host, run, version, era: PROTOCOL_VERSION, ...agents, servers }),
   );
+}
+
+/** The entries of several hosts as a file has them; those of the largest hosts are left out if it would be too large. */
+export function encodeEntries(entries: readonly HostEntry[]): string {
+  const texts = entries.map((entry) => encodeEntry(entry).toString()).toSorted((a, b) => a.length - b.length);
+  let bytes = 0;
+  const kept = texts.filter((text) => {
+    bytes += text.length;
+    return bytes <= MOST_KEPT_BYTES;
+  });
+  return `[${kept.join(',')}]`;
+}
+
+/** The entries in a file. One that cannot be read is left out. */
+export function decodeEntries(text: string): HostEntry[] {
+  if (text.length > 2 * MOST_KEPT_BYTES) return [];
+  try {
+    const read: unknown = JSON.parse(text);
+    return (Array.isArray(read) ? read : []).flatMap((value: unknown) => {
+      const entry = entryIn(value);
+      return typeof entry === 'string' ? [] : entry;
+    });
+  } catch (error) {
+    expectSyntaxError(error);
+    return [];
+  }
 }
 
 /** Reads an entry; a text says why it cannot be used. */

@@ -46,8 +46,8 @@ export interface HostListOptions {
   /** Hosts have come or gone, or offer something else. */
   readonly changed: () => void;
   readonly gone: (host: string) => void;
-  /** Another daemon has written an entry under the own name. */
-  readonly replaced: (by: HostEntry) => void;
+  /** Something else was written under the own name: the entry of another daemon, or what is none. */
+  readonly replaced: (by: HostEntry | undefined) => void;
   /** The entry of a host was not taken. */
   readonly refused: (host: string, why: string) => void;
   /** The board cannot be read; undefined if it can. */
@@ -267,8 +267,11 @@ export class HostList {
     const nowMs = clock.now();
     this.#readMs.set(key, nowMs);
     const entry = decodeEntry(value);
+    const fault = typeof entry === 'string' ? entry : undefined;
+    const isOfAnother = typeof entry === 'object' && tokenOf(entry.host) !== key;
+    if (key === tokenOf(own) && isNews && (fault !== undefined || isOfAnother)) replaced(undefined);
     if (typeof entry === 'string') return refused(key, entry);
-    if (tokenOf(entry.host) !== key) return refused(key, `its entry is that of ${entry.host}`);
+    if (isOfAnother) return refused(key, `its entry is that of ${entry.host}`);
     if (entry.host === own) {
       if (entry.run !== run && isNews) replaced(entry);
       return;

@@ -13,6 +13,8 @@ const WRITE_PAUSE_MS = 1000;
 const REFRESH_MS = ENTRY_AGE_MS / 3;
 /** The pause between looks if the entry is still there: a NATS server that keeps it in memory may have lost it. */
 const CHECK_MS = 30_000;
+/** After this time a daemon never gives way: two that have come at once have found each other by then. */
+const SETTLED_MS = 60_000;
 /** A sign may be over on the board a little sooner than it is here. */
 const SURE_MARGIN_MS = 1000;
 
@@ -51,8 +53,8 @@ export class OwnHost {
   #dueMs = Number.NEGATIVE_INFINITY;
   #isBusy = false;
   #isClosed = false;
-  /** True once the entry was written: who comes later gives way. */
-  #isEstablished = false;
+  /** The time when the entry was first written: who comes later gives way. */
+  #establishedMs: number | undefined;
   #rival: string | undefined;
 
   constructor(options: OwnHostOptions) {
@@ -115,7 +117,7 @@ export class OwnHost {
     this.#wantsWrite = false;
     try {
       await board.put(this.#key, encodeEntry({ ...this.#options, servers: this.#offers }));
-      this.#isEstablished = true;
+      this.#establishedMs ??= clock.now();
     } catch (error) {
       this.#wantsWrite = true;
       throw error;
@@ -128,12 +130,13 @@ export class OwnHost {
     this.#checkedMs = clock.now();
     const value = await board.get(this.#key);
     const entry = value === undefined ? undefined : decodeEntry(value);
-    if (entry === undefined && this.#isEstablished && !this.#wantsWrite) {
+    if (entry === undefined && this.#establishedMs !== undefined && !this.#wantsWrite) {
       this.#wantsWrite = true;
       forgotten();
     }
-    if (typeof entry === 'string' && this.#isEstablished) this.#wantsWrite = true; // somebody has spoiled it
-    const other = typeof entry === 'object' && entry.run !== run ? entry.run : undefined;
+    const isSpoiled = entry !== undefined && (typeof entry === 'string' || entry.host !== this.#options.host);
+    if (isSpoiled) this.#wantsWrite = true; // by whoever may write there
+    const other = !isSpoiled && entry !== undefined && entry.run !== run ? entry.run : undefined;
     const hadRival = this.#rival !== undefined;
     this.#rival = other !== undefined && (await this.#givesWayTo(other)) ? other : undefined;
     if (other !== undefined && this.#rival === undefined) this.#wantsWrite = true;
@@ -142,14 +145,16 @@ export class OwnHost {
 
   /** True if the daemon of that run is there, and was before. Of two that have come at once, the one with the higher run gives way. */
   async #givesWayTo(other: string): Promise<boolean> {
-    const { run, isAlive } = this.#options;
-    if (this.#isEstablished && run < other) return false;
+    const { run, isAlive, clock } = this.#options;
+    const sinceMs = this.#establishedMs === undefined ? -1 : clock.now() - this.#establishedMs;
+    // Whoever can write here by force would end the offers of a host that has long been there.
+    if (sinceMs >= SETTLED_MS || (sinceMs >= 0 && run < other)) return false;
     return isAlive(other);
   }
 
-  /** The entry of another daemon has been written under the own name. */
-  wasReplaced(by: HostEntry): void {
-    if (by.run === this.#rival) return;
+  /** Something else has been written under the own name: the entry of another daemon, or what is none. */
+  wasReplaced(by: HostEntry | undefined): void {
+    if (by !== undefined && by.run === this.#rival) return;
     this.#checkedMs = Number.NEGATIVE_INFINITY;
     void this.tick();
   }
@@ -160,7 +165,7 @@ export class OwnHost {
     this.#isClosed = true;
     this.#tick.cancel();
     const { board, isDown } = this.#options;
-    if (isDown() || !this.#isEstablished || this.#rival !== undefined) return;
+    if (isDown() || this.#establishedMs === undefined || this.#rival !== undefined) return;
     await board.remove(this.#key).catch(() => undefined); // its sign of life is over in a moment
   }
 }

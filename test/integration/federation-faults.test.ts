@@ -8,7 +8,7 @@ import type { FederationReport } from '../../src/model/federation-report.ts';
 import { endHosts, startHost, until, untilAnswered, untilKnown } from '../support/federated-hosts.ts';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { textOf } from '../support/raw-client.ts';
-import { cleanUp, fixtureServer, type TestDaemon } from '../support/test-daemon.ts';
+import { cleanUp, fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 afterEach(endHosts);
 afterAll(() => void cleanUp());
@@ -138,3 +138,35 @@ natsTest('a cluster without quorum is named, hosts stay known, and calls go on',
   expect((await reportOf(laptop)).hosts).toMatchObject([{ host: 'desk', unreachable: null }]);
   await desk.stop();
 });
+
+natsTest(
+  'a daemon that starts while NATS is away knows the servers and tools of before, and calls say why they fail',
+  async () => {
+    const nats = await NatsServer.start();
+    const desk = await startHost(nats, 'desk', OWN);
+    const config = {
+      federation: { nats: { servers: [nats.url] }, host: 'laptop', tenant: 'acme', user: 'ann' },
+      client: { view: 'all' },
+    };
+    const dir = tempDir();
+    const before = await TestDaemon.start(config, { dir });
+    await untilKnown(before, 'fixture@desk');
+    expect(await untilAnswered(await before.client(), 'fixture_desk__echo', { text: 'here' })).toBe('here');
+    before.kill('SIGTERM');
+    await before.exited;
+    await desk.stop();
+    await nats.stop();
+    const after = await TestDaemon.start(config, { dir });
+    const client = await after.client();
+    const names = async (): Promise<string> => JSON.stringify(await client.request(nextId++, 'tools/list'));
+    await until(async () => (await names()).includes('"fixture_desk__echo"'));
+    const { error } = await client.callTool(1, 'fixture_desk__echo', { text: 'x' });
+    expect(error?.message).toContain('NATS is away');
+    expect((await reportOf(after)).hosts).toMatchObject([{ host: 'desk', unreachable: 'NATS is away' }]);
+    await NatsServer.start({ like: nats });
+    await until(async () => !(await names()).includes('"fixture_desk__echo"'));
+    await after.stop();
+  },
+);
+
+let nextId = 100;

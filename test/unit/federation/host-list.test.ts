@@ -332,6 +332,20 @@ test('an entry that has not come is read when its host gives signs', async () =>
   expect(a.sees).toEqual(['b: of-b']);
 });
 
+test('an own entry that was spoiled is written again at once, and a rival by force ends no offer', async () => {
+  const a = await hosts.join('a');
+  const b = await hosts.join('b');
+  await hosts.pass(62_000);
+  const bad = hosts.bus.node();
+  hosts.bus.put(bad, 'acme.a', Buffer.from('{"type":"an answer of somebody"}'));
+  await hosts.pass(3000);
+  expect((await hosts.join('late')).sees).toEqual(['a: of-a', 'b: of-b']);
+  hosts.bus.put(bad, 'acme.a', encodeEntry({ host: 'a', run: b.run, version: '1', servers: [] }));
+  await hosts.pass(5000);
+  expect(a.hasRival).toBe(false);
+  expect(b.sees).toEqual(['a: of-a', 'late: of-late']);
+});
+
 describe('a hostile host', () => {
   const entryOf = (host: string, more: Partial<HostEntry> = {}): Buffer =>
     encodeEntry({ host, run: 'r', version: '1', servers: [offered('tool')], ...more });
