@@ -161,6 +161,15 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
     byUrl: urlShape({}, { url: 'serverUrl' }),
   },
   {
+    ...JSON_MAP,
+    client: 'antigravity',
+    fits: TAKES_FEW,
+    title: 'Antigravity',
+    files: ['GEMINI/config/mcp_config.json', 'GEMINI/antigravity/mcp_config.json'],
+    signs: ['GEMINI/antigravity', 'GEMINI/config/mcp_config.json'],
+    byUrl: urlShape({}, { url: 'serverUrl' }),
+  },
+  {
     client: 'codex',
     fits: SEARCHES,
     title: 'Codex',

@@ -74,6 +74,7 @@ const PROGRAMS: readonly (readonly [name: RegExp, program: string])[] = [
   [/^cursor\b/i, 'cursor'],
   [/^visual studio code\b|^vscode\b/i, 'vscode'],
   [/^windsurf\b/i, 'windsurf'],
+  [/^antigravity\b/i, 'antigravity'],
   [/^codex\b/i, 'codex'],
   [/^gemini-cli\b/i, 'gemini-cli'],
   [/^zed$/i, 'zed'],

@@ -261,7 +261,7 @@ describe('install without a client', () => {
     expect(stdout).toMatch(/^kiro +Kiro +yes +\? +/m);
     expect(stderr).toContain('.kiro/settings/mcp.json:1:2:');
     const clients = JSON.parse((await run('install', '--json')).stdout) as { client: string; state: string }[];
-    expect(clients).toHaveLength(14);
+    expect(clients).toHaveLength(15);
     expect(clients.filter(({ state }) => state === 'installed').map(({ client }) => client)).toEqual(['cursor']);
   });
 

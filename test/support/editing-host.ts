@@ -74,6 +74,7 @@ export const CLIENT_FILES: Readonly<Record<string, string>> = {
   vscode: '.config/Code/User/mcp.json',
   cursor: '.cursor/mcp.json',
   windsurf: '.codeium/windsurf/mcp_config.json',
+  antigravity: '.gemini/config/mcp_config.json',
   codex: '.codex/config.toml',
   'gemini-cli': '.gemini/settings.json',
   opencode: '.config/opencode/opencode.json',
