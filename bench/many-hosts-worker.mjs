@@ -44,7 +44,6 @@ function accept(link, view, toolCount) {
   link.start({
     frame: (b, start, end) => {
       const { id, method } = JSON.parse(b.toString('utf8', start, end));
-      console.log(performance.now().toFixed(0), b.toString('utf8', start, end).slice(0, 300));
       if (id === undefined) return;
       if (method === 'server/discover') return answer(JSON.stringify(id), DISCOVERED);
       if (method !== 'tools/list') return; // it listens for as long as it likes
