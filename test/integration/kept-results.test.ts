@@ -126,7 +126,9 @@ describe('over HTTP', () => {
   ] as const)('the page of an app comes through %s of %s, to clients of both eras', async (view, server) => {
     const path = view === 'all' ? '/mcp/all' : `/mcp/server/${server}`;
     const tool = view === 'all' ? `${server}__show` : 'show';
-    const uri = PAGES[server];
+    const page = PAGES[server];
+    // A joined view puts the server into it.
+    const uri = view === 'all' ? `ui://mcp-bridge/${server}/${page}` : page;
     const session = await http.begin({}, path);
     for (const said of [
       (method: string, params: object) => ask(session, method, params),
@@ -136,7 +138,7 @@ describe('over HTTP', () => {
       expect(tools.find(({ name }) => name === tool)?._meta).toMatchObject({ ui: { resourceUri: uri } });
       const { contents } = (await said('resources/read', { uri })).result as { contents: object[] };
       expect(contents).toMatchObject([
-        { uri, mimeType: 'text/html;profile=mcp-app', _meta: { ui: { prefersBorder: true } } },
+        { uri: page, mimeType: 'text/html;profile=mcp-app', _meta: { ui: { prefersBorder: true } } },
       ]);
       expect((await said('tools/call', call(tool, {}))).result).toMatchObject({ _meta: { ui: { x: 1 } } });
     }
