@@ -12,7 +12,7 @@ import { tellOtherConfig } from './other-config.ts';
 import { forPeople } from './refused.ts';
 import { Spinner } from './render/spinner.ts';
 
-type SessionWish = Pick<SessionOptions, 'view' | 'wantsWholeResults' | 'onElicit'>;
+type SessionWish = Pick<SessionOptions, 'view' | 'onElicit'>;
 
 export interface ToolCommandValues extends WhereValues {
   readonly 'no-autostart'?: boolean | undefined;
@@ -33,6 +33,7 @@ export async function withTools<Result>(
     ToolClient.open(await openOrStart(located, values, host), {
       ...host,
       ...wish,
+      wantsWholeResults: true, // no model reads them
       ...(onElicit && { onElicit: (params) => spinner.heldFor(onElicit(params)) }),
     });
   const client = await spinner.during(() => 'Waiting for the daemon', opened());

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, expect, onTestFinished } from 'vitest';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
+import { standStill } from '../support/still-process.ts';
 import { cleanUp, fixtureServer } from '../support/test-daemon.ts';
 import {
   endHosts,
@@ -45,7 +46,7 @@ natsTest(
     const client = await laptop.client();
     for (const tool of ['fixture_builder__echo', 'local__echo']) await untilTool(client, tool);
     await expectEcho(client, 'fixture_builder__echo', 'before');
-    nats.kill('SIGSTOP');
+    await standStill(nats.pid);
     const id = begin(client, 'fixture_builder__echo', { text: 'held up' });
     const other = await laptop.client();
     for (let i = 0; i < 20; i++) await expectEcho(other, 'local__echo', `${i}`);
@@ -65,7 +66,7 @@ natsTest('an owner that stands still for a while holds up its own calls alone, a
   const client = await laptop.client();
   for (const tool of ['fixture_builder__echo', 'fixture_lab__echo']) await untilTool(client, tool);
   await expectEcho(client, 'fixture_builder__echo', 'before');
-  process.kill(builder.pid, 'SIGSTOP');
+  await standStill(builder.pid);
   const ids = [1, 2, 3].map((i) => begin(client, 'fixture_builder__echo', { text: `${i}` }));
   const other = await laptop.client();
   for (let i = 0; i < 20; i++) await expectEcho(other, 'fixture_lab__echo', `${i}`);

@@ -15,7 +15,8 @@ beforeAll(async () => {
   const mcpServers = { strange: { command: process.execPath, args: [STRANGE] } };
   const config = { client: { view: 'discover' }, discovery: { enabled: false }, mcpServers };
   daemon = await TestDaemon.start(config, { dir: tempDir() });
-  client = await daemon.client();
+  // The definition of `large` is longer than what models get of a result.
+  client = await daemon.client({ 'mcp-bridge/results': 'whole' });
 });
 afterAll(async () => {
   client.destroy();

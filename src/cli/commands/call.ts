@@ -41,7 +41,6 @@ export async function call(values: CallValues, host: CliHost): Promise<number> {
     }
   };
   const answer = await withTools(values, host, use, {
-    wantsWholeResults: true,
     onElicit: questionsFor(values, line, host),
   });
   return answer === undefined ? INTERRUPTED : print(answer, values, host);
