@@ -70,7 +70,7 @@ export class ContentCutter implements ResultCutter {
 
   cutOwn(session: Session, result: string): string {
     const most = mostBytesIn('discover', this.#context.settings());
-    if (most === 0 || result.length <= most / WIDEST_UNIT) return result;
+    if (most === 0 || session.wantsWholeResults || result.length <= most / WIDEST_UNIT) return result;
     const b = Buffer.from(`${result}\n`);
     const content = contentOf(b, 0);
     const cutting = content && cuttingOf(b, content, most, false);
