@@ -1,6 +1,6 @@
 // The frame of the dashboard: where one can go, how the daemon is, and the screen. Keys are here too.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { attention, keepInbox } from './attention.ts';
 import { phase } from './connection.ts';
 import { clockTime, span } from './format.ts';
@@ -184,7 +184,8 @@ function Help(): Markup {
   const [isOpen, setOpen] = useState(false);
   openHelp = setOpen;
   const close = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
+  // With the list itself, or keys that are pressed at once would reach what is behind it.
+  useLayoutEffect(() => {
     if (!isOpen) return undefined;
     const before = document.activeElement;
     close.current?.focus();

@@ -220,13 +220,13 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     const keys = page.getByRole('dialog', { name: 'Keys' });
     await keys.getByText('Down, up in a list').waitFor();
     const focused = (): Promise<string> => page.evaluate('document.activeElement.textContent');
-    expect(await focused()).toBe('✕');
+    await expect.poll(focused, PATIENCE).toBe('✕');
     await page.keyboard.press('Tab');
     expect(await focused()).toBe('✕');
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await keys.waitFor({ state: 'detached' });
-    expect(await focused()).toContain('Servers');
+    await expect.poll(focused, PATIENCE).toContain('Servers');
   });
 
   test('a tool is tried with a form made from its schema', async () => {
