@@ -26,7 +26,7 @@ const EACH_BYTES = 1024;
 
 export class CallWindow {
   readonly #ports: CallWindowPorts;
-  /** Those before the head have begun. */
+  /** The calls that were asked for; the ones before the head have begun. */
   #held: HeldCall[] = [];
   #head = 0;
   #heldBytes = 0;

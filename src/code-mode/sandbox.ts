@@ -33,7 +33,7 @@ export interface SandboxOptions {
   readonly inherited: readonly number[];
   /** Paths that the process may read. */
   readonly paths?: readonly string[];
-  /** What the process says is read, and what it hears is written, in turn with all else in the daemon. */
+  /** Reads what the process says in turn with all else in the daemon; `turn` writes what it hears. */
   readonly pacer: ReadPacer;
   readonly turn: FlushTurn;
   /** Hears of errors of ours. */

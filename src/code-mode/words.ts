@@ -56,7 +56,7 @@ export function mostWordBytes(maxOutputBytes: number): number {
   return 1024 * 1024 + 2 * maxOutputBytes; // what is returned is JSON, and longer than what it says
 }
 
-/** What became of a word: it was said, and is answered or the last one; or it was not said. */
+/** The fate of a word: it was said, and is answered or the last one; or it was not said. */
 export type Saying = 'said' | 'asked' | 'last' | 'too-long';
 
 /** Says the words of one run, in the process. */

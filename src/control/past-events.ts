@@ -7,7 +7,7 @@ import { bounded } from './bounded-text.ts';
 import type { EventFilter } from './event-filter.ts';
 import type { DaemonEvent } from './event-report.ts';
 
-/** Of each group. */
+/** The events that are kept of each group. */
 const MOST_KEPT = 200;
 /** The everyday life of clients and of instances: there is much of it, and it must not wash out what somebody looks for. */
 const EVERYDAY: ReadonlySet<string> = new Set([

@@ -41,7 +41,7 @@ export class FollowedServers {
   readonly #following: PacedTask;
   readonly #lingering: Timer;
   #faults: ReadonlySet<string> = new Set();
-  /** What the config says of clients is new, and their views do not follow it yet. */
+  /** True if the config says something new of clients, and their views do not follow it yet. */
   #haveClientsChanged = false;
 
   constructor(options: FollowedServersOptions) {

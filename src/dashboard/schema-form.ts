@@ -52,7 +52,7 @@ function choicesOf({ enum: values, const: only }: Readonly<Record<string, unknow
   return all.slice(0, MOST_CHOICES).map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
 }
 
-/** What a value may be besides null: a field that is left empty is left out. As Python and TypeScript write optional fields. */
+/** The schema of a value besides null, as Python and TypeScript write optional fields: a field that is left empty is left out. */
 function withoutNull(schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { type, anyOf } = schema;
   if (Array.isArray(type)) {

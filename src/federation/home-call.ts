@@ -46,7 +46,7 @@ const MOST_REASON = 120;
 const envelope = new Envelope(ERA_2026.keys);
 const NOTHING = Buffer.alloc(0);
 const OWNER = /^([A-Za-z0-9][A-Za-z0-9._-]{0,62}) ([A-Za-z0-9_-]{1,64})$/;
-/** The times that a call waits anew for its owner when the bus comes back, without a word of it. */
+/** The times that a call waits once more for its owner when the bus comes back, without a word of it. */
 const MOST_COMEBACKS = 4;
 const NEWLINE = 0x0a;
 const SPACE = 0x20;

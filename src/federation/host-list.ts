@@ -7,7 +7,7 @@ import { decodeEntry, type HostEntry, isSameOffer } from './host-entry.ts';
 import { tokenOf } from './subject.ts';
 
 const TICK_MS = 1000;
-/** What has changed is told of together: the more there is to look through, the later. */
+/** Changes are told of together: the more there is to look through, the later. */
 const TELL_MS = 50;
 const TELL_MS_FOR_EACH_SERVER = 0.25;
 const MOST_TELL_MS = 2000;

@@ -20,7 +20,7 @@ interface ServiceOptions {
   readonly host: string;
   /** Calls of other hosts since the start. */
   readonly calls: () => number;
-  /** Those that are not answered. */
+  /** The calls that are not answered. */
   readonly openCalls: () => number;
   readonly startedAt: string;
 }

@@ -218,7 +218,7 @@ function textResult(text: string): string {
 const LINE_BREAK = Buffer.from('\\n');
 const NEWLINE = Buffer.from('\n');
 
-/** What is written as JSON at a time. */
+/** The bytes that are written as JSON at a time. */
 const PIECE_BYTES = 64 * 1024;
 
 /** The text of a whole result as a resource, in the bytes of its server, with a newline behind them. */

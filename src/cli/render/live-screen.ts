@@ -80,7 +80,7 @@ export class LiveScreen extends EventEmitter<{ ended: []; resized: [] }> {
 
   readonly #end = (): void => void this.emit('ended');
 
-  /** Whoever draws for the size draws anew; else the same lines are cut otherwise. */
+  /** Draws again for the new size, or cuts the same lines to it. */
   readonly #resize = (): void => {
     if (!this.emit('resized')) this.#draw();
   };

@@ -12,7 +12,7 @@ import { text } from '../untrusted.ts';
 
 const LOOK_MS = 3000;
 const MOST_SHOWN = 5000;
-/** Those at the top that the headline adds up. */
+/** The rows at the top that the headline adds up. */
 const FEW = 3;
 
 interface AnswersRow {

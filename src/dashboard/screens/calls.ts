@@ -57,7 +57,7 @@ const WORDS: Readonly<Record<string, string>> = {
   cancelled: 'cancelled',
   'client-gone': 'client gone',
 };
-/** What a call waits for: in a column, and in a sentence. */
+/** The reasons to wait: in a column, and in a sentence. */
 const WAITS: Readonly<Record<string, readonly [string, string]>> = {
   client: ['for its client', 'Its client has enough under way.'],
   server: ['for its server', 'Its server is not ready, or has enough under way.'],

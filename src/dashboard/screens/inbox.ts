@@ -102,7 +102,7 @@ interface Change {
   readonly now: string | undefined;
 }
 
-/** What is shown of one tool. Nothing is cut: what is longer is not shown, and cannot be accepted here. */
+/** The most that is shown of one tool. Nothing is cut: a change that is longer is not shown, and cannot be accepted here. */
 const MOST_CHANGES = 400;
 const MOST_SHOWN = 200_000;
 

@@ -4,7 +4,7 @@
 import type { Colours } from '../../render/colour.ts';
 import type { HostView } from './hosts-stage.ts';
 
-/** Of the text within a box. */
+/** The width of the text within a box. */
 const INNER = 20;
 const BOX = INNER + 4;
 const GAP = '  ';
