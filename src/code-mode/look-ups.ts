@@ -5,6 +5,7 @@ import type { HostAnswer, ProgramHost } from '../meta-tools/programs.ts';
 import { failureOf } from '../protocol/rpc-error.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
+import { nextTurn } from '../util/next-turn.ts';
 import { DeclarationsText } from './type-declarations.ts';
 
 type Task = () => Promise<unknown>;
@@ -18,8 +19,6 @@ interface LookUp {
 const TURN_MS = 1;
 /** Longer declarations are cut: a program that wants so many names their tools. */
 const LONGEST_DECLARATIONS = 256 * 1024;
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export class LookUps {
   readonly #host: Pick<ProgramHost, 'search' | 'tools'>;

@@ -4,6 +4,7 @@
 import { definitionsIn, hashOfText } from '../catalog/tool-definitions.ts';
 import type { Server } from '../core/server.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
+import { nextTurn } from '../util/next-turn.ts';
 import { bounded } from './bounded-text.ts';
 import type { KnownToolList, ToolReport, ToolsReport } from './report.ts';
 import { type ServersHere, unknownServer } from './servers-here.ts';
@@ -17,7 +18,7 @@ export async function toolsOf(here: ServersHere, server: unknown): Promise<Tools
   const servers: KnownToolList[] = [];
   for (const one of name === '' ? here.names : [name]) {
     servers.push(listOf(one, here.find(one), name !== ''));
-    if (name === '') await new Promise<void>((resolve) => setImmediate(resolve));
+    if (name === '') await nextTurn();
   }
   return { servers, unknown: null };
 }

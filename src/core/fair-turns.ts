@@ -1,6 +1,7 @@
 // The turns of work that takes time: one piece at a time, one of each owner after the other, and a look at everything else in between.
 // An owner that asks for much holds up nobody but itself.
 
+import { nextTurn } from '../util/next-turn.ts';
 import { FairQueue } from './fair-queue.ts';
 
 type Job = () => Promise<void>;
@@ -37,5 +38,3 @@ export class FairTurns {
     return this.#waiting.take(() => true);
   }
 }
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -13,6 +13,7 @@ import type { StdioServer } from '../model/server-definition.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
+import { nextTurn } from '../util/next-turn.ts';
 import { plainOf } from '../util/plain-json.ts';
 import type { FoundServers } from './definitions.ts';
 import { type Answered, FinderProcess } from './finder-process.ts';
@@ -138,7 +139,7 @@ export class ServerFinder {
 
   /** Never rejects. */
   async find(dir: string): Promise<FoundServers> {
-    await new Promise(setImmediate); // what was read before is not waited for
+    await nextTurn(); // what was read before is not waited for
     this.#watchAll(this.#options.configFiles);
     const { discovery } = this.#config.config;
     if (!discovery.isEnabled) {

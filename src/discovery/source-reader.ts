@@ -4,6 +4,7 @@
 import { isUtf8 } from 'node:buffer';
 import { MOST_CONFIG_BYTES } from '../local/regular-file.ts';
 import { membersOf } from '../util/json-value.ts';
+import { nextTurn } from '../util/next-turn.ts';
 import { type Diagnostic, type DiagnosticCode, diagnostic, type Report } from './diagnostic.ts';
 import { type Document, type DocumentReading, documentOf, type Syntax, SyntaxFault, type Writing } from './document.ts';
 import type { DiscoveryHost } from './host.ts';
@@ -249,7 +250,7 @@ export class SourceReader {
 
   /** One parser at a time, and between two of them whoever else has something to do. */
   #turn(): Promise<void> {
-    this.#lastTurn = this.#lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
+    this.#lastTurn = this.#lastTurn.then(nextTurn);
     return this.#lastTurn;
   }
 

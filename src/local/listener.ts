@@ -5,6 +5,7 @@ import { lstatSync, lutimesSync, renameSync, unlinkSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
+import { nextTurn } from '../util/next-turn.ts';
 import { checkActivated } from './activated-socket.ts';
 import { LockFile, notedPid } from './lock-file.ts';
 import { statOf } from './owned-path.ts';
@@ -104,7 +105,7 @@ export class Listener {
     let turns = failure === undefined ? Number.POSITIVE_INFINITY : MOST_TURNS;
     for (let quiet = 0; quiet < QUIET_TURNS && turns > 0; turns--) {
       const before = this.#accepted;
-      await new Promise(setImmediate);
+      await nextTurn();
       quiet = this.#accepted === before ? quiet + 1 : 0;
     }
     return failure;

@@ -6,6 +6,7 @@ import type { ResultCutter } from '../core/result-cutter.ts';
 import type { ResultsSettings } from '../model/settings.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
+import { nextTurn } from '../util/next-turn.ts';
 import { type FilesOfResults, KeptResults } from './kept-results.ts';
 import { ResultReading } from './read-tool.ts';
 import { ContentCutter } from './result-cutter.ts';
@@ -26,8 +27,7 @@ export class ResultDesk {
   constructor(context: ResultDeskContext) {
     this.kept = new KeptResults(context);
     this.cutter = new ContentCutter({ ...context, kept: this.kept });
-    const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-    this.#reading = new ResultReading({ ...context, kept: this.kept, pause });
+    this.#reading = new ResultReading({ ...context, kept: this.kept, pause: nextTurn });
   }
 
   /** The tools of a joined view by which its clients read what was cut. */

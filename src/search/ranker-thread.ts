@@ -3,6 +3,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { membersOf } from '../util/json-value.ts';
+import { nextTurn } from '../util/next-turn.ts';
 
 /** A tool, as a ranker is given it. */
 export interface RankableTool {
@@ -107,7 +108,7 @@ export class RankerThread {
         if (part.length < TOOLS_A_TURN) continue;
         this.#worker.postMessage({ put: key, tools: part });
         part = [];
-        await new Promise((resolve) => setImmediate(resolve));
+        await nextTurn();
       }
       this.#worker.postMessage({ put: key, tools: part });
     }

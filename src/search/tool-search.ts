@@ -1,6 +1,7 @@
 // The search over the tools of all servers: adds and removes servers, and answers a question with the tools that fit best.
 // It keeps words and names, never a description. The daemon loads it with the first search.
 
+import { nextTurn } from '../util/next-turn.ts';
 import { BestTools, mixed, type PickedTool } from './best-tools.ts';
 import { type ExplainedTool, type ExplainedWord, Explanation, type MeantWord } from './explanation.ts';
 import { QuestionReader, type WordGroups } from './question.ts';
@@ -47,8 +48,6 @@ const SEPARATORS = /(?::|__|\/|\.|\s)\s*/g;
 
 /** Characters of text between two turns: about a millisecond of work, garbage collection included. */
 const TURN_CHARACTERS = 8192;
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export class ToolSearch {
   #reader: QuestionReader;
