@@ -20,6 +20,8 @@ export class RawClient {
   readonly #output: Writable;
   #rest = '';
   #read = 0;
+  /** Answers that came while another one was waited for. */
+  readonly #early: Message[] = [];
   #wake: (() => void)[] = [];
   isClosed = false;
   #onQuestion: ((question: Message) => object | undefined) | undefined;
@@ -97,11 +99,15 @@ export class RawClient {
     return JSON.parse(await this.nextLine()) as Message;
   }
 
-  /** The answer with this id; other messages are passed over. Only one wait at a time. */
+  /** The answer with this id. Answers that come before it are kept for whoever waits for them next: their order is not promised. Only one wait at a time. */
   async answerTo(id: unknown): Promise<Message> {
+    const early = this.#early.findIndex((answer) => answer.id === id);
+    if (early >= 0) return this.#early.splice(early, 1)[0] as Message;
     for (;;) {
       const message = await this.next();
-      if (message.method === undefined && message.id === id) return message;
+      if (message.method !== undefined) continue;
+      if (message.id === id) return message;
+      this.#early.push(message);
     }
   }
 
