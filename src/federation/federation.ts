@@ -128,7 +128,7 @@ export class Federation {
     const place = { board, clock, tenant, host, run, isDown: () => this.#home.down !== undefined };
     this.#own = new OwnHost({
       ...{ ...place, version, hasAgents: options.agents !== undefined && settings.agents.length > 0 },
-      isAlive: async (other) => (await this.#services.ask([other], clock)).has(other),
+      isAlive: async (other) => (await this.#services.ask([{ host, run: other }], clock)).has(other),
       rivalled: (hasRival) => this.#onRival(hasRival),
       forgotten: () => this.#list.watchAgain(),
       signed: () => this.#leases.tick(),
@@ -158,10 +158,7 @@ export class Federation {
       refused: (server, why) => this.#note('something of another host was not taken', { server, why }),
     });
     this.#services = new ServiceAnswers({
-      bus,
-      run,
-      version,
-      host,
+      ...{ bus, run, version, tenant, user, host },
       calls: () => this.#owner.begun,
       openCalls: () => this.#owner.load.calls,
       startedAt: new Date().toISOString(),
@@ -384,8 +381,8 @@ export class Federation {
   async report(): Promise<FederationReport> {
     const { settings, clock } = this.#options;
     const known = [...this.#list.known];
-    const runs = known.flatMap(({ run, isSilent }) => (isSilent ? [] : run));
-    const answers = this.#home.down === undefined ? await this.#services.ask(runs, clock) : new Map<string, never>();
+    const asked = known.filter(({ isSilent }) => !isSilent);
+    const answers = this.#home.down === undefined ? await this.#services.ask(asked, clock) : new Map<string, never>();
     const nowMs = clock.now();
     return {
       ...{ host: settings.host, tenant: settings.tenant, user: settings.user, nats: this.#ground.server() ?? null },
@@ -472,7 +469,8 @@ function isBound({ sharing, nature }: Pick<OfferedServer, 'sharing' | 'nature'>)
 
 function natsGround({ settings, clock, failed }: FederationOptions): Ground {
   const { nats, host, tenant, hasBulkConnection: hasBulk } = settings;
-  const bus = new NatsBus({ settings: nats, name: `mcp-bridge ${host}`, hasBulk, clock, failed });
+  const own = { name: `mcp-bridge ${host}`, inboxPrefix: `_INBOX.${tokenOf(host)}` };
+  const bus = new NatsBus({ settings: nats, ...own, hasBulk, clock, failed });
   const board = new NatsBoard(() => bus.connection);
   const leases = new NatsLeases(() => bus.connection);
   const claims = async (): Promise<ClaimStore> => {

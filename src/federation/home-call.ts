@@ -16,7 +16,6 @@ import { FrameSender } from './frame-sender.ts';
 import {
   type BusFrameKind,
   bufferOf,
-  CONTROL_END,
   callPlace,
   countIn,
   frameKindOf,
@@ -30,6 +29,7 @@ import {
 } from './frames.ts';
 import type { HomeOptions, OpenContext } from './home.ts';
 import type { CallWay } from './owner-choice.ts';
+import { controlSubject } from './subject.ts';
 
 /** The time after which a request that nobody has confirmed is sent again. */
 const RESEND_MS = 2000;
@@ -259,8 +259,13 @@ export class HomeCall implements AnsweredCall {
     bus.publish({ subject: this.#subject, reply: this.#answers.reply, headers, data });
   }
 
+  /** Tells the owner more about the call. Where it is not known yet, nobody has said that they have the call. */
   #control(headers: BusHeaders, data: Uint8Array = NOTHING): void {
-    this.#context.bus.publish({ subject: `${this.#answers.reply}${CONTROL_END}`, headers, data });
+    const owner = this.#owner;
+    if (owner === undefined) return;
+    const { bus, tenant, user } = this.#context;
+    const subject = controlSubject({ tenant, user, host: owner.host }, this.#answers.reply);
+    bus.publish({ subject, headers, data });
   }
 
   /** Says what is here, and how much more may come. */

@@ -28,6 +28,8 @@ export interface NatsBusOptions {
   readonly settings: NatsSettings;
   /** The name that `nats` shows for the connection. */
   readonly name: string;
+  /** The beginning of all inboxes of this daemon: NATS may let it listen to these alone. */
+  readonly inboxPrefix: string;
   readonly hasBulk: boolean;
   readonly clock: Clock;
   /** An error in what takes a message. */
@@ -226,12 +228,13 @@ export class NatsBus implements Bus {
   }
 }
 
-function optionsOf({ settings, name }: NatsBusOptions) {
+function optionsOf({ settings, name, inboxPrefix }: NatsBusOptions) {
   const { servers, user, password, token, tls } = settings;
   const authenticator = authenticatorOf(settings);
   return {
     servers: [...servers],
     name,
+    inboxPrefix,
     timeout: CONNECT_MS,
     maxReconnectAttempts: -1,
     reconnectTimeWait: RECONNECT_MS,

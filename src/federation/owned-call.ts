@@ -36,6 +36,8 @@ const CLAIM_ID_BYTES = 18;
 const RESEND_PAUSE_MS = 900;
 
 export interface CallContext extends OwnerContext {
+  /** Hands on what the caller says about a call on the control subject of this host. Returns what ends it. */
+  readonly listen: (reply: string, take: (message: ReceivedMessage) => void) => () => void;
   readonly refused: (message: ReceivedMessage, code: number, why: string) => void;
   readonly makeRoom: () => void;
   readonly settled: (call: OwnedCall) => void;
@@ -202,8 +204,7 @@ export class OwnedCall implements CallOutput {
     if (body.length > MOST_FRAME_BYTES && !hasRoomFor(body.length)) makeRoom();
     if (body.length > MOST_FRAME_BYTES && !hasRoomFor(body.length))
       body = errorResponse(this.idText, rpcError(WIRE_CODE.tooLarge, 'Too many answers wait for this host'));
-    // The bus must know of the subscription before the caller gives credit there.
-    if (body.length > MOST_FRAME_BYTES) this.#listen();
+    if (body.length > MOST_FRAME_BYTES) this.#listen(); // the caller may give credit before all is pushed
     sender.push(kind, body);
     if (!sender.hasSentAll) this.#listen();
   }
@@ -277,10 +278,13 @@ export class OwnedCall implements CallOutput {
 
   // --- the caller ---
 
+  /** A caller that counts nothing knows only the control subject of wire v1. */
   #listen(): void {
-    this.#unlisten ??= this.#ports.context.bus.subscribe(`${this.#reply}${CONTROL_END}`, (message) =>
-      this.#told(message),
-    );
+    const { context, isNumbered } = this.#ports;
+    const take = (message: ReceivedMessage): void => this.#told(message);
+    this.#unlisten ??= isNumbered
+      ? context.listen(this.#reply, take)
+      : context.bus.subscribe(`${this.#reply}${CONTROL_END}`, take);
   }
 
   /** Says that the call has begun, if it is not answered by now. */

@@ -21,7 +21,16 @@ import {
 } from './frames.ts';
 import type { OwnedCall } from './owned-call.ts';
 import { isFencedOff, type OwnerContext } from './owner-context.ts';
-import { isInbox, parsedSubject, type RequestSubject, requestPattern, serverToken } from './subject.ts';
+import {
+  controlKey,
+  controlPattern,
+  isInbox,
+  keyOfControl,
+  parsedSubject,
+  type RequestSubject,
+  requestPattern,
+  serverToken,
+} from './subject.ts';
 
 /** The time that a call has to be answered before its caller is told that it has begun. */
 const ACK_MS = 20;
@@ -71,6 +80,9 @@ export class Owner {
   /** The keys of streams that have ended, the oldest first. */
   readonly #ended = new Set<string>();
   readonly #tick: Timer;
+  /** Calls that take what their callers say about them, by user and reply subject. */
+  readonly #controlled = new Map<string, (message: ReceivedMessage) => void>();
+  readonly #endControl: () => void;
   #isAckDue = false;
   /** Calls whose callers have not been told that they have begun. */
   #unacknowledged = new Set<OwnedCall>();
@@ -79,7 +91,18 @@ export class Owner {
 
   constructor(options: OwnerOptions) {
     this.#options = options;
-    this.#tick = options.clock.every(TICK_MS, () => this.tick());
+    const { bus, tenant, host, clock } = options;
+    this.#tick = clock.every(TICK_MS, () => this.tick());
+    this.#endControl = bus.subscribe(controlPattern(tenant, host), (message) =>
+      this.#controlled.get(keyOfControl(message.subject))?.(message),
+    );
+  }
+
+  #listenTo(key: string, take: (message: ReceivedMessage) => void): () => void {
+    this.#controlled.set(key, take);
+    return () => {
+      if (this.#controlled.get(key) === take) this.#controlled.delete(key);
+    };
   }
 
   /** Offers exactly these servers from now on. */
@@ -135,6 +158,7 @@ export class Owner {
 
   close(): void {
     this.#tick.cancel();
+    this.#endControl();
     this.offer([]);
     for (const stream of [...this.#streams.values()]) stream.end();
   }
@@ -199,6 +223,7 @@ export class Owner {
         begun: (call) => this.#begun(call),
         settled: (call) => this.#unacknowledged.delete(call),
         hasRoomFor: (bytes) => this.#hasRoomFor({ user, host }, bytes),
+        listen: (reply, take) => this.#listenTo(controlKey(user, reply), take),
       },
     );
     this.#streams.set(key, stream);

@@ -1,12 +1,12 @@
-// The three questions of NATS' own tools for services ($SRV.PING, INFO, STATS): `nats micro ls` sees each daemon that offers servers. The
-// same PING measures how far away a host is.
+// The answers to who asks if this daemon is there, and the same question to others: it measures how far away a host is, and if the daemon of its name is
+// alive. The three questions of NATS' own tools for services ($SRV.PING, INFO, STATS) get the same answer, so `nats micro ls` sees each daemon.
 
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../util/clock.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { membersOf } from '../util/json-value.ts';
 import type { Bus } from './bus.ts';
-import { isInbox, tokenOf } from './subject.ts';
+import { isInbox, pingSubject, tokenOf } from './subject.ts';
 
 const NAME = 'mcp-bridge';
 const VERBS = ['PING', 'INFO', 'STATS'] as const;
@@ -15,6 +15,8 @@ const MOST_ANSWER_BYTES = 16 * 1024;
 
 interface ServiceOptions {
   readonly bus: Bus;
+  readonly tenant: string;
+  readonly user: string;
   readonly run: string;
   readonly version: string;
   readonly host: string;
@@ -23,6 +25,12 @@ interface ServiceOptions {
   /** The calls that are not answered. */
   readonly openCalls: () => number;
   readonly startedAt: string;
+}
+
+/** One run of the daemon of a host. */
+export interface AskedHost {
+  readonly host: string;
+  readonly run: string;
 }
 
 /** The answer of another daemon to a PING. */
@@ -38,15 +46,24 @@ export class ServiceAnswers {
 
   constructor(options: ServiceOptions) {
     this.#options = options;
-    const { bus, run } = options;
-    this.#ends = VERBS.flatMap((verb) =>
-      [`$SRV.${verb}`, `$SRV.${verb}.${NAME}`, `$SRV.${verb}.${NAME}.${run}`].map((subject) =>
-        bus.subscribe(subject, ({ reply }) => {
-          if (reply !== undefined && isInbox(reply))
-            bus.publish({ subject: reply, headers: {}, data: Buffer.from(this.#answer(verb)) });
-        }),
+    const { tenant, host, run } = options;
+    this.#ends = [
+      // Only a daemon that may use the name of its host hears this one, where NATS has permissions.
+      this.#listen(pingSubject({ tenant, user: '*', host }, run), 'PING'),
+      ...VERBS.flatMap((verb) =>
+        [`$SRV.${verb}`, `$SRV.${verb}.${NAME}`, `$SRV.${verb}.${NAME}.${run}`].map((subject) =>
+          this.#listen(subject, verb),
+        ),
       ),
-    );
+    ];
+  }
+
+  #listen(subject: string, verb: (typeof VERBS)[number]): () => void {
+    const { bus } = this.#options;
+    return bus.subscribe(subject, ({ reply }) => {
+      if (reply !== undefined && isInbox(reply))
+        bus.publish({ subject: reply, headers: {}, data: Buffer.from(this.#answer(verb)) });
+    });
   }
 
   #answer(verb: (typeof VERBS)[number]): string {
@@ -81,27 +98,29 @@ export class ServiceAnswers {
     }
   }
 
-  /** Asks each of these daemons if it is there; one that does not answer soon has no answer. */
-  async ask(runs: readonly string[], clock: Clock): Promise<ReadonlyMap<string, ServiceAnswer>> {
-    const { bus, host } = this.#options;
+  /** Asks each of these daemons if it is there; a run that does not answer soon has no answer. */
+  async ask(hosts: readonly AskedHost[], clock: Clock): Promise<ReadonlyMap<string, ServiceAnswer>> {
+    const { bus, tenant, user, host: own } = this.#options;
     const found = new Map<string, ServiceAnswer>();
-    const missing = new Set(runs);
+    const missing = new Set(hosts.map(({ run }) => run));
     if (missing.size === 0) return found;
-    const inbox = `_INBOX.${tokenOf(host)}.${randomBytes(12).toString('base64url')}`;
+    const inbox = `_INBOX.${tokenOf(own)}.${randomBytes(12).toString('base64url')}`;
     let done: () => void = () => undefined;
     const all = new Promise<void>((resolve) => {
       done = resolve;
     });
     const beganMs = clock.now();
     const end = bus.subscribe(`${inbox}.*`, ({ subject, isUnheard, data }) => {
-      const run = runs[Number(subject.slice(inbox.length + 1))];
+      const run = hosts[Number(subject.slice(inbox.length + 1))]?.run;
       if (run === undefined || !missing.delete(run)) return;
       const latencyMs = Math.round((clock.now() - beganMs) * 100) / 100;
       if (!isUnheard) found.set(run, { latencyMs, calls: callsIn(data) });
       if (missing.size === 0) done();
     });
-    for (const [i, run] of runs.entries())
-      bus.publish({ subject: `$SRV.PING.${NAME}.${run}`, reply: `${inbox}.${i}`, headers: {}, data: Buffer.alloc(0) });
+    for (const [i, { host, run }] of hosts.entries()) {
+      const subject = pingSubject({ tenant, user, host }, run);
+      bus.publish({ subject, reply: `${inbox}.${i}`, headers: {}, data: Buffer.alloc(0) });
+    }
     const patience = clock.after(PATIENCE_MS, done);
     await all;
     patience.cancel();

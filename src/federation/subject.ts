@@ -67,6 +67,50 @@ export function parsedSubject(subject: string): RequestSubject | undefined {
   return { tenant, user, server, method: rest.join('/'), name };
 }
 
+interface HostSubject {
+  readonly tenant: string;
+  /** The user who says something. */
+  readonly user: string;
+  /** The host that is told. */
+  readonly host: string;
+}
+
+/** The beginning of the subjects on which one host alone is told something: what NATS lets a daemon subscribe to binds it to its name. */
+function hostSubject({ tenant, user, host }: HostSubject): string {
+  return `${PREFIX}.host.${tenant}.${user}.${tokenOf(host)}`;
+}
+
+/** The subject on which the owner of a call is told more about it. */
+export function controlSubject(to: HostSubject, reply: string): string {
+  return `${hostSubject(to)}.call.${inboxName(reply)}`;
+}
+
+/** All that callers say to one owner about calls that are under way. */
+export function controlPattern(tenant: string, host: string): string {
+  return `${hostSubject({ tenant, user: '*', host })}.call.>`;
+}
+
+/** The subject on which a run of the daemon of a host is asked if it is there. */
+export function pingSubject(to: HostSubject, run: string): string {
+  return `${hostSubject(to)}.ping.${run}`;
+}
+
+/** Names the call that a control subject is about, by its user and the subject of its answers. */
+export function controlKey(user: string, reply: string): string {
+  return `${user} ${inboxName(reply)}`;
+}
+
+/** The key of the call that a control subject is about. */
+export function keyOfControl(subject: string): string {
+  const [user = '', , , ...name] = subject.split('.').slice(4);
+  return `${user} ${name.join('.')}`;
+}
+
+/** The subject of an inbox without its first token, which is the same in all. */
+function inboxName(reply: string): string {
+  return reply.slice(reply.indexOf('.') + 1);
+}
+
 const INBOX = /^_INBOX[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)+$/;
 const LONGEST_INBOX = 256;
 

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { BusMessage } from '../../../src/federation/bus.ts';
 import { errorResponse, WINDOW_BYTES } from '../../../src/federation/frames.ts';
+import { controlSubject } from '../../../src/federation/subject.ts';
 import type { Limits } from '../../../src/model/limits.ts';
 import { type Asked, FederationWorld, META } from '../../support/federation-world.ts';
 import { runs } from '../../support/runs.ts';
@@ -52,7 +53,7 @@ test('a long answer goes on within two seconds when the credit for it is lost', 
   const connection = world.home('laptop').open('builder');
   let isLosing = true;
   world.bus.fateOf = ({ subject, headers }) => ({
-    isLost: isLosing && subject.endsWith('.ctl') && headers['Mcp-Got'] !== undefined,
+    isLost: isLosing && isControl(subject) && headers['Mcp-Got'] !== undefined,
   });
   connection.call(1, {});
   expect(connection.answersTo(1)).toEqual([]);
@@ -63,18 +64,23 @@ test('a long answer goes on within two seconds when the credit for it is lost', 
   expect(parts).toHaveLength(4); // none was sent twice
 });
 
-test('the owner listens for credit before it sends the first part', () => {
+test('another user, who knows the subject of the answers, cancels nothing', () => {
   const world = new FederationWorld();
-  world.owner('builder', (asked) => asked.answer({ text: 'x'.repeat(WINDOW_BYTES + 100) }));
+  const open: Asked[] = [];
+  world.owner('builder', (asked) => open.push(asked));
   const connection = world.home('laptop').open('builder');
-  const before: boolean[] = [];
-  world.bus.fateOf = ({ subject, headers }) => {
-    if (headers['Mcp-Frame'] === 'part') before.push(world.bus.hasListener(`${subject}.ctl`));
-    return {};
-  };
   connection.call(1, {});
-  expect(before.length).toBeGreaterThan(0);
-  expect(before).not.toContain(false);
+  world.advance(1000);
+  const reply = world.bus.published.find((message) => message.reply !== undefined)?.reply ?? '';
+  const say = (user: string): void => {
+    const subject = controlSubject({ tenant: 'acme', user, host: 'builder' }, reply);
+    world.bus.node().publish({ subject, headers: {}, data: Buffer.alloc(0) });
+    world.settle();
+  };
+  say('bob');
+  expect(open[0]?.isCancelled).toBe(false);
+  say('ann');
+  expect(open[0]?.isCancelled).toBe(true);
 });
 
 test('a cancelled call ends at its owner, and nothing comes back', () => {
@@ -439,7 +445,7 @@ describe('a server that one host serves at a time', () => {
 
   test('a request in parts is not begun if the lease is over when it is whole', () => {
     const { world, open, one, connection } = leased();
-    world.bus.fateOf = ({ subject }) => ({ delayMs: subject.endsWith('.ctl') ? 500 : 0 });
+    world.bus.fateOf = ({ subject }) => ({ delayMs: isControl(subject) ? 500 : 0 });
     connection.call(1, { text: 'x'.repeat(600_000) });
     one.fence = undefined;
     world.advance(3000);
@@ -568,7 +574,7 @@ describe('hostile peers', () => {
     const raw = world.bus.node();
     for (let i = 0; i < 400; i++)
       raw.publish({
-        subject: `${reply}.ctl`,
+        subject: controlSubject({ tenant: 'acme', user: 'ann', host: 'builder' }, reply),
         headers: { 'Mcp-Got': '0', 'Mcp-Credit': '1048576', 'Mcp-Again': '1' },
         data: Buffer.alloc(0),
       });
@@ -825,6 +831,12 @@ function randomFrom(seed: number): () => number {
   };
 }
 
+const CONTROL = /^mcp\.v1\.host\.\w+\.\w+\.\w+\.call\.(.+)$/;
+
+const isControl = (subject: string): boolean => CONTROL.test(subject);
+
+const replyOfControl = (subject: string): string => subject.replace(CONTROL, '_INBOX.$1');
+
 /** Watches the frames to each caller: the bytes of those that it has not said that it has. */
 class CreditWatch {
   worst = 0;
@@ -833,8 +845,8 @@ class CreditWatch {
 
   saw({ subject, reply, headers, data }: BusMessage): void {
     const got = Number(headers['Mcp-Got']);
-    if (subject.endsWith('.ctl') && headers['Mcp-Frame'] === undefined && headers['Mcp-Got'] !== undefined)
-      this.#noteGot(subject.slice(0, -'.ctl'.length), got);
+    if (isControl(subject) && headers['Mcp-Frame'] === undefined && headers['Mcp-Got'] !== undefined)
+      this.#noteGot(replyOfControl(subject), got);
     if (reply !== undefined && headers['Mcp-Got'] !== undefined) this.#noteGot(reply, got);
     const seq = Number(headers['Mcp-Seq']);
     if (headers['Mcp-Owner'] === undefined || Number.isNaN(seq)) return;
