@@ -3,6 +3,7 @@
 
 import type { FederationReport } from '../model/federation-report.ts';
 import type { ServerLatency } from '../model/server-latency.ts';
+import type { TelemetryReport } from '../model/telemetry-report.ts';
 import type { ToolAnswers } from '../model/tool-answers.ts';
 import type { DialInState } from '../protocol/inbound-server.ts';
 import type { RunningServer } from '../registry/running-servers.ts';
@@ -184,6 +185,8 @@ export interface StatusReport {
   readonly pendingApprovals: number | null;
   /** Null if calls are not recorded. */
   readonly audit: AuditReport | null;
+  /** Null if no traces and metrics are sent. A daemon of an earlier build does not say. */
+  readonly telemetry?: TelemetryReport | null;
 }
 
 /** A connected client, or one that may come back. */

@@ -10,6 +10,7 @@ import type { ToolAccounts } from '../core/tool-accounts.ts';
 import type { InstanceRunner } from '../downstream/instance-runner.ts';
 import type { ClientMessaging } from '../messaging/client-messaging.ts';
 import { grantOf, type Principal } from '../model/principal.ts';
+import type { TelemetryReport } from '../model/telemetry-report.ts';
 import { systemClock } from '../util/clock.ts';
 import type {
   AuditReport,
@@ -46,6 +47,7 @@ export interface StatusSources {
   };
   readonly audit: { report(): AuditReport } | undefined;
   readonly http: { readonly origin: string | undefined };
+  readonly telemetry: { report(): TelemetryReport } | undefined;
 }
 
 /** The settings and places that a daemon was started with. */
@@ -101,6 +103,7 @@ export function statusReport(of: StatusSources, cwd: string | undefined): Status
     missingInputs: cwd === undefined ? null : (of.definitions.missingIn(cwd) ?? null),
     pendingApprovals: cwd === undefined ? null : (of.definitions.pendingIn(cwd) ?? null),
     audit: of.audit?.report() ?? null,
+    telemetry: of.telemetry?.report() ?? null,
   };
 }
 

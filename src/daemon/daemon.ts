@@ -119,7 +119,7 @@ export interface DaemonOptions {
 }
 
 /** The part of telemetry that a daemon knows. The rest is loaded only where it is wanted. */
-export type DaemonTelemetry = Pick<Telemetry, 'watch' | 'close'>;
+export type DaemonTelemetry = Pick<Telemetry, 'watch' | 'report' | 'close'>;
 
 /** Traces and metrics may take so long to arrive when the daemon ends. */
 const MOST_TELEMETRY_MS = 2000;
@@ -540,6 +540,7 @@ export class Daemon implements ControlledDaemon {
       definitions: this.#followed.definitions,
       audit: this.#audit,
       http: this.#http,
+      telemetry: this.#options.telemetry,
     };
     return statusReport(reported, cwd);
   }

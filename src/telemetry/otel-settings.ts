@@ -5,7 +5,8 @@ import { existsSync } from 'node:fs';
 import { unescape as percentDecoded } from 'node:querystring';
 import type { TelemetrySettings } from '../model/telemetry-settings.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
-import { type Sampler, samplerOf, sharedSampler } from './sampler.ts';
+import { addressBelow, shownDestination } from './destination.ts';
+import { type KnownSampler, samplerOf, sharedSampler } from './sampler.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Signal = 'TRACES' | 'METRICS';
@@ -24,7 +25,9 @@ export interface OtelSettings {
   /** Undefined for what is not sent. */
   readonly traces: ExporterSettings | undefined;
   readonly metrics: ExporterSettings | undefined;
-  readonly sampler: Sampler;
+  /** The addresses of both, as they may be shown. */
+  readonly destinations: { readonly traces: string | undefined; readonly metrics: string | undefined };
+  readonly sampler: KnownSampler;
   /** True if servers are told the context of their traces. */
   readonly propagates: boolean;
   readonly resource: Readonly<Record<string, string>>;
@@ -98,9 +101,15 @@ class Variables {
 export function otelSettings(config: TelemetrySettings, environment: Environment, version: string): OtelSettings {
   const variables = new Variables(environment);
   const characters = variables.count('OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT', MOST_CHARACTERS, 1_048_576, 0);
+  const traces = config.sendsTraces ? exporterSettings(variables, config, 'TRACES') : undefined;
+  const metrics = config.sendsMetrics ? exporterSettings(variables, config, 'METRICS') : undefined;
   return {
-    traces: config.sendsTraces ? exporterSettings(variables, config, 'TRACES') : undefined,
-    metrics: config.sendsMetrics ? exporterSettings(variables, config, 'METRICS') : undefined,
+    traces,
+    metrics,
+    destinations: {
+      traces: traces && destinationOf(variables, traces, 'TRACES'),
+      metrics: metrics && destinationOf(variables, metrics, 'METRICS'),
+    },
     sampler: chosenSampler(variables, config),
     propagates: listOf(variables, 'OTEL_PROPAGATORS', 'tracecontext', OTHER_PROPAGATORS).some(isTraceContext),
     resource: resourceOf(variables, config, version),
@@ -154,7 +163,7 @@ function isHttpUrl(text: string): boolean {
   return /^https?:\/\//i.test(text) && parsedUrl(text) !== undefined;
 }
 
-function chosenSampler(variables: Variables, { sampling }: TelemetrySettings): Sampler {
+function chosenSampler(variables: Variables, { sampling }: TelemetrySettings): KnownSampler {
   const name = variables.text('OTEL_TRACES_SAMPLER');
   if (name === undefined) return sharedSampler(sampling);
   const share = variables.text('OTEL_TRACES_SAMPLER_ARG');
@@ -198,16 +207,19 @@ function exporterSettings(
   if (otlp.endpoint === undefined) return undefined;
   return {
     protocol,
-    url: withPath(otlp.endpoint, signal === 'TRACES' ? 'v1/traces' : 'v1/metrics'),
+    url: addressBelow(otlp.endpoint, PATHS[signal]),
     headers: otlp.headers,
     timeoutMs: variables.ofSignal(signal, 'TIMEOUT') === undefined ? otlp.timeoutMs : undefined,
   };
 }
 
-function withPath(endpoint: string, path: string): string {
-  const url = new URL(endpoint);
-  url.pathname = `${url.pathname.replace(/\/$/, '')}/${path}`;
-  return url.href;
+const PATHS = { TRACES: 'v1/traces', METRICS: 'v1/metrics' } as const;
+
+/** The address as it may be shown, also one that the exporter takes from a variable. */
+function destinationOf(variables: Variables, { url }: ExporterSettings, signal: Signal): string {
+  if (url !== undefined) return shownDestination(url);
+  const own = variables.text(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`);
+  return shownDestination(own ?? addressBelow(variables.text('OTEL_EXPORTER_OTLP_ENDPOINT') ?? '', PATHS[signal]));
 }
 
 function resourceOf(

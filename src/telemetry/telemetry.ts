@@ -4,6 +4,7 @@
 import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import type { CallTracing } from '../core/call-tracing.ts';
 import type { Events, ObservedClient, ObservedInstance } from '../core/events.ts';
+import type { SignalReport, TelemetryReport } from '../model/telemetry-report.ts';
 import type { TelemetrySettings } from '../model/telemetry-settings.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -31,6 +32,7 @@ export interface TelemetryOptions {
 const SAME_CLOCK_MS = 50;
 const LOGGED_EVERY_MS = 60_000;
 
+type Signal = 'traces' | 'metrics';
 type MetricsBatch = NonNullable<ReturnType<OperationMetrics['collect']>>;
 
 export class Telemetry {
@@ -42,6 +44,7 @@ export class Telemetry {
   readonly #metricExporter: Exporter<MetricsBatch> | undefined;
   readonly #timer: Timer | undefined;
   readonly #logged = new Map<string, number>();
+  readonly #failures = new Map<Signal, string>();
   #sendingMetrics: Promise<void> | undefined;
   #dateOffsetMs = Number.NEGATIVE_INFINITY;
   /** Counts the sessions that have not ended by themselves. */
@@ -65,6 +68,21 @@ export class Telemetry {
     this.#metrics = new OperationMetrics(isDelta, this.#momentAt(clock.now()));
     this.#metricExporter = metricExporter(metrics);
     this.#timer = clock.every(intervalMs, () => void this.#sendMetrics());
+  }
+
+  report(): TelemetryReport {
+    const { sampler, faults } = this.#settings;
+    return {
+      traces: this.#signalReport('traces'),
+      metrics: this.#signalReport('metrics'),
+      sampling: sampler.sampling,
+      faults,
+    };
+  }
+
+  #signalReport(signal: Signal): SignalReport | null {
+    const url = this.#settings.destinations[signal];
+    return url === undefined ? null : { url, failure: this.#failures.get(signal) ?? null };
   }
 
   /** Listens from now on; returns what writes the context into requests, if somebody wants that. */
@@ -148,13 +166,15 @@ export class Telemetry {
   }
 
   /** Logs that something did not arrive, once a minute at most, and that it does again. */
-  #note(what: string, failure: string | undefined, lost?: number): void {
+  #note(what: Signal, failure: string | undefined, lost?: number): void {
     const { logger, clock } = this.#options;
     const loggedMs = this.#logged.get(what);
     if (failure === undefined) {
+      this.#failures.delete(what);
       if (this.#logged.delete(what)) logger.info(`the collector takes ${what} again`);
       return;
     }
+    this.#failures.set(what, failure);
     if (loggedMs !== undefined && clock.now() - loggedMs < LOGGED_EVERY_MS) return;
     this.#logged.set(what, clock.now());
     logger.warn(`the collector does not take ${what}`, { reason: failure, ...(lost === undefined ? {} : { lost }) });

@@ -50,6 +50,7 @@ let early: Promise<unknown>;
 
 const config = (home: string): object => ({
   audit: {},
+  telemetry: { otlp: { endpoint: 'http://ann:CANARY@127.0.0.1:1/?token=CANARY' }, sampling: 0.1 },
   mcpServers: {
     desk: fixtureServer({ FIXTURE_TOOLS: join(home, 'tools.txt') }),
     crowd: fixtureServer({ FIXTURE_TOOLS: join(home, 'crowd.txt') }),
@@ -149,6 +150,13 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     await go(screen);
     await seen(text);
     expect(await violations(page)).toEqual([]);
+  });
+
+  test('the settings say where telemetry goes, without secrets', async () => {
+    await go('settings');
+    await seen('http://127.0.0.1:1/v1/traces');
+    await seen('10 %, or as the client says');
+    expect(await page.content()).not.toContain('CANARY');
   });
 
   test('in the dark and in a narrow window too', async () => {

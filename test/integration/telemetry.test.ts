@@ -3,6 +3,7 @@
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { OtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
 import { endFixtures, httpServer } from '../support/remote-fixture.ts';
@@ -412,6 +413,50 @@ test('a daemon that is stopped sends what it has first', async () => {
     'mcp.server.operation.duration',
     'mcp.server.session.duration',
   ]);
+});
+
+describe('status says where telemetry goes', () => {
+  test('by the config, without secrets', async () => {
+    const receiver = await collector();
+    receiver.answer = (_, response) => response.writeHead(200).end();
+    const endpoint = `${receiver.endpoint}/tenant/?token=CANARY`.replace('http://', 'http://ann:CANARY@');
+    const daemon = await daemonWith({ otlp: { endpoint, headers: { 'x-token': 'CANARY' } }, sampling: 0.25 });
+    const { telemetry } = await daemon.status();
+    const base = `${receiver.endpoint}/tenant/v1`;
+    expect(telemetry).toEqual({
+      traces: { url: `${base}/traces`, failure: null },
+      metrics: { url: `${base}/metrics`, failure: null },
+      sampling: { share: 0.25, followsClients: true },
+      faults: [],
+    });
+    expect(await runCommand(['status', '--mcp-bridge-socket', daemon.path])).toMatchObject({
+      stdout: expect.stringContaining(
+        `\ntelemetry: traces to ${base}/traces (25 %, or as the client says), metrics to ${base}/metrics\n`,
+      ),
+    });
+  });
+
+  test('also what does not arrive, until it does', async () => {
+    const receiver = await collector();
+    receiver.answer = (_, response) => response.writeHead(404).end();
+    const daemon = await daemonWith({ otlp: { endpoint: receiver.endpoint }, metrics: false });
+    const client = await daemon.client();
+    await client.callTool(1, 'echo', { text: 'x' });
+    await daemon.untilLogged('does not take traces');
+    expect((await daemon.status()).telemetry).toMatchObject({
+      traces: { failure: 'it answered with status 404' },
+      metrics: null,
+    });
+    receiver.answer = undefined;
+    await client.callTool(2, 'echo', { text: 'x' });
+    await daemon.untilLogged('takes traces again');
+    expect((await daemon.status()).telemetry).toMatchObject({ traces: { failure: null } });
+  });
+
+  test('or that it is off', async () => {
+    const daemon = await daemonWith({ otlp: { endpoint: 'http://127.0.0.1:1' } }, { OTEL_SDK_DISABLED: 'true' });
+    expect((await daemon.status()).telemetry).toBeNull();
+  });
 });
 
 test('commands that look at the daemon are no traces', async () => {

@@ -69,6 +69,7 @@ export interface TestStatus {
   readonly counters: Record<string, number>;
   readonly configFaults: readonly string[];
   readonly definitionFaults: readonly string[];
+  readonly telemetry: object | null;
 }
 
 export class TestDaemon {

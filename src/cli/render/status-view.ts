@@ -26,7 +26,7 @@ export function statusText(report: StatusReport, style: TableStyle = {}): string
   const shown = rows.length === 0 ? NO_SERVER : table(COLUMNS, rows, style);
   const notes = notesOf(report).map((note) => `${wrappedLines(`! ${note}`, style)}\n`);
   const counters = `${countersText(report.counters)}${errorsText(report.errors)}`;
-  return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${counters}\n${shown}${answersText(report, style)}${notes.join('')}`;
+  return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${telemetryLine(report)}${counters}\n${shown}${answersText(report, style)}${notes.join('')}`;
 }
 
 /** Answers of fewer bytes cost a model little. */
@@ -78,6 +78,7 @@ export function notesOf(report: StatusReport): string[] {
   return [
     ...faultsOf(report),
     ...auditNotes(report),
+    ...telemetryNotes(report),
     ...notesOn(report.instances),
     ...waitingNotes(report.dialledIn),
     ...pendingNotes(report.pendingApprovals),
@@ -109,6 +110,34 @@ function faultsOf({ configFile, configFaults, definitionFaults }: StatusReport):
 
 function auditLine({ audit }: StatusReport): string {
   return audit === null ? '' : `audit: ${printable(audit.file)}, lines since the start: ${audit.lines}\n`;
+}
+
+/** The addresses of traces and metrics. A daemon of an earlier build does not say. */
+function telemetryLine({ telemetry }: StatusReport): string {
+  if (telemetry === undefined) return '';
+  if (telemetry === null) return 'telemetry: off\n';
+  const { traces, metrics, sampling } = telemetry;
+  const signals = [
+    ...(traces === null ? [] : [`traces to ${traces.url} (${sampledText(sampling)})`]),
+    ...(metrics === null ? [] : [`metrics to ${metrics.url}`]),
+  ];
+  return `telemetry: ${printable(signals.join(', ') || 'off')}\n`;
+}
+
+type Sampling = NonNullable<StatusReport['telemetry']>['sampling'];
+
+function sampledText({ share, followsClients }: Sampling): string {
+  const part = share === 1 ? 'all' : share === 0 ? 'none' : `${Number((share * 100).toPrecision(3))} %`;
+  return followsClients ? `${part}, or as the client says` : part;
+}
+
+function telemetryNotes({ telemetry }: StatusReport): string[] {
+  if (!telemetry) return [];
+  const failures = (['traces', 'metrics'] as const).flatMap((signal) => {
+    const failure = telemetry[signal]?.failure;
+    return failure ? [`the collector does not take ${signal}: ${failure}`] : [];
+  });
+  return [...telemetry.faults, ...failures];
 }
 
 function auditNotes({ audit }: StatusReport): string[] {

@@ -38,6 +38,7 @@ export function Settings(): Markup {
             ],
             ['Socket', html`<code>${text(now.socketPath)}</code>`],
             ['HTTP', now.httpOrigin ? html`<code>${text(now.httpOrigin)}</code>` : 'on the socket only'],
+            ['Telemetry', telemetryText(now.telemetry)],
             ['Build', html`<code>${now.build}</code>`],
           ]} /></>`
     }
@@ -45,6 +46,30 @@ export function Settings(): Markup {
     ${error ? html`<${Failure} error=${error} />` : null}
     <${Table} rows=${shown} columns=${COLUMNS} keyOf=${keyOf} label="Settings" empty=${html`<${Empty} title=${answer === undefined ? 'Asking' : 'No setting fits'} />`} />
   </>`;
+}
+
+/** The addresses that traces and metrics go to. */
+function telemetryText(telemetry: Telemetry | null | undefined): string | readonly Markup[] {
+  const { traces, metrics, sampling } = telemetry ?? {};
+  if (!traces && !metrics) return telemetry === undefined ? 'not known' : 'off';
+  return [
+    signalLine('traces', traces, sampling && sampledText(sampling)),
+    signalLine('metrics', metrics, undefined),
+  ].flatMap((line) => line ?? []);
+}
+
+type Telemetry = NonNullable<NonNullable<typeof status.value>['telemetry']>;
+
+function signalLine(name: string, signal: Telemetry['traces'] | undefined, sampled: string | undefined): Markup | null {
+  if (!signal) return null;
+  return html`<div key=${name}>${name} to <code>${text(signal.url)}</code>${sampled === undefined ? null : ` (${sampled})`}${
+    signal.failure === null ? null : html` <${Badge} tone="bad">not taken: ${text(signal.failure)}</>`
+  }</div>`;
+}
+
+function sampledText({ share, followsClients }: Telemetry['sampling']): string {
+  const part = share === 1 ? 'all' : share === 0 ? 'none' : `${Number((share * 100).toPrecision(3))} %`;
+  return followsClients ? `${part}, or as the client says` : part;
 }
 
 const keyOf = ({ name }: JsonFields): string => textOf(name);

@@ -24,6 +24,15 @@ test.each([
   ]);
 });
 
+test.each([
+  ['always_on', undefined, { share: 1, followsClients: false }],
+  ['parentbased_always_off', undefined, { share: 0, followsClients: true }],
+  ['traceidratio', '0.25', { share: 0.25, followsClients: false }],
+  ['parentbased_traceidratio', '0.25', { share: 0.25, followsClients: true }],
+])('%s with %s says how much it admits', (name, argument, sampling) => {
+  expect(samplerOf(name, argument)?.sampling).toEqual(sampling);
+});
+
 test('a sampler that there is not is none', () => {
   expect(samplerOf('jaeger_remote', undefined)).toBeUndefined();
 });

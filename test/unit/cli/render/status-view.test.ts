@@ -79,6 +79,38 @@ test('the status says where calls are recorded, and how many', () => {
   expect(shown({ audit }).slice(1, 4)).toEqual(['config: /c.json', 'audit: /a.jsonl, lines since the start: 12', '']);
 });
 
+describe('where telemetry goes', () => {
+  const traces = { url: 'http://c:4318/v1/traces', failure: null };
+  const metrics = { url: 'http://c:4318/v1/metrics', failure: 'ECONNREFUSED' };
+  const sampling = { share: 0.015, followsClients: true };
+
+  test('is off, and an older daemon says nothing of it', () => {
+    expect(shown({ telemetry: null })[2]).toBe('telemetry: off');
+    expect(shown({}).join('\n')).not.toContain('telemetry');
+  });
+
+  test('is a line with each address and the share of traces', () => {
+    expect(shown({ telemetry: { traces, metrics: null, sampling, faults: [] } })[2]).toBe(
+      'telemetry: traces to http://c:4318/v1/traces (1.5 %, or as the client says)',
+    );
+    const all = { share: 1, followsClients: false };
+    expect(shown({ telemetry: { traces, metrics, sampling: all, faults: [] } })[2]).toBe(
+      'telemetry: traces to http://c:4318/v1/traces (all), metrics to http://c:4318/v1/metrics',
+    );
+  });
+
+  test('is off, with the reasons, if no setting can be used', () => {
+    const lines = shown({ telemetry: { traces: null, metrics: null, sampling, faults: ['OTEL_X must be a URL'] } });
+    expect([lines[2], lines.at(-1)]).toEqual(['telemetry: off', '! OTEL_X must be a URL']);
+  });
+
+  test('has a note if the collector does not take it', () => {
+    expect(shown({ telemetry: { traces, metrics, sampling, faults: [] } }).at(-1)).toBe(
+      '! the collector does not take metrics: ECONNREFUSED',
+    );
+  });
+});
+
 test('the status says how many clients are away', () => {
   expect(shown({ suspended: 2 })[0]).toMatch(/clients: 3, calls that wait for their clients' answers: 2$/);
   expect(shown({ parked: 2 })[0]).toMatch(/clients: 3 \(2 of them away\)$/);
