@@ -48,6 +48,7 @@ export interface ControlledDaemon {
   /** All sessions of clients. */
   sessions(): readonly Session[];
   readonly suspended: CallsHere['suspended'];
+  readonly programsAway: CallsHere['programs'];
   copies(): Iterable<RunCopy>;
   settings(): Promise<ControlAnswer<'bridge/settings'>>;
   /** Searches as a client in `cwd` does, and explains it. */
@@ -97,6 +98,7 @@ function answerersOf(daemon: ControlledDaemon): Answerers {
   const calls = (): CallsHere => ({
     sessions: daemon.sessions(),
     suspended: daemon.suspended,
+    programs: daemon.programsAway,
     followed: watches.calls,
     clock: daemon.watched.clock,
   });

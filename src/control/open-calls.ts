@@ -4,7 +4,7 @@
 import type { Call } from '../core/call.ts';
 import { Instance } from '../core/instance.ts';
 import type { Session } from '../core/session.ts';
-import type { SuspendedCalls, Suspension } from '../core/suspended-calls.ts';
+import type { AskedRequest, SuspendedCalls, Suspension } from '../core/suspended-calls.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { bounded } from './bounded-text.ts';
@@ -14,28 +14,35 @@ import { type FollowedCalls, nameIn } from './followed-calls.ts';
 /** The most calls in one answer, of each sort. */
 const MOST_SHOWN = 1000;
 
+/** A program of a model whose client has been asked something, and has not come back yet. */
+export interface WaitingProgram {
+  readonly asked: AskedRequest;
+  /** Ends it with this error; false if it has ended. */
+  stop(error: BridgeError): boolean;
+}
+
 /** The calls of one daemon. */
 export interface CallsHere {
   readonly sessions: readonly Session[];
   /** Calls whose clients have been asked something, and have not come back yet. */
   readonly suspended: Pick<SuspendedCalls, 'waiting' | 'size' | 'stop'>;
+  readonly programs: readonly WaitingProgram[];
   readonly followed: FollowedCalls;
   readonly clock: Clock;
 }
 
 /** Answers `bridge/calls`. */
-export function callsOf({ sessions, suspended, followed, clock }: CallsHere, limit: unknown): CallsReport {
+export function callsOf({ sessions, suspended, programs, followed, clock }: CallsHere, limit: unknown): CallsReport {
   const most = typeof limit === 'number' && limit >= 0 ? Math.min(MOST_SHOWN, Math.floor(limit)) : MOST_SHOWN;
   const open: OpenCallReport[] = [];
   let openTotal = 0;
   for (const session of sessions) {
     for (const call of session.calls.values()) if (openTotal++ < most) open.push(reportOf(call, followed, clock.now()));
   }
-  openTotal += suspended.size;
-  for (const suspension of suspended.waiting) {
+  openTotal += suspended.size + programs.length;
+  for (const { away, asked, server } of allAway(suspended.waiting, programs)) {
     if (open.length >= most) break;
-    const report = reportOfSuspended(suspension, followed, clock.now());
-    if (report !== undefined) open.push(report);
+    if (asked !== undefined) open.push(reportOfAway(followed.nameOf(away), asked, server, clock.now()));
   }
   open.sort((a, b) => (b.ageMs ?? Number.MAX_VALUE) - (a.ageMs ?? Number.MAX_VALUE));
   const recent: readonly CallReport[] = followed.recent().slice(0, most);
@@ -65,14 +72,24 @@ function reportOf(call: Call, followed: FollowedCalls, nowMs: number): OpenCallR
   };
 }
 
+interface AwayCall {
+  readonly away: Suspension | WaitingProgram;
+  readonly asked: AskedRequest | undefined;
+  /** Null for a program. */
+  readonly server: string | null;
+}
+
+function* allAway(suspended: Iterable<Suspension>, programs: readonly WaitingProgram[]): Generator<AwayCall> {
+  for (const program of programs) yield { away: program, asked: program.asked, server: null };
+  for (const away of suspended) yield { away, asked: away.asked, server: away.instance.server };
+}
+
 /** A call that waits for its client to come back with an answer. Its request has ended; it is known by a name of its own. */
-function reportOfSuspended(suspension: Suspension, followed: FollowedCalls, nowMs: number): OpenCallReport | undefined {
-  const { asked, instance } = suspension;
-  if (asked === undefined) return undefined;
+function reportOfAway(call: string, asked: AskedRequest, server: string | null, nowMs: number): OpenCallReport {
   const { client, clientName, idText, role, nameText, atMs } = asked;
   return {
-    ...{ call: followed.nameOf(suspension), client, clientName: bounded(clientName), request: bounded(idText), role },
-    ...{ server: instance.server, tool: nameText === '' ? null : nameIn(nameText) },
+    ...{ call, client, clientName: bounded(clientName), request: bounded(idText), role },
+    ...{ server, tool: nameText === '' ? null : nameIn(nameText) },
     ...{ at: null, ageMs: nowMs - atMs, state: 'suspended', waitedMs: null, serverMs: null },
     ...{ waits: [], progress: 0, requestBytes: null },
   };
@@ -82,10 +99,10 @@ const STOPPED = new BridgeError('CALL_STOPPED', 'The call was ended by the user 
   hint: 'It may still go on at its server.',
 });
 
-const ENDED_ALREADY = 'The call has ended at its server. The outcome waits for the client, which was asked something.';
+const WAITS_FOR_CLIENT = 'The outcome waits for the client, which was asked something.';
 
 /** Answers `bridge/cancel`: the client gets the one answer that it is owed, and the server is told. */
-export function cancelCall({ sessions, suspended, followed }: CallsHere, name: string): CancelReport {
+export function cancelCall({ sessions, suspended, programs, followed }: CallsHere, name: string): CancelReport {
   for (const session of sessions) {
     for (const call of session.calls.values()) {
       if (!followed.isNamed(call, name)) continue;
@@ -93,10 +110,11 @@ export function cancelCall({ sessions, suspended, followed }: CallsHere, name: s
       return { cancelled: true, reason: null };
     }
   }
-  for (const suspension of suspended.waiting) {
-    if (!followed.isNamed(suspension, name)) continue;
-    const isStopped = suspended.stop(suspension, STOPPED);
-    return { cancelled: isStopped, reason: isStopped ? null : ENDED_ALREADY };
+  for (const { away, server } of allAway(suspended.waiting, programs)) {
+    if (!followed.isNamed(away, name)) continue;
+    const isStopped = 'stop' in away ? away.stop(STOPPED) : suspended.stop(away, STOPPED);
+    const ended = server === null ? 'The program has ended' : 'The call has ended at its server';
+    return { cancelled: isStopped, reason: isStopped ? null : `${ended}. ${WAITS_FOR_CLIENT}` };
   }
   return { cancelled: false, reason: 'There is no such call under way: it has ended, or the daemon was restarted.' };
 }

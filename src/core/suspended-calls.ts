@@ -67,7 +67,7 @@ export type RetryOutcome =
   | { readonly is: 'declined'; readonly frame: Frame; readonly era: Era };
 
 /** A request that was answered with questions. */
-interface AskedRequest {
+export interface AskedRequest {
   readonly client: string;
   readonly clientName: string;
   readonly idText: string;

@@ -531,7 +531,7 @@ export class Daemon implements ControlledDaemon {
       isActivated: this.#socket?.isHandedOn === true,
       connections: this.#connections,
       pool: this.#pool,
-      suspended: this.#suspended,
+      suspended: { size: this.#suspended.size + this.programsAway.length },
       meters: this.#meters,
       accounts: this.#accounts,
       results: this.#results.kept,
@@ -547,6 +547,10 @@ export class Daemon implements ControlledDaemon {
 
   get suspended(): SuspendedCalls {
     return this.#suspended;
+  }
+
+  get programsAway(): CodeDesk['away'] {
+    return this.#forDiscover.desk?.away ?? [];
   }
 
   answers(): readonly ToolAnswers[] {

@@ -10,6 +10,7 @@ import type { JoinedLists, JoinedServer } from '../core/joined-lists.ts';
 import type { JoinedView } from '../core/joined-view.ts';
 import { openCall } from '../core/pending-requests.ts';
 import type { Session } from '../core/session.ts';
+import type { AskedRequest } from '../core/suspended-calls.ts';
 import type { View } from '../core/view.ts';
 import { principalKey } from '../model/principal.ts';
 import { failureOf, outcomeUnknown, rpcErrorOf } from '../protocol/rpc-error.ts';
@@ -56,7 +57,7 @@ export class CodeDesk implements CallOwner {
   readonly #parts = new WeakMap<View, ViewParts>();
   readonly #byCall = new Map<Call, DeskProgram>();
   /** Programs whose client is to come back with answers, by the state that it was given. */
-  readonly #away = new Map<string, DeskProgram>();
+  readonly #away = new Map<string, AwayProgram>();
 
   constructor(context: CodeDeskContext) {
     this.#context = context;
@@ -64,6 +65,11 @@ export class CodeDesk implements CallOwner {
 
   get hasPython(): boolean {
     return this.#context.code.hasPython;
+  }
+
+  /** Programs whose clients were asked something, and have not come back yet. */
+  get away(): readonly Pick<AwayProgram, 'asked' | 'stop'>[] {
+    return [...this.#away.values()];
   }
 
   /** Programs of clients of this view use these parts. */
@@ -88,7 +94,7 @@ export class CodeDesk implements CallOwner {
   }
 
   async #begin(call: Call, tool: CodeTool, args: Arguments): Promise<void> {
-    const program = new DeskProgram(call, `${tool} ${JSON.stringify(args)}`, this.#context, {
+    const program = new DeskProgram(call, tool, args, this.#context, {
       over: (open, result) => {
         this.#byCall.delete(open);
         open.session.events.callAnsweredHere.tell(open);
@@ -130,35 +136,64 @@ export class CodeDesk implements CallOwner {
   // --- programs whose client is to answer questions first ---
 
   #awaitAnswers(program: DeskProgram, open: Call, questions: ReadonlyMap<string, AnsweredQuestion>): void {
-    const { clock, questionTimeoutMs, contain } = this.#context;
+    const { session } = open;
     this.#byCall.delete(open);
     const state = `mcp-bridge.program.${randomBytes(18).toString('base64url')}`;
     this.#makeRoomFor(program);
-    this.#away.set(state, program);
-    program.timer?.cancel();
-    program.timer = clock.after(questionTimeoutMs, () => {
-      if (this.#away.delete(state)) contain(open.session, () => program.stop());
+    this.#away.set(state, {
+      program,
+      asked: {
+        client: session.clientId,
+        clientName: session.name,
+        idText: open.idText,
+        role: 'call',
+        nameText: JSON.stringify(program.tool),
+        atMs: this.#context.clock.now(),
+      },
+      error: undefined,
+      stop: (error) => this.#stopAway(state, error),
     });
-    open.session.events.callSuspended.tell(open);
+    this.#forgetInTime(state, program, session);
+    session.events.callSuspended.tell(open);
     open.output.requireInput(open.idText, questions, state);
     open.close();
   }
 
+  #forgetInTime(state: string, program: DeskProgram, session: Session): void {
+    const { clock, questionTimeoutMs, contain } = this.#context;
+    program.timer?.cancel();
+    program.timer = clock.after(questionTimeoutMs, () => {
+      if (this.#away.delete(state)) contain(session, () => program.stop());
+    });
+  }
+
+  /** Ends a program that waits for a retry, which gets the error. False if the program has ended already. */
+  #stopAway(state: string, error: BridgeError): boolean {
+    const away = this.#away.get(state);
+    if (away === undefined || away.error !== undefined || away.program.hasEnded) return false;
+    const { program } = away;
+    away.error = error;
+    this.#context.contain(program.session, () => program.stop());
+    this.#forgetInTime(state, program, program.session);
+    return true;
+  }
+
   /** The program that has waited longest goes if its user has too many. */
   #makeRoomFor({ owner }: DeskProgram): void {
-    const own = [...this.#away].filter(([, other]) => other.owner === owner);
+    const own = [...this.#away].filter(([, { program }]) => program.owner === owner);
     const [oldest] = own;
     if (oldest === undefined || own.length < MOST_AWAY) return;
-    const [state, program] = oldest;
+    const [state, { program }] = oldest;
     this.#away.delete(state);
     program.stop();
   }
 
   #goOn(retry: Call, state: string, tool: CodeTool, args: Arguments, answers: unknown): void {
-    const program = this.#away.get(state);
+    const away = this.#away.get(state);
     const refuse = (reason: RefusalReason, message: string): void =>
       this.#fail(retry, new BridgeError('RETRY_REFUSED', message, { facts: { reason } }));
-    if (program === undefined) return refuse('used', 'There is no program that waits under this requestState');
+    if (away === undefined) return refuse('used', 'There is no program that waits under this requestState');
+    const { program, error } = away;
     if (program.owner !== principalKey(retry.session.principal))
       return refuse('other-client', 'requestState is of a program of somebody else');
     if (program.asked !== `${tool} ${JSON.stringify(args)}`)
@@ -167,6 +202,7 @@ export class CodeDesk implements CallOwner {
       return refuse('answer-malformed', 'inputResponses is an object with an object for each key');
     this.#away.delete(state);
     program.timer?.cancel();
+    if (error !== undefined) return this.#fail(retry, error);
     this.#byCall.set(retry, program);
     program.goOn(retry, answers ?? {});
   }
@@ -206,6 +242,16 @@ export class CodeDesk implements CallOwner {
   }
 }
 
+/** A program that waits for its client, which has a state to come back with. */
+interface AwayProgram {
+  readonly program: DeskProgram;
+  /** The request that was answered with questions. */
+  readonly asked: AskedRequest;
+  /** The end that somebody else has made of it. */
+  error: BridgeError | undefined;
+  stop(error: BridgeError): boolean;
+}
+
 interface DeskPorts {
   readonly over: (open: Call, result: string) => void;
   readonly awaits: (open: Call, questions: ReadonlyMap<string, AnsweredQuestion>) => void;
@@ -224,6 +270,7 @@ interface AskedCall {
 /** One program, as its client sees it. */
 class DeskProgram implements ProgramHost {
   readonly owner: string;
+  readonly tool: CodeTool;
   /** The tool with its arguments. */
   readonly asked: string;
   running: RunningProgram | undefined;
@@ -240,9 +287,10 @@ class DeskProgram implements ProgramHost {
   #lastAsked = 0;
   #isStopped = false;
 
-  constructor(call: Call, asked: string, context: CodeDeskContext, ports: DeskPorts) {
+  constructor(call: Call, tool: CodeTool, args: Arguments, context: CodeDeskContext, ports: DeskPorts) {
     this.owner = principalKey(call.session.principal);
-    this.asked = asked;
+    this.tool = tool;
+    this.asked = `${tool} ${JSON.stringify(args)}`;
     this.#context = context;
     this.#ports = ports;
     this.#open = call;
@@ -256,6 +304,16 @@ class DeskProgram implements ProgramHost {
     const parts = this.#ports.partsOf(this.#session);
     if (parts === undefined) throw new BridgeError('CLIENT_GONE', 'The client has another view by now, or has gone');
     return { ...parts, pending: parts.view.pending };
+  }
+
+  /** The session of its client, as it came last. */
+  get session(): Session {
+    return this.#session;
+  }
+
+  /** True once it has a result. */
+  get hasEnded(): boolean {
+    return this.#result !== undefined;
   }
 
   /** Nobody waits for it any more. */

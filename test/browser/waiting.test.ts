@@ -69,6 +69,7 @@ async function openWorld(): Promise<void> {
   const config = {
     audit: {},
     client: { view: 'all' },
+    codeMode: { enabled: true },
     mcpServers: {
       desk: fixtureServer({ FIXTURE_TOOLS: join(home, 'tools.txt') }),
       guarded: { url: await openDoor() },
@@ -191,6 +192,23 @@ describe.skipIf(!hasBrowser)('the dashboard shows what waits', () => {
     const answer = await client.request(2, 'tools/call', retry);
     expect(answer).toMatchObject({ error: { data: { code: 'CALL_STOPPED' } } });
     await row('waits for an answer').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'All', exact: true }).click();
+  });
+
+  test('a program that waits until its client comes back, and goes on with the answer', async () => {
+    const client = await connected();
+    const code = `return (await servers.desk.ask(${JSON.stringify(QUESTION)})).action`;
+    const _meta = { ...who({ elicitation: { form: {} } }), 'mcp-bridge/view': 'code' };
+    const params = { name: 'run_code', arguments: { code }, _meta };
+    const { result } = await client.request(1, 'tools/call', params);
+    const { requestState, inputRequests } = result as { requestState: string; inputRequests: object };
+    await go('calls');
+    await page.getByRole('button', { name: 'Waiting', exact: true }).click();
+    await row('run_code').getByText('waits for an answer').waitFor();
+    const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, { action: 'decline' }]));
+    const answer = await client.request(2, 'tools/call', { ...params, requestState, inputResponses });
+    expect(answer).toMatchObject({ result: { content: [{ text: 'decline' }] } });
+    await row('run_code').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'All', exact: true }).click();
   });
 

@@ -52,6 +52,7 @@ function outcomeOf({ result, error }: Message): Outcome {
   return { texts: content.map(({ text }) => text), isError: result.isError === true };
 }
 
+const PATIENCE = { timeout: 20_000 };
 let calls = 0;
 async function run(by: RawClient, code: string, more: object = {}): Promise<Outcome> {
   return outcomeOf(await by.callTool(++calls, 'run_code', { code, ...more }));
@@ -409,26 +410,80 @@ test('a client of 2026 is asked in an answer, and the program goes on with the r
   await sdk.close();
 });
 
-test('a program whose client of 2026 has lost its connection goes on with a retry on another one', async () => {
+describe('a program whose client of 2026 is to come back with an answer', () => {
   const who = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
     'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
   };
-  const code = `
-    const said = await servers.fixture.ask({ params: { message: '?', requestedSchema: { type: 'object', properties: {} } } });
-    return [said.action, await servers['my-files'].echo({ text: 'after it' })];`;
-  const asking = async (more: object): Promise<Message> => {
+  const ASK = `servers.fixture.ask({ params: { message: '?', requestedSchema: { type: 'object', properties: {} } } })`;
+
+  /** Asks on a connection of its own each time. */
+  const asking = async (code: string, more: object = {}): Promise<Message> => {
     const by = await RawClient.connect(daemon.path);
     const answer = await by.request(1, 'tools/call', { name: 'run_code', arguments: { code }, _meta: who, ...more });
     by.destroy();
     return answer;
   };
-  const { result } = await asking({});
-  const { inputRequests, requestState } = result as { inputRequests: object; requestState: string };
-  const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, { action: 'decline' }]));
-  expect(outcomeOf(await asking({ inputResponses, requestState })).texts).toEqual(['["decline","after it"]']);
-  expect((await asking({ inputResponses, requestState })).error?.data).toMatchObject({ code: 'RETRY_REFUSED' });
+
+  /** The request that comes back with an answer. */
+  function retryOf({ result }: Message): object {
+    const { inputRequests, requestState } = result as { inputRequests: object; requestState: string };
+    const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, { action: 'decline' }]));
+    return { inputResponses, requestState };
+  }
+
+  const suspended = async (control: RawClient): Promise<{ call: string; server: string | null; tool: string }[]> => {
+    const { result } = await control.request(++calls, 'bridge/calls', {});
+    const { open } = result as { open: { call: string; server: string | null; tool: string; state: string }[] };
+    return open.filter(({ state }) => state === 'suspended');
+  };
+
+  const cancelled = async (control: RawClient, call = ''): Promise<unknown> =>
+    (await control.request(++calls, 'bridge/cancel', { call })).result;
+
+  async function controlClient(): Promise<RawClient> {
+    const control = await daemon.client({ 'mcp-bridge/role': 'control' });
+    clients.push(control);
+    return control;
+  }
+
+  test('goes on with the retry, on another connection', async () => {
+    const code = `const said = await ${ASK}; return [said.action, await servers['my-files'].echo({ text: 'after it' })];`;
+    const retry = retryOf(await asking(code));
+    expect(outcomeOf(await asking(code, retry)).texts).toEqual(['["decline","after it"]']);
+    expect((await asking(code, retry)).error?.data).toMatchObject({ code: 'RETRY_REFUSED' });
+  });
+
+  test('is among the calls under way, and ends by the control method: the retry gets the error', async () => {
+    const control = await controlClient();
+    const code = `return await ${ASK}`;
+    const retry = retryOf(await asking(code));
+    const waiting = await suspended(control);
+    const program = waiting.find(({ server }) => server === null);
+    expect(program).toMatchObject({ tool: 'run_code', clientName: 'raw', role: 'call', request: '1' });
+    expect(waiting.filter((one) => one !== program)).toMatchObject([{ server: 'fixture', tool: 'ask' }]);
+    expect((await daemon.status()).suspended).toBe(2);
+    expect(await cancelled(control, program?.call)).toEqual({ cancelled: true, reason: null });
+    expect(await suspended(control)).toMatchObject([{ call: program?.call }]);
+    expect(await cancelled(control, program?.call)).toMatchObject({ cancelled: false });
+    expect((await asking(code, retry)).error?.data).toMatchObject({ code: 'CALL_STOPPED' });
+    expect(await suspended(control)).toEqual([]);
+    expect((await daemon.status()).suspended).toBe(0);
+  });
+
+  test('that has ended meanwhile cannot be ended: the retry gets its result', async () => {
+    const control = await controlClient();
+    const code = `${ASK}.catch(() => 0); await new Promise((over) => setTimeout(over, 100)); return 'over'`;
+    const retry = retryOf(await asking(code));
+    await expect.poll(async () => (await suspended(control)).map(({ tool }) => tool), PATIENCE).toEqual(['run_code']);
+    const [program] = await suspended(control);
+    expect(await cancelled(control, program?.call)).toMatchObject({
+      cancelled: false,
+      reason: expect.stringContaining('has ended'),
+    });
+    expect(outcomeOf(await asking(code, retry)).texts).toEqual(['over']);
+  });
 });
 
 interface AuditLine {

@@ -11,7 +11,7 @@ function world(options: CoreOptions = {}) {
   const { events, clock } = core;
   const followed = new FollowedCalls({ events, clock, date: () => clock.now(), happened: () => undefined });
   followed.renewBudget(100);
-  const here = () => ({ sessions: core.manager.clients(), suspended: core.suspended, followed, clock });
+  const here = () => ({ sessions: core.manager.clients(), suspended: core.suspended, programs: [], followed, clock });
   const open = () => callsOf(here(), undefined).open;
   return { core, followed, here, open, cancel: (name = '') => cancelCall(here(), name) };
 }
