@@ -34,7 +34,7 @@ export class Catalog {
   constructor(options: CatalogOptions) {
     this.#options = options;
     const failed = (path: string, reason: string): void => this.#warn(path, reason); // it is learnt again next time
-    this.#writes = new SettledWrites({ clock: options.clock, failed });
+    this.#writes = new SettledWrites({ clock: options.clock, isCache: true, failed });
   }
 
   /** Returns the knowledge of a server with this definition. */
@@ -53,7 +53,7 @@ export class Catalog {
 
   #load(path: string, known: KnownServer): void {
     try {
-      this.#writes.flush(); // a server that has just gone and comes back may have left something there
+      this.#writes.settle(path); // a server that has just gone and comes back may have left something there
       const content = readPrivate(path);
       if (content === undefined) return;
       noteUse(path, this.#options.date());

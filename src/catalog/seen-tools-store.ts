@@ -46,7 +46,7 @@ export class SeenToolsStore {
     const { clock, logger } = options;
     const failed = (file: string, reason: string): void =>
       logger.warn('the file of seen tools cannot be written', { file, reason });
-    this.#writes = new SettledWrites({ clock, failed });
+    this.#writes = new SettledWrites({ clock, isCache: false, failed });
   }
 
   of(definition: ServerDefinition): SeenTools {

@@ -44,7 +44,7 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
   constructor(options: OtherHostsOptions) {
     this.#options = options;
     const failed = (path: string, reason: string): void => this.#notKept(path, reason);
-    this.#writes = new SettledWrites({ clock: options.clock, failed });
+    this.#writes = new SettledWrites({ clock: options.clock, isCache: true, failed });
   }
 
   /** Joins the other hosts. A daemon that cannot goes on without. */

@@ -6,6 +6,7 @@ import {
   constants,
   existsSync,
   fstatSync,
+  fsync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -17,7 +18,7 @@ import { dirname } from 'node:path';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { randomName } from '../util/random-name.ts';
 import { ownUid, statOf } from './owned-path.ts';
-import { syncDir, tryingFile, writeAll } from './whole-write.ts';
+import { fileFailure, syncDir, tryingFile, writeAll, writeUnsynced } from './whole-write.ts';
 
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW;
 const APPEND =
@@ -45,12 +46,81 @@ export function writePrivate(path: string, text: string): void {
   const temporary = `${path}.${randomName(6)}`;
   tryingFile(`Cannot write ${path}`, () => {
     try {
-      writeSynced(temporary, text);
+      writeNew(temporary, text, writeAll);
       renameSync(temporary, path);
       syncDir(dirname(path));
     } finally {
       rmSync(temporary, { force: true });
     }
+  });
+}
+
+/** The same for a file that may be lost with the power: nobody waits for the disk. It is whole, or it is the one from before, or it cannot be read. */
+export function writePrivateCache(path: string, text: string): void {
+  isOurs(path);
+  const temporary = `${path}.${randomName(6)}`;
+  tryingFile(`Cannot write ${path}`, () => {
+    try {
+      writeNew(temporary, text, writeUnsynced);
+      renameSync(temporary, path);
+    } finally {
+      rmSync(temporary, { force: true });
+    }
+  });
+}
+
+/** A file that is on its way to the disk, under another name until it is there. */
+export interface WriteUnderWay {
+  /** Gives it up. Its `done` is not called. */
+  drop(): void;
+}
+
+/** Writes a file whole while others go on. `done` is called later, with the error if there was one. */
+export function writePrivateLater(path: string, text: string, done: (error?: BridgeError) => void): WriteUnderWay {
+  isOurs(path);
+  const failure = `Cannot write ${path}`;
+  const temporary = `${path}.${randomName(6)}`;
+  let isDropped = false;
+  const removed = (): void => rmSync(temporary, { force: true });
+  const ended = (thrown: unknown): void => {
+    removed();
+    if (!isDropped) done(thrown === null ? undefined : fileFailure(failure, thrown));
+  };
+  const named = (thrown: unknown): void => {
+    if (thrown !== null || isDropped) return ended(thrown);
+    try {
+      renameSync(temporary, path);
+      synced(openSync(dirname(path), constants.O_RDONLY), ended);
+    } catch (error) {
+      ended(error);
+    }
+  };
+  try {
+    const fd = openSync(temporary, CREATE, 0o600);
+    try {
+      writeUnsynced(fd, Buffer.from(text));
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+    synced(fd, named);
+  } catch (error) {
+    removed();
+    throw fileFailure(failure, error);
+  }
+  return {
+    drop: () => {
+      isDropped = true;
+      removed();
+    },
+  };
+}
+
+/** Closes a file once it is on the disk. */
+function synced(fd: number, done: (thrown: unknown) => void): void {
+  fsync(fd, (thrown) => {
+    closeSync(fd);
+    done(thrown);
   });
 }
 
@@ -110,10 +180,10 @@ function tooLarge(path: string, bytes: number, mostBytes: number): BridgeError {
   });
 }
 
-function writeSynced(path: string, text: string): void {
+function writeNew(path: string, text: string, write: (fd: number, bytes: Buffer) => void): void {
   const fd = openSync(path, CREATE, 0o600);
   try {
-    writeAll(fd, Buffer.from(text));
+    write(fd, Buffer.from(text));
   } finally {
     closeSync(fd);
   }

@@ -6,9 +6,13 @@ import { BridgeError, systemCode } from '../util/bridge-error.ts';
 
 /** Flushed when it returns. */
 export function writeAll(fd: number, bytes: Buffer): void {
+  writeUnsynced(fd, bytes);
+  fsyncSync(fd);
+}
+
+export function writeUnsynced(fd: number, bytes: Buffer): void {
   // A full disk may take a part of it, and say so only the next time.
   for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
-  fsyncSync(fd);
 }
 
 /** So that the new name outlives a loss of power too. */
