@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
 import type { BusServer } from '../model/server-definition.ts';
-import type { Clock, Timer } from '../util/clock.ts';
+import { type Clock, everyOnTime, type Timer } from '../util/clock.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
 import type { ReadPacer } from '../wire/read-pacer.ts';
 import type { Bus, ReceivedMessage } from './bus.ts';
@@ -76,7 +76,7 @@ export class Home {
           for (const connection of [...this.#connections]) connection.denied(event.subject);
       }),
     ];
-    this.#tick = clock.every(TICK_MS, () => this.tick());
+    this.#tick = everyOnTime(clock, TICK_MS, () => this.tick());
   }
 
   /** Why the bus cannot be reached; undefined while it can. */

@@ -4,7 +4,7 @@
 import type { BusPrincipal } from '../model/principal.ts';
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { certainId, INTERNAL_ERROR, rpcError } from '../protocol/rpc-error.ts';
-import type { Timer } from '../util/clock.ts';
+import { everyOnTime, type Timer } from '../util/clock.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Carrier } from '../wire/link.ts';
 import type { BusHeaders, ReceivedMessage } from './bus.ts';
@@ -92,7 +92,7 @@ export class Owner {
   constructor(options: OwnerOptions) {
     this.#options = options;
     const { bus, tenant, host, clock } = options;
-    this.#tick = clock.every(TICK_MS, () => this.tick());
+    this.#tick = everyOnTime(clock, TICK_MS, () => this.tick());
     this.#endControl = bus.subscribe(controlPattern(tenant, host), (message) =>
       this.#controlled.get(keyOfControl(message.subject))?.(message),
     );

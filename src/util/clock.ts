@@ -12,6 +12,22 @@ export interface Clock {
   every(periodMs: number, callback: () => void): Timer;
 }
 
+/** A period that is so many times as long as it should be says that the process was held up. */
+const LATE = 3;
+
+/**
+ * Calls back again and again, for a look at who has been silent for too long. A process that was held up, as by a slow disk or a stopped
+ * machine, has not heard anybody: it reads what has come meanwhile before it looks.
+ */
+export function everyOnTime(clock: Clock, periodMs: number, callback: () => void): Timer {
+  let lastMs = clock.now();
+  return clock.every(periodMs, () => {
+    const isLate = clock.now() - lastMs >= LATE * periodMs;
+    lastMs = clock.now();
+    if (!isLate) callback();
+  });
+}
+
 /** The same time; an error in a callback goes to `failed`, or one timer's fault would end the process with all others. */
 export function containedClock(clock: Clock, failed: (error: unknown) => void): Clock {
   const contained = (callback: () => void) => (): void => {

@@ -40,6 +40,16 @@ export class FakeClock implements Clock {
     this.#nowMs = until;
   }
 
+  /** The process is held up for so long: each alarm that is due rings once, late. */
+  hold(ms: number): void {
+    this.#nowMs += ms;
+    for (const alarm of [...this.#alarms].filter(({ dueMs }) => dueMs <= this.#nowMs)) {
+      if (alarm.periodMs === undefined) this.#alarms.delete(alarm);
+      else alarm.dueMs = this.#nowMs + alarm.periodMs;
+      alarm.callback();
+    }
+  }
+
   #next(until: number): Alarm | undefined {
     const due = [...this.#alarms].filter((alarm) => alarm.dueMs <= until);
     return due.sort((a, b) => a.dueMs - b.dueMs)[0];

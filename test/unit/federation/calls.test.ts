@@ -607,6 +607,18 @@ describe('hostile peers', () => {
     expect(connection.answersTo(2)[0]?.result?.text).toBe('mine');
   });
 
+  test('a home that was held up reads the answers that have come meanwhile before it takes a call for lost', () => {
+    const world = new FederationWorld();
+    const open: Asked[] = [];
+    world.owner('builder', (asked) => open.push(asked));
+    const connection = world.home('laptop').open('builder');
+    connection.call(1, {});
+    open[0]?.answer({ text: 'in time' });
+    world.clock.hold(60_000); // the answer waits at the home's door
+    world.settle();
+    expect(connection.answersTo(1).map(({ result }) => result?.text)).toEqual(['in time']);
+  });
+
   test('callers that invent hosts take no room from those that are on the list', () => {
     const world = new FederationWorld();
     const owner = world.owner('builder', echo);
