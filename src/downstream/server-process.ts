@@ -56,6 +56,7 @@ export class ServerProcess implements ServerConnection {
   readonly output: ServerOutput;
   readonly #context: LaunchContext;
   #hasExited = false;
+  #wasKilled = false;
 
   readonly #server: string;
 
@@ -112,8 +113,11 @@ export class ServerProcess implements ServerConnection {
     kill.cancel();
   }
 
+  /** Ends the group at once. It counts once, also where the dead of the group are still in the table of processes. */
   #kill(): void {
-    if (signalGroup(this.pid, 'SIGKILL')) this.#context.events.incident.tell('serversKilled', this.#server);
+    if (!signalGroup(this.pid, 'SIGKILL') || this.#wasKilled) return;
+    this.#wasKilled = true;
+    this.#context.events.incident.tell('serversKilled', this.#server);
   }
 
   #watch(stdout: Readable): Promise<string> {

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Peer, textOf } from './peer.mjs';
-import { descriptorsOf, rssMib, until } from './place.mjs';
+import { commandOf, descriptorsOf, rssMib, until } from './place.mjs';
 
 const SWITCHED = join(import.meta.dirname, 'switched.cjs');
 const HTTP_SERVER = join(import.meta.dirname, '../fixtures/servers/http-server.mjs');
@@ -377,8 +377,11 @@ export const random = {
     }
     const [first] = houses;
     const last = houses.at(-1);
+    // A process that was ended a moment ago may still be on its way out.
+    await until('all processes are gone', () => place.running().length <= first.processes, 30_000).catch((error) =>
+      Promise.reject(new Error(`${error.message}: ${place.running().map(commandOf).join(', ')}`)),
+    );
     assert(last.watches <= first.watches, `watches: ${houses.map((house) => house.watches).join(' ')}`);
-    assert(last.processes <= first.processes, `processes: ${houses.map((house) => house.processes).join(' ')}`);
     assert(last.heap < first.heap + 16, `heap in use: ${houses.map((house) => house.heap.toFixed(0)).join(' ')}`);
     assert(last.rss < first.rss + 64, `memory: ${houses.map((house) => house.rss.toFixed(0)).join(' ')}`);
     const worst = Math.max(...p99s);
