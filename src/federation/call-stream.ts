@@ -32,8 +32,10 @@ export class CallStream {
   readonly server: string;
   readonly principal: BusPrincipal;
   readonly calls = new Map<number, OwnedCall>();
-  /** Calls with this number or a lower one are not begun: they are done, or forgotten. */
-  floor = 0;
+  /** Calls up to this number were begun, and may be forgotten, but for those that have not come. */
+  #floor = 0;
+  /** Numbers up to there under which no request has come. */
+  readonly #notCome = new Set<number>();
   readonly #context: StreamContext;
   readonly #link: OwnerLink;
   #usedMs: number;
@@ -93,6 +95,7 @@ export class CallStream {
       cancel: (idText) => this.#link.cancel(idText),
     });
     this.calls.set(number, call);
+    this.#notCome.delete(number);
     this.#openCount++;
     call.start(isInParts ? length : undefined);
   }
@@ -131,6 +134,7 @@ export class CallStream {
   }
 
   #forgetDone(done: number): void {
+    for (const number of this.#notCome) if (number < done) this.#notCome.delete(number);
     for (const [number, call] of this.calls) {
       if (number >= done) break;
       if (call.isOver) this.#forget(number);
@@ -143,7 +147,16 @@ export class CallStream {
     if (call?.isOver === false) this.#openCount--;
     call?.drop();
     this.calls.delete(number);
-    if (number > this.floor) this.floor = number;
+    if (number <= this.#floor) return;
+    // A caller that leaves out more than it may have under way is not asking in turn.
+    const from = Math.max(this.#floor + 1, number - MOST_OPEN);
+    for (let n = from; n < number && this.#notCome.size < MOST_OPEN; n++) if (!this.calls.has(n)) this.#notCome.add(n);
+    this.#floor = number;
+  }
+
+  /** True if a call that is not known may have been begun before, and forgotten. */
+  mayHaveBegun(number: number): boolean {
+    return number <= this.#floor && !this.#notCome.has(number);
   }
 
   tick(nowMs: number): void {

@@ -137,7 +137,7 @@ export class Federation {
     this.#list = new HostList({
       ...place,
       changed: () => this.#hostsChanged(),
-      gone: (gone) => this.#owner.hostGone(gone),
+      gone: (gone) => this.#onGone(gone),
       replaced: (by) => this.#own.wasReplaced(by),
       refused: (from, why) => this.#note('the entry of a host was not taken', { host: from, why }),
       fault: (error) => this.#onBoardFault('read', error),
@@ -226,6 +226,13 @@ export class Federation {
     this.#own.busIsUp(delayMs);
     this.#list.busIsUp(delayMs);
     this.#leases.busIsUp();
+  }
+
+  /** A host has left, was started again, or gives no sign of life any more. */
+  #onGone(host: string): void {
+    const isSilent = [...this.#list.known].some((known) => known.host === host && known.isSilent);
+    if (isSilent) this.#owner.hostSilent(host);
+    else this.#owner.hostGone(host);
   }
 
   // --- servers that remember ---
@@ -471,8 +478,8 @@ function natsGround({ settings, clock, failed }: FederationOptions): Ground {
   const { nats, host, tenant, hasBulkConnection: hasBulk } = settings;
   const own = { name: `mcp-bridge ${host}`, inboxPrefix: `_INBOX.${tokenOf(host)}` };
   const bus = new NatsBus({ settings: nats, ...own, hasBulk, clock, failed });
-  const board = new NatsBoard(() => bus.connection);
-  const leases = new NatsLeases(() => bus.connection);
+  const board = new NatsBoard(bus);
+  const leases = new NatsLeases(bus);
   const claims = async (): Promise<ClaimStore> => {
     const { NatsClaims } = await import('./nats-claims.ts');
     return new NatsClaims(tenant, clock, () => bus.bulkConnection);

@@ -34,6 +34,11 @@ export class FrameSender {
     this.#allowedBytes = firstBytes;
   }
 
+  /** The number of the last frame that was sent. */
+  get sentSeq(): number {
+    return this.#sentSeq;
+  }
+
   /** The bytes of frames that are kept. */
   get keptBytes(): number {
     return this.#lastByte - this.#gotBytes;

@@ -37,6 +37,8 @@ export const HEADER = {
   credit: 'Mcp-Credit',
   /** The number of the last frame before which none is missing. */
   got: 'Mcp-Got',
+  /** The number of the last frame that was sent, in a sign of life. */
+  sent: 'Mcp-Sent',
   /** The bytes of a request that comes in parts. */
   length: 'Mcp-Length',
   /** `{host} {run}` of the owner that answers. */

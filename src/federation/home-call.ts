@@ -38,6 +38,8 @@ const SILENT_MS = 1.5 * KEEP_ALIVE_MS;
 /** The time after which an answer that comes in parts, and does not go on, is asked for the first time. */
 const STALL_MS = 1000;
 const SOON_MS = 50;
+/** So often parts that do not come are asked for on the connection of their own. */
+const FEW_TRIES = 2;
 /** From this size on, the owner is told at once that an answer has come, so that it need not keep it. */
 const LARGE_ANSWER = 64 * 1024;
 /** The most characters of what an owner says. */
@@ -150,6 +152,10 @@ export class HomeCall implements AnsweredCall {
   #comebacks = 0;
   /** The time of the last frame of an answer. */
   #frameMs = 0;
+  /** How often frames were asked for again since one has come. */
+  #fruitless = 0;
+  /** The number of the last frame that the owner has sent, by its own word. */
+  #sentSeq = 0;
   /** The times that the owner was asked to go on with an answer that has come in part. */
   #stalls = 0;
   #soon: Timer | undefined;
@@ -248,7 +254,7 @@ export class HomeCall implements AnsweredCall {
     };
     if (this.#fence !== undefined) headers[HEADER.fence] = this.#fence;
     if (name !== undefined) headers[HEADER.name] = headerValue(name);
-    if (hasBulk) headers[HEADER.acceptBulk] = '1';
+    if (hasBulk) headers[HEADER.acceptBulk] = this.#attempts === 1 || this.#usesBulk() ? '1' : '0';
     if (this.#takesClaims) headers[HEADER.acceptClaim] = '1';
     if (this.#isHeld) headers[HEADER.hold] = '1';
     if (this.#attempts > 1) {
@@ -272,7 +278,14 @@ export class HomeCall implements AnsweredCall {
   #grant(isAgain: boolean): void {
     this.#sentMs = this.#context.clock.now();
     const headers = { [HEADER.got]: `${this.#receiver.gotSeq}`, [HEADER.credit]: `${this.#receiver.credit}` };
-    this.#control(isAgain ? { ...headers, [HEADER.again]: '1' } : headers);
+    if (!isAgain) return this.#control(headers);
+    const bulk = this.#context.hasBulk && { [HEADER.acceptBulk]: this.#usesBulk() ? '1' : '0' };
+    this.#control({ ...headers, ...bulk, [HEADER.again]: '1' });
+  }
+
+  /** Counts that frames are asked for again. Once they do not come, the connection for parts may be dead: they come on the other one from then on. */
+  #usesBulk(): boolean {
+    return this.#fruitless++ < FEW_TRIES;
   }
 
   /** Asks the owner that has the request, or may have it, for what is missing. */
@@ -326,7 +339,9 @@ export class HomeCall implements AnsweredCall {
     this.#receivedBytes += data.length;
     if (kind === 'end' && headers[HEADER.claim] !== undefined) this.#claim ??= headers[HEADER.claim];
     this.#frameMs = this.#heardMs;
+    const { gotSeq } = this.#receiver;
     const fault = this.#receiver.take(kind, headers, data);
+    if (this.#receiver.gotSeq > gotSeq && this.#fruitless < FEW_TRIES) this.#fruitless = 0;
     if (fault !== undefined) this.#onFault(`frames that are ${fault}`);
     else if (this.#receiver.isPartWay && !this.isOver) this.#lookSoon();
   }
@@ -360,6 +375,14 @@ export class HomeCall implements AnsweredCall {
     const got = countIn(headers[HEADER.got]);
     const credit = countIn(headers[HEADER.credit]);
     if (got !== undefined && credit !== undefined) this.#sender.granted(got, credit);
+    const sentSeq = countIn(headers[HEADER.sent]) ?? 0;
+    if (sentSeq > this.#sentSeq) this.#frameMs = this.#heardMs; // what was sent just now may be on its way
+    this.#sentSeq = Math.max(this.#sentSeq, sentSeq);
+  }
+
+  /** True if frames were sent that are not here. */
+  get #isMissingFrames(): boolean {
+    return this.#receiver.isPartWay || this.#sentSeq > this.#receiver.gotSeq;
   }
 
   /** From here on this owner may have begun, and no other one may take the call. */
@@ -516,8 +539,7 @@ export class HomeCall implements AnsweredCall {
   }
 
   /**
-   * An answer has come in part, and nothing more comes: a frame is lost, or the credit for it is. Keep-alives of the owner say nothing of that. A bus that is
-   * only slow is asked less and less often.
+   * Frames were sent, and do not come: one is lost, or the credit for it is. A bus that is only slow is asked less and less often.
    */
   #askToGoOn(nowMs: number): void {
     const patienceMs = Math.min(STALL_MS * 2 ** this.#stalls, SILENT_MS);
@@ -543,7 +565,7 @@ export class HomeCall implements AnsweredCall {
     if (this.#isFetching) return;
     const silentMs = nowMs - this.#heardMs;
     if (silentMs >= LOST_MS) return this.#lost(`has said nothing for ${LOST_MS / 1000} s`);
-    if (this.#receiver.isPartWay && silentMs < SILENT_MS) return this.#askToGoOn(nowMs);
+    if (this.#isMissingFrames && silentMs < SILENT_MS) return this.#askToGoOn(nowMs);
     const patienceMs = this.#isHeard && this.#hasBegun ? SILENT_MS : RESEND_MS;
     if (silentMs >= patienceMs && nowMs - this.#sentMs >= RESEND_MS) this.#askAgain();
   }

@@ -156,7 +156,7 @@ export class HostList {
       this.#forgetOld();
       fault(undefined);
     } catch (error) {
-      if (!this.#isClosed) fault(error);
+      if (!this.#isClosed && !isDown()) fault(error);
       if (!this.#hasLooked) for (const known of [...this.#hosts.values()]) this.#isBack(known); // nobody knows
     }
     this.#isLooking = false;

@@ -134,7 +134,7 @@ export class LeaseTable {
   }
 
   async #watch(): Promise<void> {
-    const { board, clock, fault } = this.#options;
+    const { board, clock, isDown, fault } = this.#options;
     if (this.#isOpening || this.#isClosed) return;
     this.#isOpening = true;
     this.#stale = new Set(this.#leases.keys());
@@ -154,7 +154,7 @@ export class LeaseTable {
       this.#watchedMs = clock.now();
       fault(undefined);
     } catch (error) {
-      if (!this.#isClosed) fault(error);
+      if (!this.#isClosed && !isDown()) fault(error);
     }
     this.#isOpening = false;
     if (this.#unwatch !== undefined) this.tick();

@@ -25,16 +25,24 @@ const TERMS = {
   [SIGNS]: { ttl: SIGN_AGE_MS, maxValueSize: 64 },
 } as const;
 
+/** The bus, as far as a board needs it. */
+export interface BoardBus {
+  /** Undefined while it is away. */
+  readonly connection: NatsConnection | undefined;
+  /** The result of what is asked of the servers. Fails when the connection is lost. */
+  whileUp<T>(asked: Promise<T>): Promise<T>;
+}
+
 export class NatsBoard implements Board {
-  readonly #connection: () => NatsConnection | undefined;
+  readonly #bus: BoardBus;
   readonly #buckets = new Map<Bucket, { readonly of: NatsConnection; readonly kv: KV }>();
 
-  constructor(connection: () => NatsConnection | undefined) {
-    this.#connection = connection;
+  constructor(bus: BoardBus) {
+    this.#bus = bus;
   }
 
   #connected(): NatsConnection {
-    const connection = this.#connection();
+    const { connection } = this.#bus;
     if (connection === undefined) throw new Error('NATS is away');
     return connection;
   }
@@ -51,7 +59,7 @@ export class NatsBoard implements Board {
   /** Does something with a bucket. Where that fails the bucket may be gone: it is looked for again. */
   async #with<T>(bucket: Bucket, task: (kv: KV) => Promise<T>): Promise<T> {
     try {
-      return await task(await this.#kv(bucket));
+      return await this.#bus.whileUp(this.#kv(bucket).then(task));
     } catch (error) {
       this.#buckets.delete(bucket);
       throw error;
@@ -78,7 +86,7 @@ export class NatsBoard implements Board {
    * what is written while it begins, and notices that after 5 s.
    */
   async watch(prefix: string, changed: EntryListener): Promise<() => void> {
-    await this.#kv(ENTRIES);
+    await this.#bus.whileUp(this.#kv(ENTRIES));
     const connection = this.#connected();
     const heard = new Set<string>();
     const subscription = connection.subscribe(`${ENTRIES_BEGIN}${prefix}>`, {

@@ -166,6 +166,7 @@ class NatsLane {
 
 export class NatsBus implements Bus {
   readonly #listeners = new Set<(event: BusEvent) => void>();
+  readonly #asking = new Set<() => void>();
   readonly #small: NatsLane;
   readonly #bulk: NatsLane | undefined;
   #last: BusEvent = { is: 'down', why: NOT_YET };
@@ -180,6 +181,18 @@ export class NatsBus implements Bus {
   #tell(event: BusEvent): void {
     if (event.is !== 'denied') this.#last = event;
     for (const heard of [...this.#listeners]) heard(event);
+    if (event.is !== 'down') return;
+    for (const giveUp of this.#asking) giveUp();
+    this.#asking.clear();
+  }
+
+  /** The result of what is asked of the servers. Fails when the connection is lost: the answer does not come on the next one. */
+  whileUp<T>(asked: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => reject(new Error('NATS was away for a moment'));
+      this.#asking.add(giveUp);
+      void asked.then(resolve, reject).finally(() => this.#asking.delete(giveUp));
+    });
   }
 
   /** The connection for buckets; undefined while there is none. */

@@ -5,6 +5,7 @@ import { type KV, Kvm, type KvWatchEntry } from '@nats-io/kv';
 import type { NatsConnection, QueuedIterator } from '@nats-io/nats-core';
 import { messageOf } from '../util/bridge-error.ts';
 import type { LeaseBoard, LeaseListener } from './lease-table.ts';
+import type { BoardBus } from './nats-board.ts';
 
 export const LEASES = 'bridge_leases';
 /** Copies of the bucket in a cluster: it can be written while one of its servers is away. */
@@ -13,24 +14,24 @@ const REPLICAS = 3;
 const WRONG_LAST: readonly number[] = [10071, 10164];
 
 export class NatsLeases implements LeaseBoard {
-  readonly #connection: () => NatsConnection | undefined;
+  readonly #bus: BoardBus;
   #bucket: { readonly of: NatsConnection; readonly kv: KV } | undefined;
 
-  constructor(connection: () => NatsConnection | undefined) {
-    this.#connection = connection;
+  constructor(bus: BoardBus) {
+    this.#bus = bus;
   }
 
   async #kv(): Promise<KV> {
-    const connection = this.#connection();
+    const { connection } = this.#bus;
     if (connection === undefined) throw new Error('NATS is away');
     if (this.#bucket?.of !== connection) this.#bucket = { of: connection, kv: await opened(connection) };
     return this.#bucket.kv;
   }
 
   async write(key: string, value: Uint8Array, over: number | undefined): Promise<number | undefined> {
-    const kv = await this.#kv();
+    const kv = await this.#bus.whileUp(this.#kv());
     try {
-      return over === undefined ? await kv.create(key, value) : await kv.update(key, value, over);
+      return await this.#bus.whileUp(over === undefined ? kv.create(key, value) : kv.update(key, value, over));
     } catch (error) {
       if (error instanceof JetStreamApiError && WRONG_LAST.includes(error.code)) return undefined;
       this.#bucket = undefined; // it may be gone: it is looked for again
@@ -39,9 +40,11 @@ export class NatsLeases implements LeaseBoard {
   }
 
   async #watched(prefix: string): Promise<QueuedIterator<KvWatchEntry>> {
+    const watched = this.#kv().then((kv) => kv.watch({ key: `${prefix}>` }));
     try {
-      return await (await this.#kv()).watch({ key: `${prefix}>` });
+      return await this.#bus.whileUp(watched);
     } catch (error) {
+      void watched.then((entries) => entries.stop()).catch(() => undefined); // it may come after all
       this.#bucket = undefined; // it may be gone: it is made again
       throw error;
     }

@@ -94,7 +94,7 @@ export class OwnHost {
       await this.#keepUp();
       fault(undefined);
     } catch (error) {
-      if (!this.#isClosed) fault(error);
+      if (!this.#isClosed && !isDown()) fault(error);
     }
     this.#isBusy = false;
   }

@@ -64,7 +64,8 @@ export class OwnedCall implements CallOutput {
   readonly #ports: CallPorts;
   readonly #message: ReceivedMessage;
   #reply: string;
-  readonly #hasBulk: boolean;
+  /** The caller gets parts on a connection of their own. */
+  #hasBulk: boolean;
   readonly #sender: FrameSender | undefined;
   #receiver: FrameReceiver | undefined;
   /** The bytes of a request that is not handed on yet. */
@@ -145,12 +146,26 @@ export class OwnedCall implements CallOutput {
 
   #takePart(headers: BusHeaders, data: Uint8Array): void {
     const kind = frameKindOf(headers);
-    const fault =
-      kind === 'part' || kind === 'end' ? this.#receiver?.take(kind, headers, data) : ('unnumbered' as const);
-    if (fault === undefined) return;
+    const receiver = this.#receiver;
+    if (receiver === undefined) return this.#takeLatePart(headers);
+    const { gotSeq } = receiver;
+    const fault = kind === 'part' || kind === 'end' ? receiver.take(kind, headers, data) : ('unnumbered' as const);
+    // A part that has come before: the caller has missed the word that it is here.
+    if (fault === undefined) return receiver.gotSeq === gotSeq ? this.#tellPlace() : undefined;
     this.#receiver = undefined;
     this.#ports.context.refused(this.#message, WIRE_CODE.tooLarge, `The parts of the request are ${fault}`);
     this.over();
+  }
+
+  /** A part of a request that is whole: its caller has missed the word of that, and maybe the answer. */
+  #takeLatePart(headers: BusHeaders): void {
+    const seq = countIn(headers[HEADER.seq]);
+    if (seq === undefined) return;
+    this.#sign(this.isOver || this.#held !== undefined ? 'ka' : 'ack', {
+      [HEADER.got]: `${seq}`,
+      [HEADER.credit]: `${this.#length}`,
+    });
+    this.#resend();
   }
 
   /** Tells the caller how much of its request is here, and how much more may come. */
@@ -291,7 +306,13 @@ export class OwnedCall implements CallOutput {
   acknowledge(): void {
     if (this.isOver) return;
     this.#listen();
-    this.#publish({ [HEADER.frame]: this.#ports.isNumbered ? 'ack' : 'ka' });
+    this.#sign(this.#ports.isNumbered ? 'ack' : 'ka');
+  }
+
+  /** Says that the call goes on, and what was sent so far: the caller sees if all of it has come. */
+  #sign(kind: 'ack' | 'ka', more?: BusHeaders): void {
+    const sentSeq = this.#sender?.sentSeq ?? 0;
+    this.#publish({ [HEADER.frame]: kind, ...(sentSeq > 0 && { [HEADER.sent]: `${sentSeq}` }), ...more });
   }
 
   /** The same request has come once more: its caller has missed something. */
@@ -304,7 +325,7 @@ export class OwnedCall implements CallOutput {
     this.#listen();
     this.#grant(headers);
     if (this.#receiver !== undefined) return this.#tellPlace();
-    if (!this.isOver) this.#publish({ [HEADER.frame]: this.#held === undefined ? 'ack' : 'ka' });
+    if (!this.isOver) this.#sign(this.#held === undefined ? 'ack' : 'ka');
     this.#resend();
   }
 
@@ -319,13 +340,18 @@ export class OwnedCall implements CallOutput {
   #grant(headers: BusHeaders): void {
     const got = countIn(headers[HEADER.got]);
     const credit = countIn(headers[HEADER.credit]);
+    const bulk = headers[HEADER.acceptBulk];
+    if (bulk !== undefined) this.#hasBulk = bulk === '1';
     this.#heardMs = this.#ports.context.clock.now();
     if (got !== undefined && credit !== undefined) this.#sender?.granted(got, credit);
   }
 
   /** Takes what the caller says on the control subject: credit, a part of the request, or that it does not want the answer. */
   #told({ headers, data }: ReceivedMessage): void {
-    if (frameKindOf(headers) !== undefined) return this.#takePart(headers, data);
+    if (frameKindOf(headers) !== undefined) {
+      this.#heardMs = this.#ports.context.clock.now();
+      return this.#takePart(headers, data);
+    }
     const begins = headers[HEADER.begin];
     if (begins !== undefined) return this.#mayBegin(begins);
     if (headers[HEADER.got] !== undefined) {
@@ -346,7 +372,8 @@ export class OwnedCall implements CallOutput {
     if ((this.isOver || this.#receiver !== undefined) && nowMs - this.#heardMs >= limits.resumeGraceMs) return 'forget';
     if (!this.isSent && nowMs - this.#sentMs >= KEEP_ALIVE_MS) {
       this.#listen();
-      this.#publish({ [HEADER.frame]: 'ka' });
+      if (this.#receiver === undefined) this.#sign('ka');
+      else this.#tellPlace();
     }
     return undefined;
   }

@@ -47,6 +47,8 @@ const MOST_BYTES_OF_USER = 192 * 1024 * 1024;
 const MOST_BYTES = 256 * 1024 * 1024;
 /** The most ended streams that are remembered. */
 const MOST_ENDED = 4096;
+/** No caller asks again after this time for what it has asked on a stream that has ended. */
+const LATEST_MS = 600_000;
 
 export interface OwnerOptions extends OwnerContext {
   readonly uid: number;
@@ -77,8 +79,12 @@ export class Owner {
   /** By the token on the bus. */
   readonly #offers = new Map<string, { readonly name: string; readonly end: () => void }>();
   readonly #streams = new Map<string, CallStream>();
-  /** The keys of streams that have ended, the oldest first. */
-  readonly #ended = new Set<string>();
+  /** When streams have ended, by their keys, the oldest first. */
+  readonly #ended = new Map<string, number>();
+  /** The time when the last one of those ended that are forgotten. */
+  #forgottenMs = Number.NEGATIVE_INFINITY;
+  /** Hosts that give no sign of life, and the time until which their calls go on. */
+  readonly #silent = new Map<string, number>();
   readonly #tick: Timer;
   /** Calls that take what their callers say about them, by user and reply subject. */
   readonly #controlled = new Map<string, (message: ReceivedMessage) => void>();
@@ -151,8 +157,14 @@ export class Owner {
     return bytes;
   }
 
+  /** A host gives no sign of life: it is maybe cut off for a moment, and wants its answers when it is back. */
+  hostSilent(host: string): void {
+    this.#silent.set(host, this.#options.clock.now() + this.#options.limits.resumeGraceMs);
+  }
+
   /** A host is gone: nobody takes answers there any more. */
   hostGone(host: string): void {
+    this.#silent.delete(host);
     for (const stream of [...this.#streams.values()]) if (stream.principal.host === host) stream.end();
   }
 
@@ -187,10 +199,11 @@ export class Owner {
     if (place !== undefined && known !== undefined && isNumbered) {
       const call = known.calls.get(place.number);
       if (call !== undefined) return call.again(reply, headers);
-      if (place.number <= known.floor) return this.#unknown(message, 'it is not known any more');
+      if (known.mayHaveBegun(place.number)) return this.#unknown(message, 'it is not known any more');
     }
-    // What was asked before may have been done: by the daemon before this one, or before the stream was ended.
-    if (headers[HEADER.again] !== undefined && (known === undefined || !this.#isOfThisRun(headers)))
+    // What was asked before may have been done: by the daemon before this one, or on a stream that is forgotten by now.
+    const isForgotten = known === undefined && this.#options.clock.now() - this.#forgottenMs < LATEST_MS;
+    if (headers[HEADER.again] !== undefined && (isForgotten || !this.#isOfThisRun(headers)))
       return this.#unknown(message, 'the daemon there has forgotten it');
     if (isFencedOff(server, headers, this.#options))
       return this.#fail(message, rpcError(WIRE_CODE.nobody, `This host does not serve ${server} now`));
@@ -232,10 +245,11 @@ export class Owner {
 
   /** Remembers a stream that has ended: a request of it that comes late, or twice, begins nothing. */
   #noteEnded(key: string): void {
-    this.#ended.add(key);
+    this.#ended.set(key, this.#options.clock.now());
     if (this.#ended.size <= MOST_ENDED) return;
-    for (const oldest of this.#ended) {
+    for (const [oldest, endedMs] of this.#ended) {
       this.#ended.delete(oldest);
+      this.#forgottenMs = endedMs;
       return;
     }
   }
@@ -327,6 +341,10 @@ export class Owner {
   tick(): void {
     const nowMs = this.#options.clock.now();
     for (const stream of [...this.#streams.values()]) stream.tick(nowMs);
+    for (const [host, untilMs] of this.#silent) {
+      if (this.#options.isListed(host)) this.#silent.delete(host);
+      else if (nowMs >= untilMs) this.hostGone(host);
+    }
   }
 }
 

@@ -79,7 +79,8 @@ natsTest('an owner that stands still for a while holds up its own calls alone, a
 
 natsTest('a home that is killed under load leaves nothing at its owner, and others go on', async () => {
   const nats = await NatsServer.start();
-  const builder = await startOwner(nats, 'builder');
+  // It may have been cut off only, and would get its answers for so long.
+  const builder = await startOwner(nats, 'builder', { more: { limits: { resumeGraceMs: 1000 } } });
   const [laptop, desk] = [await startHost(nats.url, 'laptop'), await startHost(nats.url, 'desk')];
   const [client, other] = [await laptop.client(), await desk.client()];
   for (const one of [client, other]) await untilTool(one, 'fixture_builder__echo');

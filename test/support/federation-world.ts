@@ -41,6 +41,10 @@ export class FederationWorld {
   parkingFault: Error | undefined;
   /** What was refused on either side. */
   readonly refused: string[] = [];
+  /** Hosts that give no sign of life. */
+  readonly silent = new Set<string>();
+  /** Homes take parts on a connection of their own. */
+  hasBulk = false;
   /** Hosts that may not be used. */
   readonly unused = new Set<string>();
   readonly runs = new Map<string, string>();
@@ -128,7 +132,7 @@ class OwnerNode {
       ...{ bus: this.node, clock, turn, limits, tenant: 'acme', host, run, uid: 1 },
       accept: (link, principal) => serveLink(link, principal, serve),
       fenceOf: () => this.fence,
-      isListed: (from) => !from.startsWith('invented'),
+      isListed: (from) => !from.startsWith('invented') && !world.silent.has(from),
       claims: world.claims(),
       refused: (_, why) => world.refused.push(why),
     });
@@ -198,7 +202,7 @@ class HomeNode {
     const { clock, turn, limits, bus } = world;
     this.node = bus.node();
     this.home = new Home({
-      ...{ bus: this.node, clock, turn, limits, tenant: 'acme', user, host, hasBulk: false },
+      ...{ bus: this.node, clock, turn, limits, tenant: 'acme', user, host, hasBulk: world.hasBulk },
       runOf: (name) => world.runs.get(name),
       claims: world.claims(),
       ownersOf: () => [...world.runs.keys()].filter((name) => !world.unused.has(name)),
@@ -268,8 +272,8 @@ class TestConnection {
     this.write({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, _meta: META } });
   }
 
-  list(id: number): void {
-    this.write({ jsonrpc: '2.0', id, method: 'tools/list', params: { _meta: META } });
+  list(id: number, meta: object = {}): void {
+    this.write({ jsonrpc: '2.0', id, method: 'tools/list', params: { _meta: { ...META, ...meta } } });
   }
 
   cancel(id: number): void {

@@ -2,12 +2,20 @@
 // delivered before the test says so.
 
 import { type Board, type EntryListener, SIGN_AGE_MS } from '../../src/federation/board.ts';
-import type { Bus, BusEvent, BusMessage, ReceivedMessage, SubscribeOptions } from '../../src/federation/bus.ts';
+import type {
+  Bus,
+  BusEvent,
+  BusLane,
+  BusMessage,
+  ReceivedMessage,
+  SubscribeOptions,
+} from '../../src/federation/bus.ts';
 
 interface Subscriber {
   readonly node: MemoryNode;
   readonly pattern: readonly string[];
   readonly queue: string | undefined;
+  readonly isBulk: boolean;
   readonly take: (message: ReceivedMessage) => void;
 }
 
@@ -104,8 +112,12 @@ export class MemoryBus {
       const due = this.#underway.filter((one) => this.#isDueAt(one, this.nowMs));
       if (due.length === 0) return;
       this.#underway = this.#underway.filter((one) => !due.includes(one));
-      for (const { to, message } of due) if (this.#subscribers.has(to) && to.node.isUp) to.take(message);
+      for (const { to, message } of due) if (this.#isReached(to)) to.take(message);
     }
+  }
+
+  #isReached(to: Subscriber): boolean {
+    return this.#subscribers.has(to) && to.node.isUp && !(to.isBulk && to.node.isBulkDead);
   }
 
   // --- entries ---
@@ -168,6 +180,8 @@ export class MemoryNode implements Bus {
   /** Nodes of different sides do not hear each other. */
   side = 0;
   isUp = true;
+  /** Its second connection takes and brings nothing, and nobody is told. */
+  isBulkDead = false;
   /** Its process stands still: what comes for it waits, and nobody is told. */
   isFrozen = false;
   /** The reason why the board can be neither read nor written. */
@@ -202,12 +216,13 @@ export class MemoryNode implements Bus {
     return this.isUp && other.isUp && this.side === other.side;
   }
 
-  publish(message: BusMessage): void {
-    if (this.isUp) this.#bus.publish(this, message);
+  publish(message: BusMessage, lane?: BusLane): void {
+    if (this.isUp && !(lane === 'bulk' && this.isBulkDead)) this.#bus.publish(this, message);
   }
 
-  subscribe(subject: string, take: (message: ReceivedMessage) => void, { queue }: SubscribeOptions = {}): () => void {
-    return this.#bus.subscribe({ node: this, pattern: subject.split('.'), queue, take });
+  subscribe(subject: string, take: (message: ReceivedMessage) => void, options: SubscribeOptions = {}): () => void {
+    const { queue, lane } = options;
+    return this.#bus.subscribe({ node: this, pattern: subject.split('.'), queue, isBulk: lane === 'bulk', take });
   }
 
   watch(heard: (event: BusEvent) => void): () => void {
