@@ -228,6 +228,14 @@ class HomeNode {
   }
 }
 
+const CONTROL = /^mcp\.v1\.host\.\w+\.\w+\.\w+\.call\.(.+)$/;
+
+/** True for a subject on which a caller says more about its call. */
+export const isControl = (subject: string): boolean => CONTROL.test(subject);
+
+/** The subject of the answers to the call that a control subject is about. */
+export const replyOfControl = (subject: string): string => subject.replace(CONTROL, '_INBOX.$1');
+
 export const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientCapabilities': {},

@@ -1,13 +1,10 @@
 // Calls between a home and owners on a bus in the process: what each side promises, while the bus does what it wants.
 
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { BusMessage } from '../../../src/federation/bus.ts';
 import { errorResponse, WINDOW_BYTES } from '../../../src/federation/frames.ts';
 import { controlSubject } from '../../../src/federation/subject.ts';
 import type { Limits } from '../../../src/model/limits.ts';
-import { type Asked, FederationWorld, META } from '../../support/federation-world.ts';
-import { runs } from '../../support/runs.ts';
+import { type Asked, FederationWorld, isControl, META } from '../../support/federation-world.ts';
 
 const echo = (asked: Asked): void => asked.answer({ text: (asked.params.arguments as { text?: string }).text ?? '' });
 
@@ -759,117 +756,3 @@ describe('answers that are too long for frames', () => {
     expect(connection.answersTo(1)[0]?.error?.message).toContain(why);
   });
 });
-
-describe('over a bus that loses, repeats, delays and reorders', () => {
-  const weather = fc.record({
-    loss: fc.double({ min: 0, max: 0.3, noNaN: true }),
-    again: fc.double({ min: 0, max: 0.3, noNaN: true }),
-    delayMs: fc.integer({ min: 0, max: 900 }),
-    seed: fc.integer(),
-    isAnywhere: fc.boolean(),
-    calls: fc.array(
-      fc.record({
-        bytes: fc.constantFrom(10, 300_000, 1_500_000),
-        takesMs: fc.constantFrom(0, 500, 9000),
-        isList: fc.boolean(),
-      }),
-      { minLength: 1, maxLength: 6 },
-    ),
-    breaks: fc.array(fc.record({ atStep: fc.nat(30), who: fc.constantFrom('home', 'owner', 'partition') }), {
-      maxLength: 2,
-    }),
-  });
-
-  test('each call has at most one answer, and one or the end of its connection; a tool never runs twice; credit is kept', async () => {
-    await fc.assert(
-      fc.asyncProperty(weather, async ({ loss, again, delayMs, seed, isAnywhere, calls, breaks }) => {
-        const world = new FederationWorld();
-        const random = randomFrom(seed);
-        const ran = new Map<string, number>();
-        const serve = (asked: Asked): void => {
-          if (asked.method !== 'tools/call') return asked.answer({ text: 'list' });
-          const { key, bytes, takesMs } = asked.params.arguments as { key: string; bytes: number; takesMs: number };
-          ran.set(key, (ran.get(key) ?? 0) + 1);
-          asked.progress(1);
-          world.clock.after(takesMs, () => asked.answer({ text: 'x'.repeat(bytes) }));
-        };
-        const owners = [world.owner('one', serve), world.owner('two', serve)];
-        const home = world.home('laptop');
-        const credit = new CreditWatch();
-        world.bus.fateOf = (message) => {
-          credit.saw(message);
-          return { isLost: random() < loss, times: random() < again ? 2 : 1, delayMs: Math.floor(random() * delayMs) };
-        };
-        const connection = home.open(isAnywhere ? undefined : 'one');
-        for (const [i, call] of calls.entries())
-          if (call.isList) connection.list(i + 1);
-          else connection.call(i + 1, { key: `${i}`, ...call, pad: 'y'.repeat(call.bytes) });
-        for (let step = 0; step < 400; step++) {
-          for (const { atStep, who } of breaks) {
-            if (step === atStep && who === 'home') home.node.connect(false);
-            if (step === atStep + 8 && who === 'home') home.node.connect(true);
-            if (who === 'owner' && (step === atStep || step === atStep + 8)) owners[0]?.node.connect(step !== atStep);
-            if (who === 'partition' && owners[0] !== undefined && (step === atStep || step === atStep + 12))
-              owners[0].node.side = step === atStep ? 1 : 0;
-          }
-          world.advance(250);
-          await Promise.resolve();
-          const isOver =
-            calls.every((_, i) => connection.answersTo(i + 1).length > 0) || connection.endedBy !== undefined;
-          if (isOver && step > 90) break; // what comes twice or late has come by then
-        }
-        for (let id = 1; id <= calls.length; id++) {
-          const answers = connection.answersTo(id).length;
-          expect(answers).toBeLessThanOrEqual(1);
-          if (connection.endedBy === undefined) expect(answers).toBe(1);
-        }
-        for (const times of ran.values()) expect(times).toBe(1);
-        expect(credit.worst).toBeLessThanOrEqual(WINDOW_BYTES);
-        expect(home.home.openCalls).toBe(0);
-      }),
-      { numRuns: runs(100) },
-    );
-  });
-});
-
-/** Small and reproducible (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
-const CONTROL = /^mcp\.v1\.host\.\w+\.\w+\.\w+\.call\.(.+)$/;
-
-const isControl = (subject: string): boolean => CONTROL.test(subject);
-
-const replyOfControl = (subject: string): string => subject.replace(CONTROL, '_INBOX.$1');
-
-/** Watches the frames to each caller: the bytes of those that it has not said that it has. */
-class CreditWatch {
-  worst = 0;
-  readonly #sent = new Map<string, number[]>();
-  readonly #got = new Map<string, number>();
-
-  saw({ subject, reply, headers, data }: BusMessage): void {
-    const got = Number(headers['Mcp-Got']);
-    if (isControl(subject) && headers['Mcp-Frame'] === undefined && headers['Mcp-Got'] !== undefined)
-      this.#noteGot(replyOfControl(subject), got);
-    if (reply !== undefined && headers['Mcp-Got'] !== undefined) this.#noteGot(reply, got);
-    const seq = Number(headers['Mcp-Seq']);
-    if (headers['Mcp-Owner'] === undefined || Number.isNaN(seq)) return;
-    const sizes = this.#sent.get(subject) ?? [];
-    sizes[seq] = data.length;
-    this.#sent.set(subject, sizes);
-    const open = sizes.reduce((sum, bytes, at) => sum + (at > (this.#got.get(subject) ?? 0) ? bytes : 0), 0);
-    this.worst = Math.max(this.worst, open);
-  }
-
-  #noteGot(reply: string, got: number): void {
-    this.#got.set(reply, Math.max(got, this.#got.get(reply) ?? 0));
-  }
-}

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { WINDOW_BYTES } from '../../../src/federation/frames.ts';
-import { type Asked, FederationWorld } from '../../support/federation-world.ts';
+import { type Asked, FederationWorld, isControl } from '../../support/federation-world.ts';
 
 function oneOwner({ hasBulk = false } = {}) {
   const world = new FederationWorld();
@@ -138,7 +138,7 @@ test('a long request whose parts come slowly is not forgotten on its way', () =>
   const { world, open, connection } = oneOwner();
   // Each part takes half of the time for which an owner keeps what nobody asks for.
   world.bus.fateOf = ({ subject, headers }) =>
-    subject.endsWith('.ctl') && headers['Mcp-Seq'] !== undefined ? { delayMs: 4000 * Number(headers['Mcp-Seq']) } : {};
+    isControl(subject) && headers['Mcp-Seq'] !== undefined ? { delayMs: 4000 * Number(headers['Mcp-Seq']) } : {};
   connection.call(1, { text: 'x'.repeat(3 * WINDOW_BYTES) });
   world.advance(120_000);
   expect(open).toHaveLength(1);
@@ -167,7 +167,7 @@ test.each([
   const { world, open, connection } = oneOwner();
   let isLosing = false;
   world.bus.fateOf = ({ subject, headers }) => {
-    isLosing ||= subject.endsWith('.ctl') && headers['Mcp-Frame'] === 'end';
+    isLosing ||= isControl(subject) && headers['Mcp-Frame'] === 'end';
     return { isLost: isLosing && headers['Mcp-Owner'] !== undefined };
   };
   connection.call(1, { text: 'x'.repeat(WINDOW_BYTES) });
