@@ -4,11 +4,12 @@ import { render } from 'preact';
 import { App } from './app.ts';
 import { enter, follow } from './connection.ts';
 import { html } from './html.ts';
-import { hear } from './state.ts';
+import { hear, keepHistory } from './state.ts';
 
 const place = document.getElementById('app');
 if (place !== null) {
   place.textContent = '';
   render(html`<${App} />`, place);
 }
+addEventListener('pagehide', keepHistory);
 if (await enter()) await follow(hear);

@@ -8,6 +8,7 @@ import { CallBook } from './call-book.ts';
 import { ask } from './connection.ts';
 import { type JsonFields, membersOf } from './data.ts';
 import { type HostsReport, hosts } from './hosts.ts';
+import { type HistoryOwner, keptSeconds, keptText, type Second } from './kept-history.ts';
 
 export type Status = Omit<StatusReport, 'instances' | 'latencies' | 'counters' | 'errors'>;
 export type Latency = StatusReport['latencies'][number];
@@ -32,13 +33,6 @@ export const eventsLost = signal(0);
 /** The moment in which a daemon took the place of another under this page. */
 export const restartedAt = signal<number | undefined>(undefined);
 
-/** One second of the history. */
-export interface Second {
-  readonly at: number;
-  readonly callsPerSecond: number;
-  readonly errorsPerSecond: number;
-  readonly inFlight: number;
-}
 const MOST_SECONDS = 300;
 export const history = signal<readonly Second[]>([]);
 /** Requests a second by server, of the last look. */
@@ -107,6 +101,7 @@ function takeParts(parts: Readonly<Record<string, unknown>>): void {
   // No event tells of the end of a wait: its call goes on under another name.
   if (hasSuspended || status.value.suspended !== before) void listCalls();
   hasSuspended = false;
+  if (last === undefined && history.value.length === 0) takeKeptHistory(status.value);
   addSecond(status.value.uptimeMs);
   if (calls.hasUnfollowed && !isListing) void listCalls();
 }
@@ -121,6 +116,25 @@ interface Totals {
 }
 
 let last: Totals | undefined;
+
+const KEPT = 'mcp-bridge-history';
+
+function ownerOf({ pid, uptimeMs }: Status): HistoryOwner {
+  return { pid, startedMs: Date.now() - uptimeMs };
+}
+
+/** Leaves the history to the page that is loaded next in this tab. */
+export function keepHistory(): void {
+  if (status.value !== undefined) sessionStorage.setItem(KEPT, keptText(ownerOf(status.value), history.value));
+}
+
+/** Takes the history that the page before has left. */
+function takeKeptHistory(now: Status): void {
+  const to = Date.now() / 1000;
+  const text = sessionStorage.getItem(KEPT) ?? '';
+  sessionStorage.removeItem(KEPT);
+  history.value = keptSeconds(text, ownerOf(now), to - MOST_SECONDS, to);
+}
 
 /** Works the rates out, by the daemon's own clock. */
 function addSecond(uptimeMs: number): void {

@@ -257,6 +257,17 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     await seen('times is no number');
   });
 
+  test('the chart has its minutes still when the page is loaded again', async () => {
+    await go('overview');
+    const line = page.locator('.history .series-accent polyline');
+    const points = async (): Promise<number> => ((await line.getAttribute('points')) ?? '').split(' ').length;
+    await line.waitFor();
+    await expect.poll(points, PATIENCE).toBeGreaterThan(5);
+    await page.reload();
+    await line.waitFor();
+    expect(await points()).toBeGreaterThan(5);
+  });
+
   test('a list of ten thousand tools has only those in sight in the page, and is scrolled to its end', async () => {
     const control = await office.daemon.client({ 'mcp-bridge/role': 'control' });
     await control.request('lists', 'bridge/refresh', { servers: ['crowd'] });
