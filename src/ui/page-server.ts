@@ -4,6 +4,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { collectBody } from '../front/http/body.ts';
+import { Connections } from '../front/http/connections.ts';
 import { SERVER_OPTIONS } from '../front/http/server.ts';
 import { peerUser } from '../local/peer-user.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
@@ -29,6 +30,7 @@ const HEAD: Readonly<Record<string, string>> = {
 const KEY_HEADER = 'x-mcp-bridge-key';
 const MOST_BODY_BYTES = 1024 * 1024;
 const MOST_STREAMS = 32;
+/** Of more connections, the oldest one gives way on which no page was let in: other users of this machine may hold as many as they want. */
 const MOST_CONNECTIONS = 256;
 /** The requests of all pages at the same time. */
 const MOST_ASKED = 64;
@@ -58,6 +60,7 @@ export class PageServer {
   readonly #options: PageServerOptions;
   readonly #sessions: PageSessions;
   readonly #server: Server;
+  readonly #connections: Connections;
   readonly #streams = new Set<PageStream>();
   readonly #room = { bytes: 0, most: 8 * MOST_BODY_BYTES };
   #asked = 0;
@@ -69,7 +72,11 @@ export class PageServer {
     this.#options = options;
     this.#sessions = new PageSessions(() => options.clock.now());
     this.#server = createServer(SERVER_OPTIONS, (request, response) => void this.#answer(request, response));
-    this.#server.maxConnections = MOST_CONNECTIONS;
+    this.#connections = new Connections(this.#server, {
+      ...{ clock: options.clock, isTls: false, most: MOST_CONNECTIONS },
+      hasRoom: () => true,
+      refused: () => undefined,
+    });
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -111,7 +118,7 @@ export class PageServer {
     this.#leaving?.cancel();
     for (const stream of this.#streams) stream.end();
     this.#server.close();
-    this.#server.closeAllConnections();
+    this.#connections.close();
     this.#end(end);
   }
 
@@ -132,6 +139,7 @@ export class PageServer {
   }
 
   async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!this.#connections.begin(request, response)) return;
     const { headers, method } = request;
     const path = (request.url ?? '').split('?')[0] ?? '';
     const foreign = hostRefusal(headers, this.#port);
@@ -153,6 +161,7 @@ export class PageServer {
     if (method !== wanted) return page(response, 405, 'It cannot be asked for like this.');
     if (path === '/api/enter') return this.#enter(request, response);
     if (this.#sessionOf(request) === undefined) return page(response, 401, NO_SESSION);
+    this.#connections.known(request);
     if (path === '/api/live') return this.#live(response);
     return this.#ask(request, response);
   }
@@ -176,6 +185,7 @@ export class PageServer {
     const session = this.#sessions.enter(textOf(membersOf(body).code));
     if (session === undefined)
       return page(response, 401, 'This code was used already, is older than a minute, or wrong.');
+    this.#connections.known(request);
     const cookie = `${cookieName(this.#port)}=${session.cookie}; HttpOnly; SameSite=Strict; Path=/`;
     json(response, 200, { key: session.key }, { 'set-cookie': cookie });
   }
@@ -188,8 +198,8 @@ export class PageServer {
     this.#options.opened?.();
     stream.tell(this.#options.opening());
     response.on('close', () => {
-      this.#streams.delete(stream);
-      if (this.#streams.size > 0) return;
+      // It may close twice: for its connection, and by itself.
+      if (!this.#streams.delete(stream) || this.#streams.size > 0) return;
       const graceMs = this.#options.graceMs ?? GRACE_MS;
       this.#leaving = this.#options.clock.after(graceMs, () => this.close('last-page'));
     });

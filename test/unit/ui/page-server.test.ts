@@ -1,8 +1,9 @@
 // The dashboard's port, over real connections: who is let in, with what, and when it closes.
 
 import { spawn } from 'node:child_process';
-import { type IncomingHttpHeaders, request } from 'node:http';
-import { expect, onTestFinished, test } from 'vitest';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { checkMethod } from '../../../src/ui/page-methods.ts';
 import { PageServer, type PageServerOptions } from '../../../src/ui/page-server.ts';
 import { CODE_MS } from '../../../src/ui/page-sessions.ts';
@@ -312,6 +313,71 @@ test('it closes if no page has come within the time of the code', async () => {
   const page = await Page.open();
   page.clock.advance(CODE_MS);
   expect(await page.server.ended).toBe('no-page');
+});
+
+describe('others that hold connections', () => {
+  /** Opens connections, each of which has said this. Resolves once the port has taken them all. */
+  async function held(page: Page, count: number, said: string): Promise<Socket[]> {
+    const sockets = Array.from({ length: count }, () => {
+      const socket = connect(page.port, '127.0.0.1', () => socket.write(said));
+      return socket.on('error', () => undefined).resume();
+    });
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
+    return sockets;
+  }
+
+  test.each([
+    ['nothing', ''],
+    ['half a request', 'GET / HTTP/1.1\r\nHost: '],
+    ['half a body', 'POST /api/enter HTTP/1.1\r\nHost: HOST\r\nContent-Length: 99\r\n\r\n{'],
+  ])('and send %s do not keep a page from opening, and take nothing from one that is open', async (_, said) => {
+    const page = await Page.open();
+    await page.enter();
+    const { end } = await page.live();
+    const sockets = await held(page, 400, said.replace('HOST', `127.0.0.1:${page.port}`));
+    expect((await page.send('GET', '/')).status).toBe(200);
+    expect((await page.enter()).status).toBe(200);
+    expect((await page.own('/api/ask', { method: 'bridge/status' })).status).toBe(200);
+    expect(page.server.pages).toBe(1);
+    // The oldest ones have given way.
+    const closed = sockets
+      .slice(0, 100)
+      .map((socket) => socket.destroyed || new Promise((over) => socket.once('close', over)));
+    await Promise.all(closed);
+    end();
+  });
+});
+
+test('a page goes on over the connections that it has, while others fill the rest', async () => {
+  const page = await Page.open();
+  await page.enter();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  const over = (): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        origin: page.origin,
+        cookie: page.cookie,
+        'x-mcp-bridge-key': page.key,
+        'content-type': 'application/json',
+      };
+      const sent = request({ host: '127.0.0.1', port: page.port, method: 'POST', path: '/api/ask', headers, agent });
+      sent
+        .on('error', reject)
+        .on('response', (response) => response.resume().on('end', () => resolve(sent.socket?.localPort)));
+      sent.end('{"method":"bridge/status"}');
+    });
+  const port = await over();
+  for (let i = 0; i < 300; i++) await page.send('GET', '/'); // others come and go
+  const idle = Array.from({ length: 300 }, () => connect(page.port, '127.0.0.1').on('error', () => undefined));
+  onTestFinished(() => {
+    for (const socket of idle) socket.destroy();
+  });
+  await Promise.all(idle.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
+  expect(await over()).toBe(port);
 });
 
 test('an old page is told that it is over', async () => {
