@@ -32,7 +32,7 @@ import {
   serverToken,
 } from './subject.ts';
 
-/** The time that a call has to be answered before its caller is told that it has begun. */
+/** The least time that a call has to be answered before its caller is told that it has begun; the most is twice as long. */
 const ACK_MS = 20;
 const TICK_MS = 1000;
 /** The most streams of one host, of all hosts that are on no list, of one user, and of all together. A host is named by its own word, a user by the subject. */
@@ -90,8 +90,9 @@ export class Owner {
   readonly #controlled = new Map<string, (message: ReceivedMessage) => void>();
   readonly #endControl: () => void;
   #isAckDue = false;
-  /** Calls whose callers have not been told that they have begun. */
-  #unacknowledged = new Set<OwnedCall>();
+  /** Calls whose callers have not been told that they have begun: those of the last look and before, and those since. */
+  #waiting = new Set<OwnedCall>();
+  #fresh = new Set<OwnedCall>();
   /** All calls that were ever begun, for reports. */
   begun = 0;
 
@@ -234,7 +235,7 @@ export class Owner {
         noted: (why) => this.#options.refused({ user, host, server }, why),
         makeRoom: () => this.#makeRoom({ user, host }),
         begun: (call) => this.#begun(call),
-        settled: (call) => this.#unacknowledged.delete(call),
+        settled: (call) => this.#fresh.delete(call) || this.#waiting.delete(call),
         hasRoomFor: (bytes) => this.#hasRoomFor({ user, host }, bytes),
         listen: (reply, take) => this.#listenTo(controlKey(user, reply), take),
       },
@@ -302,13 +303,19 @@ export class Owner {
 
   #begun(call: OwnedCall): void {
     this.begun++;
-    this.#unacknowledged.add(call);
-    if (this.#isAckDue) return;
+    this.#fresh.add(call);
+    if (!this.#isAckDue) this.#acknowledgeLater();
+  }
+
+  /** Looks twice at each call: of many short ones that are under way at a time, one look would acknowledge each that it happens to see. */
+  #acknowledgeLater(): void {
     this.#isAckDue = true;
     this.#options.clock.after(ACK_MS, () => {
-      this.#isAckDue = false;
-      const due = this.#unacknowledged;
-      this.#unacknowledged = new Set();
+      const due = this.#waiting;
+      this.#waiting = this.#fresh;
+      this.#fresh = new Set();
+      this.#isAckDue = this.#waiting.size > 0;
+      if (this.#isAckDue) this.#acknowledgeLater();
       for (const one of due) one.acknowledge();
     });
   }

@@ -33,6 +33,23 @@ test('progress comes before the answer, in its order', () => {
   expect(connection.came.map(({ params, result }) => params?.progress ?? result?.text)).toEqual([1, 2, 'done']);
 });
 
+test('of many short calls none is acknowledged, and a long one is', () => {
+  const world = new FederationWorld();
+  const open: Asked[] = [];
+  world.owner('builder', (asked) => open.push(asked));
+  const connection = world.home('laptop').open('builder');
+  connection.call(1, {});
+  for (let id = 2; id <= 12; id++) {
+    connection.call(id, {});
+    world.advance(15, 5);
+    open.pop()?.answer({ text: `${id}` });
+    world.settle();
+  }
+  const acked = world.bus.published.filter(({ headers }) => headers['Mcp-Frame'] === 'ack');
+  const [first] = world.bus.published;
+  expect(acked.map(({ subject }) => subject)).toEqual([first?.reply]);
+});
+
 test('large requests and large answers go in parts', () => {
   const world = new FederationWorld();
   world.owner('builder', echo);
