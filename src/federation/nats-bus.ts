@@ -3,12 +3,14 @@
 
 import { readFileSync } from 'node:fs';
 import type { Authenticator, Msg, MsgHdrs, NatsConnection, Subscription } from '@nats-io/nats-core';
-import { connect, credsAuthenticator, errors, nkeyAuthenticator } from '@nats-io/transport-node';
+import { credsAuthenticator, errors, nkeyAuthenticator } from '@nats-io/transport-node';
 import type { NatsSettings } from '../model/federation-settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
-import { invariant } from '../util/invariant.ts';
 import type { Bus, BusEvent, BusHeaders, BusLane, BusMessage, ReceivedMessage, SubscribeOptions } from './bus.ts';
+import { published } from './nats-message.ts';
+import type { NatsRoutes } from './nats-reader.ts';
+import { connectRouted, type RoutedConnection } from './nats-transport.ts';
 
 /** Before the first attempt has ended. */
 export const NOT_YET = 'it is not connected yet';
@@ -19,6 +21,7 @@ const RECONNECT_MS = 500;
 /** A daemon that NATS has not heard of for two of these is taken for gone, and the other way round. */
 const PING_MS = 10_000;
 const UNHEARD = 503;
+const NOTHING = Buffer.alloc(0);
 /** The first version with all that is needed: headers, and buckets with an age. */
 const OLDEST = [2, 9] as const;
 /** A frame with its headers, and an entry of a host. */
@@ -48,7 +51,8 @@ class NatsLane {
   readonly #options: NatsBusOptions;
   readonly #tell: (event: BusEvent) => void;
   readonly #subscribed = new Set<Subscribed>();
-  connection: NatsConnection | undefined;
+  connection: RoutedConnection | undefined;
+  #routes: NatsRoutes = new Map();
   isUp = false;
   #pause: Timer | undefined;
   #isClosed = false;
@@ -61,7 +65,8 @@ class NatsLane {
 
   async open(): Promise<void> {
     try {
-      const connection = await connect(optionsOf(this.#options));
+      const routes: NatsRoutes = new Map();
+      const connection = await connectRouted(optionsOf(this.#options), routes);
       if (this.#isClosed) return void connection.close();
       const unfit = unfitnessOf(connection);
       if (unfit !== undefined) {
@@ -70,6 +75,7 @@ class NatsLane {
       }
       this.#failures = 0;
       this.connection = connection;
+      this.#routes = routes;
       for (const one of this.#subscribed) this.#subscribe(one);
       this.#isNowUp();
       void this.#follow(connection);
@@ -113,11 +119,14 @@ class NatsLane {
     this.#openLater();
   }
 
-  publish({ subject, reply, headers, data }: BusMessage): void {
+  publish(message: BusMessage): void {
     const { connection } = this;
     if (connection === undefined) return; // lost, as anything on the bus may be
     try {
-      connection.publish(subject, data, { headers: toNats(headers), ...(reply !== undefined && { reply }) });
+      const { protocol, info } = connection;
+      if (connection.isClosed() || protocol.noMorePublishing) throw new errors.ClosedConnectionError();
+      const [head = NOTHING, ...more] = published(message, info?.max_payload);
+      protocol.sendCommand(head, ...more);
     } catch (error) {
       this.#options.failed(error);
     }
@@ -128,6 +137,7 @@ class NatsLane {
     this.#subscribe(subscribed);
     return () => {
       this.#subscribed.delete(subscribed);
+      if (subscribed.of !== undefined) this.#routes.delete(subscribed.of.getID());
       if (this.connection?.isClosed() === false) subscribed.of?.unsubscribe();
     };
   }
@@ -136,17 +146,19 @@ class NatsLane {
     const { connection } = this;
     if (connection === undefined || connection.isClosed()) return;
     const { subject, take, options } = subscribed;
+    const contained = (message: () => ReceivedMessage): void => {
+      try {
+        take(message());
+      } catch (fault) {
+        this.#options.failed(fault);
+      }
+    };
     subscribed.of = connection.subscribe(subject, {
       ...(options.queue !== undefined && { queue: options.queue }),
-      callback: (error, message) => {
-        if (error !== null) return; // not permitted, which the status says too
-        try {
-          take(received(message));
-        } catch (fault) {
-          this.#options.failed(fault);
-        }
-      },
+      // Where the package has made the transport itself, messages come here. An error is a lack of permission, which the status says too.
+      callback: (error, message) => void (error === null && contained(() => received(message))),
     });
+    this.#routes.set(subscribed.of.getID(), (message) => contained(() => message));
   }
 
   async close(): Promise<void> {
@@ -318,20 +330,6 @@ function codeOf(error: unknown): string | undefined {
     if ('code' in at && typeof at.code === 'string') return at.code;
   return undefined;
 }
-
-/** The package publishes the bytes of headers, and asks nothing else of them. One text made at once costs a tenth of its map of lists. */
-function toNats(headers: BusHeaders): MsgHdrs {
-  let text = 'NATS/1.0\r\n';
-  for (const name in headers) {
-    const value = headers[name] ?? '';
-    if (LINE_END.test(value)) invariant(false, `the header ${name} has one line`);
-    text += `${name}: ${value}\r\n`;
-  }
-  const bytes = Buffer.from(`${text}\r\n`);
-  return { encode: () => bytes } as unknown as MsgHdrs;
-}
-
-const LINE_END = /[\r\n]/;
 
 /** A message that is read only as far as somebody looks at it. */
 function received(message: Msg): ReceivedMessage {

@@ -1,0 +1,73 @@
+// A message in the bytes of the protocol of NATS: its headers are read only once and written only once, as one text each.
+
+import { invariant } from '../util/invariant.ts';
+import type { BusHeaders, BusMessage, ReceivedMessage } from './bus.ts';
+
+const VERSION = 'NATS/1.0';
+const UNHEARD = 503;
+const LINE_END = '\r\n';
+const LINE_BREAK = /[\r\n]/;
+const NO_SPACE = /^\S+$/;
+const NO_HEADERS: BusHeaders = {};
+/** A longer message is not copied behind its headers: the package does that with all that goes out together. */
+const MOST_COPIED_BYTES = 16 * 1024;
+const END = Buffer.from(LINE_END);
+
+export interface MessageHead {
+  readonly subject: string;
+  readonly reply: string | undefined;
+  /** The bytes of the headers; 0 without any. */
+  readonly headBytes: number;
+}
+
+/** The message that has come in these bytes, headers and data. */
+export function receivedIn({ subject, reply, headBytes }: MessageHead, b: Buffer): ReceivedMessage {
+  if (headBytes === 0) return { subject, reply, headers: NO_HEADERS, data: b, isUnheard: false };
+  const text = b.toString('utf8', 0, headBytes);
+  const isUnheard = b.length === headBytes && statusIn(text) === UNHEARD;
+  return { subject, reply, headers: headersIn(text), data: b.subarray(headBytes), isUnheard };
+}
+
+/** The code behind the version, which only messages of the server itself have. */
+function statusIn(text: string): number {
+  return text.startsWith(LINE_END, VERSION.length) ? 0 : Number.parseInt(text.slice(VERSION.length), 10);
+}
+
+/** The first value of each header. */
+function headersIn(text: string): BusHeaders {
+  const headers: Record<string, string> = {};
+  for (let at = text.indexOf(LINE_END) + LINE_END.length; ; ) {
+    const end = text.indexOf(LINE_END, at);
+    if (end <= at) return headers;
+    const colon = text.indexOf(':', at);
+    if (colon > at && colon < end) headers[text.slice(at, colon)] ??= text.slice(colon + 1, end).trim();
+    at = end + LINE_END.length;
+  }
+}
+
+/** The bytes that publish a message, in pieces. The server takes at most `mostBytes` in headers and data. */
+export function published({ subject, reply, headers, data }: BusMessage, mostBytes = Infinity): Uint8Array[] {
+  if (!NO_SPACE.test(subject) || (reply !== undefined && !NO_SPACE.test(reply)))
+    invariant(false, 'a subject has no space');
+  const head = headText(headers);
+  const headBytes = Buffer.byteLength(head);
+  if (headBytes + data.length > mostBytes) invariant(false, `the bus takes ${headBytes + data.length} bytes`);
+  const to = reply === undefined ? subject : `${subject} ${reply}`;
+  const line = `HPUB ${to} ${headBytes} ${headBytes + data.length}\r\n`;
+  if (data.length > MOST_COPIED_BYTES) return [Buffer.from(line + head), data, END];
+  const b = Buffer.allocUnsafe(line.length + headBytes + data.length + LINE_END.length);
+  const from = b.utf8Write(line + head, 0);
+  b.set(data, from);
+  b.set(END, from + data.length);
+  return [b];
+}
+
+function headText(headers: BusHeaders): string {
+  let text = `${VERSION}${LINE_END}`;
+  for (const name in headers) {
+    const value = headers[name] ?? '';
+    if (LINE_BREAK.test(value)) invariant(false, `the header ${name} has one line`);
+    text += `${name}: ${value}\r\n`;
+  }
+  return text + LINE_END;
+}

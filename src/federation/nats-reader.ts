@@ -1,0 +1,126 @@
+// Cuts what a NATS server sends into messages. Those of subscriptions that are known here are handed on at once, without a turn of their own; all
+// else, which the package has to know, passes through untouched. It never keeps more than one message, and leaves what it cannot read to the package.
+
+import type { ReceivedMessage } from './bus.ts';
+import { countIn } from './frames.ts';
+import { receivedIn } from './nats-message.ts';
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const LETTER_H = 0x48;
+const LETTER_M = 0x4d;
+const LINE_END_BYTES = 2;
+/** The longest line: it is the server's description of itself. */
+const MOST_LINE_BYTES = 1024 * 1024;
+
+/** What takes the messages of the subscriptions of one connection, by their numbers. */
+export type NatsRoutes = Map<number, (message: ReceivedMessage) => void>;
+
+interface MessageLine {
+  readonly subject: string;
+  readonly reply: string | undefined;
+  readonly headBytes: number;
+  /** The bytes of its headers and its data. */
+  readonly bytes: number;
+  /** Undefined if the message passes through. */
+  readonly take: ((message: ReceivedMessage) => void) | undefined;
+}
+
+export class NatsReader {
+  readonly #routes: NatsRoutes;
+  readonly #pass: (bytes: Buffer) => void;
+  /** The beginning of a line whose end has not come. */
+  #early: Buffer | undefined;
+  /** A message that has come in part, with memory for all of it and its end of line. */
+  #line: MessageLine | undefined;
+  #body: Buffer = Buffer.alloc(0);
+  #filled = 0;
+  /** The bytes of a message that are still to pass through. */
+  #passing = 0;
+
+  constructor(routes: NatsRoutes, pass: (bytes: Buffer) => void) {
+    this.#routes = routes;
+    this.#pass = pass;
+  }
+
+  push(bytes: Buffer): void {
+    const chunk = this.#early === undefined ? bytes : Buffer.concat([this.#early, bytes]);
+    this.#early = undefined;
+    for (let at = 0; at < chunk.length; ) at = this.#next(chunk, at);
+  }
+
+  /** Takes what stands at a place of a chunk; returns the place behind it. */
+  #next(chunk: Buffer, at: number): number {
+    if (this.#passing > 0) return this.#passOn(chunk, at);
+    if (this.#line !== undefined) return this.#fill(this.#line, chunk, at);
+    const end = chunk.indexOf(LINE_FEED, at);
+    if (end < 0) return this.#keep(chunk, at);
+    if (chunk[at] !== LETTER_H && chunk[at] !== LETTER_M) {
+      this.#pass(chunk.subarray(at, end + 1));
+      return end + 1;
+    }
+    const line = this.#lineIn(chunk, at, end);
+    if (line === undefined) return this.#leaveAll(chunk, at);
+    const from = end + 1;
+    const to = from + line.bytes;
+    if (line.take === undefined) {
+      this.#passing = to + LINE_END_BYTES - at;
+      return this.#passOn(chunk, at);
+    }
+    if (to + LINE_END_BYTES <= chunk.length) {
+      line.take(receivedIn(line, chunk.subarray(from, to)));
+      return to + LINE_END_BYTES;
+    }
+    this.#line = line;
+    this.#body = Buffer.allocUnsafeSlow(line.bytes + LINE_END_BYTES);
+    this.#filled = 0;
+    return from;
+  }
+
+  #keep(chunk: Buffer, at: number): number {
+    if (chunk.length - at > MOST_LINE_BYTES) return this.#leaveAll(chunk, at);
+    this.#early = Buffer.from(chunk.subarray(at));
+    return chunk.length;
+  }
+
+  /** From here on the package reads everything. */
+  #leaveAll(chunk: Buffer, at: number): number {
+    this.#passing = Number.POSITIVE_INFINITY;
+    return this.#passOn(chunk, at);
+  }
+
+  #passOn(chunk: Buffer, at: number): number {
+    const end = Math.min(chunk.length, at + this.#passing);
+    this.#passing -= end - at;
+    this.#pass(chunk.subarray(at, end));
+    return end;
+  }
+
+  #fill(line: MessageLine, chunk: Buffer, at: number): number {
+    const body = this.#body;
+    const copied = chunk.copy(body, this.#filled, at);
+    this.#filled += copied;
+    if (this.#filled === body.length) {
+      this.#line = undefined;
+      this.#body = Buffer.alloc(0);
+      line.take?.(receivedIn(line, body.subarray(0, line.bytes)));
+    }
+    return at + copied;
+  }
+
+  /** Reads `MSG subject sid [reply] bytes` or `HMSG subject sid [reply] headBytes bytes`; undefined for anything else. */
+  #lineIn(b: Buffer, at: number, end: number): MessageLine | undefined {
+    const hasHead = b[at] === LETTER_H;
+    const to = b[end - 1] === CARRIAGE_RETURN ? end - 1 : end;
+    const words = b.latin1Slice(at, to).split(' ');
+    const least = hasHead ? 5 : 4;
+    const count = words.length;
+    if (words[0] !== (hasHead ? 'HMSG' : 'MSG') || (count !== least && count !== least + 1)) return undefined;
+    const bytes = countIn(words[count - 1]);
+    const headBytes = hasHead ? countIn(words[count - 2]) : 0;
+    const sid = countIn(words[2]);
+    if (bytes === undefined || headBytes === undefined || headBytes > bytes || sid === undefined) return undefined;
+    const reply = count > least ? words[3] : undefined;
+    return { subject: words[1] ?? '', reply, headBytes, bytes, take: this.#routes.get(sid) };
+  }
+}

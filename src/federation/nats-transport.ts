@@ -1,0 +1,45 @@
+// The socket to a NATS server, as the package has it, but for the messages of our own subscriptions: they are handed on within the turn in which
+// they come, and nothing waits for a write. Everything else, such as signing in, TLS and coming back, is the package's.
+
+import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
+import { NatsConnectionImpl, type ProtocolHandler, setTransportFactory } from '@nats-io/nats-core/internal';
+import { NodeTransport, nodeResolveHost } from '@nats-io/transport-node/lib/node_transport.js';
+import { NatsReader, type NatsRoutes } from './nats-reader.ts';
+
+/** The options of a connection, with what takes its messages. The package hands them to each transport that it makes. */
+interface RoutedOptions extends ConnectionOptions {
+  readonly routes: NatsRoutes;
+}
+
+class NatsTransport extends NodeTransport {
+  override setupHandlers(): void {
+    super.setupHandlers();
+    const { socket } = this;
+    const { routes } = this.options as RoutedOptions;
+    const reader = new NatsReader(routes, (bytes) => {
+      this.yields.push(bytes);
+      this.signal.resolve();
+    });
+    socket.removeAllListeners('data');
+    socket.on('data', (bytes: Buffer) => reader.push(bytes));
+    const early = this.yields.splice(0);
+    for (const bytes of early) reader.push(Buffer.from(bytes));
+  }
+
+  /** A write that fails ends the connection, which is heard elsewhere. */
+  override send(frame: Uint8Array): void {
+    if (!this.isClosed && this.socket?.destroyed === false) this.socket.write(frame);
+  }
+}
+
+/** A connection that also takes messages in their bytes. They go out with all else of the turn. */
+export interface RoutedConnection extends NatsConnection {
+  readonly protocol: Pick<ProtocolHandler, 'sendCommand' | 'noMorePublishing'>;
+}
+
+/** Connects. The functions in `routes` take the messages of their subscriptions, also when the connection has come back by itself. */
+export async function connectRouted(options: ConnectionOptions, routes: NatsRoutes): Promise<RoutedConnection> {
+  setTransportFactory({ factory: () => new NatsTransport(), dnsResolveFn: nodeResolveHost });
+  const routed: RoutedOptions = { ...options, routes };
+  return (await NatsConnectionImpl.connect(routed)) as unknown as RoutedConnection;
+}
