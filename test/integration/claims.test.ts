@@ -6,10 +6,10 @@ import { connect } from '@nats-io/transport-node';
 import { afterAll, afterEach, expect } from 'vitest';
 import { NatsClaims } from '../../src/federation/nats-claims.ts';
 import { systemClock } from '../../src/util/clock.ts';
-import { endHosts, startHost, untilKnown } from '../support/federated-hosts.ts';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { textOf } from '../support/raw-client.ts';
 import { cleanUp, fixtureServer } from '../support/test-daemon.ts';
+import { endHosts, startHost, untilKnown } from '../support/test-hosts.ts';
 
 afterEach(endHosts);
 afterAll(() => void cleanUp());

@@ -3,10 +3,10 @@
 import { connect } from '@nats-io/transport-node';
 import { afterAll, afterEach, expect } from 'vitest';
 import { runCommand } from '../support/command.ts';
-import { endHosts, startHost, until } from '../support/federated-hosts.ts';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
 import { cleanUp, type TestDaemon } from '../support/test-daemon.ts';
+import { endHosts, startHost, until } from '../support/test-hosts.ts';
 
 afterEach(endHosts);
 afterAll(() => void cleanUp());

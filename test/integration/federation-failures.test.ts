@@ -25,7 +25,7 @@ import {
 afterEach(endHosts);
 afterAll(() => void cleanUp());
 
-const LOCAL = { servers: { local: fixtureServer() } };
+const LOCAL = { servers: { local: fixtureServer() }, offer: [] };
 
 /** Sends a call, and leaves it to the test when its answer is waited for. */
 function begin(client: RawClient, name: string, args: object = {}): number {
@@ -42,7 +42,7 @@ natsTest(
   async () => {
     const nats = await NatsServer.start();
     await startOwner(nats, 'builder');
-    const laptop = await startHost(nats.url, 'laptop', LOCAL);
+    const laptop = await startHost(nats, 'laptop', LOCAL);
     const client = await laptop.client();
     for (const tool of ['fixture_builder__echo', 'local__echo']) await untilTool(client, tool);
     await expectEcho(client, 'fixture_builder__echo', 'before');
@@ -62,7 +62,7 @@ natsTest('an owner that stands still for a while holds up its own calls alone, a
   const nats = await NatsServer.start();
   const builder = await startOwner(nats, 'builder');
   await startOwner(nats, 'lab');
-  const laptop = await startHost(nats.url, 'laptop');
+  const laptop = await startHost(nats, 'laptop');
   const client = await laptop.client();
   for (const tool of ['fixture_builder__echo', 'fixture_lab__echo']) await untilTool(client, tool);
   await expectEcho(client, 'fixture_builder__echo', 'before');
@@ -81,7 +81,7 @@ natsTest('a home that is killed under load leaves nothing at its owner, and othe
   const nats = await NatsServer.start();
   // It may have been cut off only, and would get its answers for so long.
   const builder = await startOwner(nats, 'builder', { more: { limits: { resumeGraceMs: 1000 } } });
-  const [laptop, desk] = [await startHost(nats.url, 'laptop'), await startHost(nats.url, 'desk')];
+  const [laptop, desk] = [await startHost(nats, 'laptop'), await startHost(nats, 'desk')];
   const [client, other] = [await laptop.client(), await desk.client()];
   for (const one of [client, other]) await untilTool(one, 'fixture_builder__echo');
   for (let i = 0; i < 5; i++) begin(client, 'fixture_builder__hold');
@@ -202,7 +202,7 @@ natsTest('a call survives a network that is cut off and comes back, and local wo
 
   const nats = await NatsServer.start({ address: `${subnet}.1` });
   await startOwner(nats, 'builder');
-  const laptop = await startHost(nats.url, 'laptop', { ...LOCAL, under: ['ip', 'netns', 'exec', name] });
+  const laptop = await startHost(nats, 'laptop', { ...LOCAL, under: ['ip', 'netns', 'exec', name] });
   const client = await laptop.client();
   for (const tool of ['fixture_builder__echo', 'local__echo']) await untilTool(client, tool);
   await expectEcho(client, 'fixture_builder__echo', 'before');

@@ -4,25 +4,22 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, afterEach, expect } from 'vitest';
-import type { FederationReport } from '../../src/model/federation-report.ts';
-import { endHosts, startHost, until, untilAnswered, untilKnown } from '../support/federated-hosts.ts';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { textOf } from '../support/raw-client.ts';
 import { cleanUp, fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
+import {
+  endHosts,
+  hostsOf,
+  newId,
+  startHost,
+  until,
+  untilAnswered,
+  untilFault,
+  untilKnown,
+} from '../support/test-hosts.ts';
 
 afterEach(endHosts);
 afterAll(() => void cleanUp());
-
-async function reportOf(daemon: TestDaemon): Promise<FederationReport> {
-  const control = await daemon.client({ 'mcp-bridge/role': 'control' });
-  const { result } = await control.request(1, 'bridge/hosts');
-  control.destroy();
-  return result as unknown as FederationReport;
-}
-
-async function untilFault(daemon: TestDaemon, words: RegExp): Promise<void> {
-  await until(async () => (await reportOf(daemon)).faults.some((fault) => words.test(fault)));
-}
 
 async function expectLocalWork(daemon: TestDaemon): Promise<void> {
   const client = await daemon.client();
@@ -56,7 +53,7 @@ natsTest('the permissions in the documentation are enough, and keep a host out o
   const client = await laptop.client();
   expect(await untilAnswered(client, 'fixture_desk__echo', { text: 'permitted' })).toBe('permitted');
   expect(textOf(await client.callTool(2, 'fixture_desk__echo', { text: 'y'.repeat(2 << 20) }))).toHaveLength(2 << 20);
-  for (const daemon of [desk, laptop]) expect((await reportOf(daemon)).faults).toEqual([]);
+  for (const daemon of [desk, laptop]) expect((await hostsOf(daemon)).faults).toEqual([]);
   expect(nats.log).not.toContain('Violation');
 
   const intruder = await connect({ servers: [nats.url], user: 'ann', pass: 'p' });
@@ -70,7 +67,7 @@ natsTest('the permissions in the documentation are enough, and keep a host out o
   await intruder.flush();
   await intruder.close();
   await until(() => Promise.resolve((nats.log.match(/Publish Violation/g)?.length ?? 0) === 4));
-  expect((await reportOf(laptop)).hosts).toMatchObject([{ host: 'desk', servers: ['fixture'], unreachable: null }]);
+  expect((await hostsOf(laptop)).hosts).toMatchObject([{ host: 'desk', servers: ['fixture'], unreachable: null }]);
 });
 
 natsTest('a user who may not use the buckets is told so', async () => {
@@ -93,9 +90,9 @@ natsTest(
     await untilKnown(laptop, 'fixture@desk');
     const second = await startHost(nats, 'desk', { servers: { other: fixtureServer() } });
     await untilFault(second, /another daemon has the same name.*federation\.host/);
-    expect((await reportOf(second)).offered).toEqual([]);
-    expect((await reportOf(first)).faults).toEqual([]);
-    expect((await reportOf(laptop)).hosts).toMatchObject([{ host: 'desk', servers: ['fixture'] }]);
+    expect((await hostsOf(second)).offered).toEqual([]);
+    expect((await hostsOf(first)).faults).toEqual([]);
+    expect((await hostsOf(laptop)).hosts).toMatchObject([{ host: 'desk', servers: ['fixture'] }]);
     const client = await second.client();
     expect(textOf(await client.callTool(1, 'other__echo', { text: 'goes on' }))).toBe('goes on');
   },
@@ -135,7 +132,7 @@ natsTest('a cluster without quorum is named, hosts stay known, and calls go on',
   await untilFault(laptop, /quorum/);
   expect(textOf(await client.callTool(2, 'fixture_desk__echo', { text: 'without' }))).toBe('without');
   expect(textOf(await client.callTool(3, 'local__echo', { text: 'here' }))).toBe('here');
-  expect((await reportOf(laptop)).hosts).toMatchObject([{ host: 'desk', unreachable: null }]);
+  expect((await hostsOf(laptop)).hosts).toMatchObject([{ host: 'desk', unreachable: null }]);
   await desk.stop();
 });
 
@@ -158,15 +155,13 @@ natsTest(
     await nats.stop();
     const after = await TestDaemon.start(config, { dir });
     const client = await after.client();
-    const names = async (): Promise<string> => JSON.stringify(await client.request(nextId++, 'tools/list'));
+    const names = async (): Promise<string> => JSON.stringify(await client.request(newId(), 'tools/list'));
     await until(async () => (await names()).includes('"fixture_desk__echo"'));
     const { error } = await client.callTool(1, 'fixture_desk__echo', { text: 'x' });
     expect(error?.message).toContain('NATS is away');
-    expect((await reportOf(after)).hosts).toMatchObject([{ host: 'desk', unreachable: 'NATS is away' }]);
+    expect((await hostsOf(after)).hosts).toMatchObject([{ host: 'desk', unreachable: 'NATS is away' }]);
     await NatsServer.start({ like: nats });
     await until(async () => !(await names()).includes('"fixture_desk__echo"'));
     await after.stop();
   },
 );
-
-let nextId = 100;

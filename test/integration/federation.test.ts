@@ -29,7 +29,7 @@ afterAll(() => void cleanUp());
 natsTest('calls a tool of another host, which knows who has asked', async () => {
   const nats = await NatsServer.start();
   const builder = await startOwner(nats, 'builder', { more: { audit: { enabled: true, file: 'audit.jsonl' } } });
-  const laptop = await startHost(nats.url, 'laptop');
+  const laptop = await startHost(nats, 'laptop');
   const client = await laptop.client();
   await untilTool(client, 'fixture_builder__echo');
   const answer = await client.callTool(1, 'fixture_builder__echo', { text: 'over there' });
@@ -56,7 +56,7 @@ natsTest('calls a tool of another host, which knows who has asked', async () => 
 natsTest('a name without its host means whichever host offers it, also behind the meta-tools', async () => {
   const nats = await NatsServer.start();
   const owners = [await startOwner(nats, 'builder'), await startOwner(nats, 'lab')];
-  const laptop = await startHost(nats.url, 'laptop');
+  const laptop = await startHost(nats, 'laptop');
   const all = await laptop.client();
   for (const host of ['builder', 'lab']) await untilTool(all, `fixture_${host}__echo`);
 
@@ -82,7 +82,7 @@ natsTest('a name without its host means whichever host offers it, also behind th
 natsTest('carries progress, cancellation, questions and long results', async () => {
   const nats = await NatsServer.start();
   await startOwner(nats, 'builder');
-  const laptop = await startHost(nats.url, 'laptop');
+  const laptop = await startHost(nats, 'laptop');
   const client = await laptop.connect();
   await client.initialize(undefined, 'init', { elicitation: {} });
   await untilTool(client, 'fixture_builder__echo');
@@ -134,8 +134,8 @@ natsTest('takes no more of others than its owner offers, and obeys the rules of 
     offer: ['fixture', 'project'],
     more: { discovery: { toolRules: [{ pattern: ['crash'], enabled: false }] } },
   });
-  const laptop = await startHost(nats.url, 'laptop');
-  const strict = await startHost(nats.url, 'strict', { use: ['other@*'] });
+  const laptop = await startHost(nats, 'laptop');
+  const strict = await startHost(nats, 'strict', { federation: { use: ['other@*'] } });
   const client = await laptop.client();
   await untilTool(client, 'fixture_builder__echo');
   const report = await hostsOf(laptop);
@@ -150,7 +150,7 @@ natsTest('takes no more of others than its owner offers, and obeys the rules of 
 natsTest('a host that says goodbye takes its servers from the lists, and clients hear of it', async () => {
   const nats = await NatsServer.start();
   const builder = await startOwner(nats, 'builder');
-  const laptop = await startHost(nats.url, 'laptop');
+  const laptop = await startHost(nats, 'laptop');
   const client = await laptop.client();
   await untilTool(client, 'fixture_builder__echo');
   const before = client.lines.length;
@@ -164,7 +164,7 @@ natsTest('an owner that is killed during a call leaves its outcome unknown, and 
   const nats = await NatsServer.start();
   const builder = await startOwner(nats, 'builder');
   await startOwner(nats, 'other');
-  const laptop = await startHost(nats.url, 'laptop', { servers: { local: fixtureServer() } });
+  const laptop = await startHost(nats, 'laptop', { servers: { local: fixtureServer() }, offer: [] });
   const client = await laptop.client();
   for (const tool of ['fixture_builder__echo', 'fixture_other__echo', 'local__echo']) await untilTool(client, tool);
   client.send({
@@ -195,7 +195,7 @@ natsTest(
   async () => {
     const nats = await NatsServer.start();
     await startOwner(nats, 'builder');
-    const laptop = await startHost(nats.url, 'laptop', { servers: { local: fixtureServer() } });
+    const laptop = await startHost(nats, 'laptop', { servers: { local: fixtureServer() }, offer: [] });
     const client = await laptop.client();
     for (const tool of ['fixture_builder__echo', 'local__echo']) await untilTool(client, tool);
     expect(textOf(await client.callTool(1, 'fixture_builder__echo', { text: 'warm' }))).toBe('warm');
@@ -241,7 +241,11 @@ natsTest('in a cluster a call survives the death of the server that it goes thro
 
 natsTest('says that credentials are refused, and goes on alone', async () => {
   const closed = await NatsServer.start({ more: 'authorization { token: "right" }' });
-  const wrong = await startHost(closed.url, 'wrong', { nats: { token: 'wrong' }, servers: { local: fixtureServer() } });
+  const wrong = await startHost(closed.url, 'wrong', {
+    nats: { token: 'wrong' },
+    servers: { local: fixtureServer() },
+    offer: [],
+  });
   await untilFault(wrong, /has refused the credentials/);
   expect(JSON.stringify(await hostsOf(wrong))).not.toContain('"wrong"}');
   expect(textOf(await (await wrong.client()).callTool(1, 'local__echo', { text: 'goes on' }))).toBe('goes on');
@@ -342,8 +346,8 @@ natsTest('hosts at a leaf meet those at the hub, go on without it, and meet them
 natsTest('a host that stands still loses its own calls and slows down nobody', async () => {
   const nats = await NatsServer.start();
   const builder = await startOwner(nats, 'builder');
-  const still = await startHost(nats.url, 'still');
-  const laptop = await startHost(nats.url, 'laptop');
+  const still = await startHost(nats, 'still');
+  const laptop = await startHost(nats, 'laptop');
   const stopped = await still.client();
   const client = await laptop.client();
   for (const one of [stopped, client]) await untilTool(one, 'fixture_builder__echo');
@@ -436,7 +440,9 @@ natsTest('the quick start of docs/federation.md works as it stands there, and so
     leaf.kill('SIGKILL');
     await once(leaf, 'close');
   });
-  const atTheLeaf = await (await startHost(`nats://127.0.0.1:${ownPort}`, 'leaf', { tenant: 'default' })).client();
+  const atTheLeaf = await (
+    await startHost(`nats://127.0.0.1:${ownPort}`, 'leaf', { federation: { tenant: 'default' } })
+  ).client();
   await untilTool(atTheLeaf, 'compiler_build__echo');
   await expectEcho(atTheLeaf, 'compiler_build__echo', 'from the leaf');
   const stranger = await startHost(`tls://localhost:${port}`, 'stranger', {

@@ -3,10 +3,10 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect } from 'vitest';
-import { endHosts, startHost, until, untilAnswered, untilKnown } from '../support/federated-hosts.ts';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { textOf } from '../support/raw-client.ts';
 import { cleanUp, fixtureServer, ROOT, tempDir } from '../support/test-daemon.ts';
+import { endHosts, startHost, until, untilAnswered, untilKnown } from '../support/test-hosts.ts';
 
 afterEach(endHosts);
 afterAll(() => void cleanUp());

@@ -1,9 +1,9 @@
 // Notices of servers on other hosts, and what a home refuses to speak to.
 
 import { afterAll, afterEach, expect } from 'vitest';
-import { endHosts, startHost, until, untilAnswered, untilKnown } from '../support/federated-hosts.ts';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { cleanUp, fixtureServer } from '../support/test-daemon.ts';
+import { endHosts, startHost, until, untilAnswered, untilKnown } from '../support/test-hosts.ts';
 
 afterEach(endHosts);
 afterAll(() => void cleanUp());

@@ -1,6 +1,7 @@
 // Daemons of several hosts for a test, each with a home, a socket and servers of its own. They end with the test.
 
 import { expect } from 'vitest';
+import type { FederationReport } from '../../src/model/federation-report.ts';
 import { endNats, type NatsServer } from './nats-server.ts';
 import { type RawClient, textOf } from './raw-client.ts';
 import { fixtureServer, TestDaemon } from './test-daemon.ts';
@@ -10,42 +11,47 @@ export const hosts = new Set<TestDaemon>();
 
 /** For `afterEach`. */
 export async function endHosts(): Promise<void> {
-  for (const host of hosts) await host.stop();
+  for (const host of hosts) {
+    host.kill('SIGCONT'); // it may stand still
+    await host.stop();
+  }
   hosts.clear();
   await endNats();
 }
 
 export interface HostOptions {
   readonly servers?: Record<string, object>;
+  /** The servers that it offers; else all of them. */
   readonly offer?: readonly string[];
-  readonly use?: readonly string[];
-  readonly user?: string;
-  readonly tenant?: string;
+  /** More of the section `nats` of its config. */
   readonly nats?: object;
+  /** More of its section `federation`. */
+  readonly federation?: object;
+  /** More of its config. */
   readonly more?: object;
   /** A command that runs the daemon, such as one that puts it elsewhere. */
   readonly under?: readonly string[];
+  /** What it keeps stays there, and what another one has left there is known. */
+  readonly dir?: string;
 }
 
+/** Starts a host in the network of a nats-server, or of those at some addresses. */
 export async function startHost(
-  url: string | readonly string[],
+  at: NatsServer | string | readonly string[],
   host: string,
-  { servers = {}, offer = [], use, user = 'ann', tenant = 'acme', nats, more, under = [] }: HostOptions = {},
+  { servers = {}, offer = Object.keys(servers), nats, federation, more, under = [], dir }: HostOptions = {},
 ): Promise<TestDaemon> {
-  const federation = {
-    nats: { servers: [url].flat(), ...nats },
-    ...{ host, offer, tenant, user },
-    ...(use !== undefined && { use }),
-  };
-  const config = { mcpServers: servers, federation, client: { view: 'all' }, ...more };
-  const daemon = await TestDaemon.start(config, { under });
+  const addresses = typeof at === 'object' && 'url' in at ? at.url : at;
+  const place = { tenant: 'acme', user: 'ann', host, offer, nats: { servers: [addresses].flat(), ...nats } };
+  const config = { mcpServers: servers, federation: { ...place, ...federation }, client: { view: 'all' }, ...more };
+  const daemon = await TestDaemon.start(config, { under, ...(dir !== undefined && { dir }) });
   hosts.add(daemon);
   return daemon;
 }
 
 /** A host that offers the fixture. */
 export const startOwner = (nats: NatsServer, host: string, more: HostOptions = {}): Promise<TestDaemon> =>
-  startHost(nats.url, host, { servers: { fixture: fixtureServer() }, offer: ['fixture'], ...more });
+  startHost(nats, host, { servers: { fixture: fixtureServer() }, offer: ['fixture'], ...more });
 
 export async function toolNames(client: RawClient, id: unknown): Promise<string[]> {
   const { result } = (await client.request(id, 'tools/list')) as { result?: { tools: { name: string }[] } };
@@ -66,24 +72,19 @@ export async function untilTool(client: RawClient, name: string, isThere = true)
   await until(async () => (await toolNames(client, newId())).includes(name) === isThere);
 }
 
-interface HostsReport {
-  readonly faults: readonly string[];
-  readonly offered: readonly string[];
-  readonly nats: object | null;
-  readonly callsOfOthers: number;
-  readonly hosts: readonly {
-    readonly host: string;
-    readonly servers: readonly string[];
-    readonly latencyMs: number | null;
-    readonly unreachable: string | null;
-  }[];
+export async function hostsOf(daemon: TestDaemon): Promise<FederationReport> {
+  const control = await daemon.client({ 'mcp-bridge/role': 'control' });
+  const { result } = await control.request(newId(), 'bridge/hosts');
+  control.destroy();
+  return result as unknown as FederationReport;
 }
 
-export async function hostsOf(daemon: TestDaemon): Promise<HostsReport> {
-  const control = await daemon.client({ 'mcp-bridge/role': 'control' });
-  const { result } = await control.request(1, 'bridge/hosts');
-  control.destroy();
-  return result as unknown as HostsReport;
+/** Waits until a daemon may use these servers of other hosts. */
+export async function untilKnown(daemon: TestDaemon, ...servers: string[]): Promise<void> {
+  await until(async () => {
+    const known = (await hostsOf(daemon)).hosts.flatMap(({ host, used }) => used.map((server) => `${server}@${host}`));
+    return servers.every((server) => known.includes(server));
+  });
 }
 
 export async function untilFault(daemon: TestDaemon, words: RegExp): Promise<void> {
@@ -93,4 +94,13 @@ export async function untilFault(daemon: TestDaemon, words: RegExp): Promise<voi
 /** Calls a tool that says its text, and expects it. */
 export async function expectEcho(client: RawClient, tool: string, text: string): Promise<void> {
   expect(textOf(await client.callTool(newId(), tool, { text }))).toBe(text);
+}
+
+/** Calls a tool until it answers, and gives its text. */
+export async function untilAnswered(client: RawClient, tool: string, args: object = {}): Promise<string> {
+  for (;;) {
+    const answer = await client.callTool(newId(), tool, args);
+    if (answer.error === undefined) return textOf(answer);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
