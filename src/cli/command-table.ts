@@ -166,8 +166,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     group: 'Every day',
     summary: 'Show the other hosts, what they offer, and what is wrong',
     words: [],
-    options: options.LISTING,
-    examples: ['hosts', 'hosts --json'],
+    options: options.HOSTS,
+    examples: ['hosts', 'hosts --json', 'hosts --make-buckets --config administrator.json'],
     run: async (values, host) => (await import('./commands/hosts.ts')).hosts(values, host),
   }),
   discover: row({

@@ -68,6 +68,11 @@ export const LISTING = {
   json: { type: 'boolean', describe: 'Print JSON, for scripts' },
 } as const satisfies Options;
 
+export const HOSTS = {
+  ...LISTING,
+  'make-buckets': { type: 'boolean', describe: 'Make what hosts keep in NATS, as an administrator; asks no daemon' },
+} as const satisfies Options;
+
 const INTERVAL = {
   type: 'string',
   describe: 'Seconds between updates, or a time such as 500ms or 5m; else 1',

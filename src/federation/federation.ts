@@ -24,13 +24,16 @@ import type { HomeConnection } from './home-connection.ts';
 import { decodeEntries, encodeEntries, type OfferedServer } from './host-entry.ts';
 import { HostList, type KnownHost } from './host-list.ts';
 import { type Holder, type LeaseBoard, LeaseTable } from './lease-table.ts';
-import { boardFault, NatsBoard } from './nats-board.ts';
+import { NatsBoard } from './nats-board.ts';
+import { bucketFault, ENTRIES, LEASES } from './nats-buckets.ts';
 import { NatsBus, NOT_YET } from './nats-bus.ts';
-import { LEASES, NatsLeases } from './nats-leases.ts';
+import { NatsLeases } from './nats-leases.ts';
 import { OwnHost } from './own-host.ts';
 import { Owner } from './owner.ts';
 import { type ServiceAnswer, ServiceAnswers } from './service-answers.ts';
-import { tokenOf } from './subject.ts';
+import { serverOfPattern, serverToken, tokenOf } from './subject.ts';
+
+export { makeBuckets } from './nats-buckets.ts';
 
 export interface FederationOptions {
   readonly settings: FederationSettings;
@@ -70,12 +73,13 @@ export interface Ground {
   readonly close: () => Promise<void>;
 }
 
-const LEASES_TOLD = { buckets: [LEASES], what: 'the list of who serves what remembers' };
 const RUN_BYTES = 9;
 /** A connection that is not used ends soon: it costs two short messages to begin another one, and many hosts have many servers. */
 const IDLE_MS = 30_000;
 const RIVAL =
   'another daemon has the same name, so this one offers nothing: give federation.host another value on one of them';
+const CONTESTED =
+  'another daemon has the same name, and offers nothing while this one does: give federation.host another value on one of them';
 /** With fewer hosts nobody waits when NATS comes back. */
 const FEW_HOSTS = 50;
 const DELAY_MS_FOR_EACH = 4;
@@ -98,7 +102,10 @@ export class Federation {
   readonly #unwatch: () => void;
   readonly #boardFaults = new Map<'read' | 'written' | 'leases', string>();
   #hasRival = false;
+  #isContested = false;
   readonly #denied = new Set<string>();
+  /** Tokens of own servers on this host whose calls NATS does not let this daemon hear. */
+  readonly #unheard = new Set<string>();
   #servers: ReadonlyMap<string, BusServer> = new Map();
   /** Names without a host that were asked for, and that more than one host offers. */
   readonly #anywhere = new Map<string, BusServer>();
@@ -130,6 +137,7 @@ export class Federation {
       ...{ ...place, version, hasAgents: options.agents !== undefined && settings.agents.length > 0 },
       isAlive: async (other) => (await this.#services.ask([{ host, run: other }], clock)).has(other),
       rivalled: (hasRival) => this.#onRival(hasRival),
+      contested: (isContested) => this.#onContest(isContested),
       forgotten: () => this.#list.watchAgain(),
       signed: () => this.#leases.tick(),
       fault: (error) => this.#onBoardFault('written', error),
@@ -204,10 +212,21 @@ export class Federation {
   /** Offers these of the own servers. */
   offer(servers: readonly OfferedServer[]): void {
     this.#offers = servers;
-    this.#own.offer(servers);
+    this.#announce();
     const taken = this.#hasRival ? [] : servers;
     this.#owner.offer(taken.map(({ name, ...terms }) => ({ name, isForAny: !isBound(terms) })));
-    this.#leases.offer(taken.filter(isBound).map(({ name }) => name));
+  }
+
+  /** Announces the servers whose calls come here. */
+  #announce(): void {
+    const heard = this.#offers.filter(({ name }) => this.#isHeard(name));
+    this.#own.offer(heard);
+    this.#leases.offer(this.#hasRival ? [] : heard.filter(isBound).map(({ name }) => name));
+  }
+
+  /** False for an own server whose calls NATS does not let this daemon hear. */
+  #isHeard(name: string): boolean {
+    return !this.#unheard.has(serverToken(name, this.#options.settings.host));
   }
 
   /** Two daemons of one name would take each other's calls: the one that came later offers nothing. */
@@ -217,10 +236,19 @@ export class Federation {
     this.offer(this.#offers);
   }
 
+  #onContest(isContested: boolean): void {
+    this.#isContested = isContested;
+    if (isContested) this.#options.logger.error(CONTESTED, { host: this.#options.settings.host });
+  }
+
   // --- what can be used ---
 
   /** All come back when NATS does: the more there are, the longer each of them waits before it speaks. */
   #onUp(): void {
+    // NATS says again what it does not permit.
+    this.#denied.clear();
+    this.#unheard.clear();
+    this.#announce();
     const { size } = this.#list;
     const delayMs = size < FEW_HOSTS ? 0 : Math.random() * Math.min(MOST_DELAY_MS, size * DELAY_MS_FOR_EACH);
     this.#own.busIsUp(delayMs);
@@ -359,14 +387,19 @@ export class Federation {
   // --- faults ---
 
   #onBoardFault(doing: 'read' | 'written' | 'leases', error: unknown): void {
-    const why = error === undefined ? undefined : boardFault(error, doing === 'leases' ? LEASES_TOLD : undefined);
+    const why = error === undefined ? undefined : bucketFault(error, doing === 'leases' ? LEASES : ENTRIES);
     if (why === undefined) return void this.#boardFaults.delete(doing);
     if (![...this.#boardFaults.values()].includes(why)) this.#options.logger.warn('the list of hosts', { why });
     this.#boardFaults.set(doing, why);
   }
 
   #onDenied(operation: string, subject: string): void {
-    if (subject.startsWith('mcp.v1.req.') && operation === 'publish') return; // whoever has asked is told
+    if (isToldElsewhere(operation, subject)) return;
+    const token = operation === 'subscribe' ? serverOfPattern(subject) : undefined;
+    if (token !== undefined) {
+      this.#unheard.add(token);
+      this.#announce();
+    }
     if (this.#denied.size >= MOST_TOLD || this.#denied.has(`${operation} ${subject}`)) return;
     this.#denied.add(`${operation} ${subject}`);
     this.#options.logger.warn('NATS does not permit something that federation needs', { operation, subject });
@@ -394,7 +427,7 @@ export class Federation {
     return {
       ...{ host: settings.host, tenant: settings.tenant, user: settings.user, nats: this.#ground.server() ?? null },
       faults: this.#faults,
-      offered: this.#hasRival ? [] : this.#offers.map(({ name }) => name),
+      offered: this.#hasRival ? [] : this.#offers.flatMap(({ name }) => (this.#isHeard(name) ? [name] : [])),
       callsOfOthers: this.#owner.load.calls,
       hosts: known.map((host) => this.#reportOf(host, answers.get(host.run), nowMs)),
     };
@@ -405,10 +438,23 @@ export class Federation {
     return [
       ...(down === undefined ? [] : [`NATS is away: ${down}`]),
       ...new Set(this.#boardFaults.values()),
-      ...(this.#hasRival ? [RIVAL] : []),
+      ...this.#nameFaults,
       ...[...this.#denied].map(
         (what) => `NATS does not let this daemon ${what}: see docs/federation.md for the permissions`,
       ),
+    ];
+  }
+
+  /** Other daemons under the name of this host, and what somebody has written there. */
+  get #nameFaults(): string[] {
+    if (this.#hasRival) return [RIVAL];
+    if (this.#isContested) return [CONTESTED];
+    const { overwrites } = this.#own;
+    if (overwrites === 0) return [];
+    const { tenant, host } = this.#options.settings;
+    const key = `$KV.${ENTRIES}.${tokenOf(tenant)}.${tokenOf(host)}`;
+    return [
+      `somebody else has written over the entry of this host (${key}), ${overwrites} times so far, and this daemon has written it again: let only its user publish there (docs/federation.md)`,
     ];
   }
 
@@ -451,6 +497,13 @@ export class Federation {
     this.#services.close();
     await this.#ground.close();
   }
+}
+
+/** True for what is refused and said in another place: to whoever has called, with a bucket, or as what nobody needs. */
+function isToldElsewhere(operation: string, subject: string): boolean {
+  if (operation === 'publish') return /^(?:mcp\.v1\.req\.|\$JS\.API\.|\$KV\.)/.test(subject);
+  // Only NATS' own tools ask there, and callers that count nothing.
+  return /^\$SRV\.|^_INBOX.*\.ctl$/.test(subject);
 }
 
 interface Offerer {

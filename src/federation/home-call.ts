@@ -392,13 +392,20 @@ export class HomeCall implements AnsweredCall {
   }
 
   #onUnheard(): void {
-    const where = this.#owner === undefined ? 'no host offers it now' : `host ${this.#owner.host} is not there`;
+    const where = this.#whyUnheard;
     if (this.#attempts === 1 && !this.#isHeard)
       return this.#undone('SERVER_UNREACHABLE', `cannot be reached: ${where}`);
     // An owner that is known to be there has lost NATS for a moment: it is asked again until the call counts as lost.
     const { runOf } = this.#context;
     if (this.#owner?.run !== undefined && runOf(this.#owner.host) === this.#owner.run) return;
     this.#lost(`cannot be reached any more: ${where}`);
+  }
+
+  get #whyUnheard(): string {
+    if (this.#owner === undefined) return 'no host offers it now';
+    const { host } = this.#owner;
+    if (this.#context.runOf(host) === undefined) return `host ${host} is not there`;
+    return `host ${host} is there, but takes no calls for ${this.#context.connection.offeredName}; \`mcp-bridge hosts\` there says why`;
   }
 
   /** The owner has refused the request before it was a call. */

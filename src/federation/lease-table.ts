@@ -164,11 +164,13 @@ export class LeaseTable {
   #arrived(key: string, value: Uint8Array | undefined, write: number): void {
     const known = this.#leases.get(key);
     if (known !== undefined && known.write > write && !this.#stale.delete(key)) return; // a later write of our own was confirmed first
-    // One that cannot be read is nobody's, and is written over.
-    const read = value === undefined ? undefined : (leaseIn(value) ?? NOBODYS);
+    // One that cannot be read is that of before, which its holder writes again at once; or nobody's, and is written over.
+    const lease = value === undefined ? undefined : leaseIn(value);
+    const isSpoiled = value !== undefined && lease === undefined;
+    const read = isSpoiled ? (known ?? NOBODYS) : lease;
     if (read === undefined) this.#leases.delete(key);
     else if (known !== undefined || this.#leases.size < MOST_LEASES) this.#leases.set(key, { ...read, write });
-    if (read === undefined || !this.#isOwn(read)) this.#held.delete(key);
+    if (read === undefined || isSpoiled || !this.#isOwn(read)) this.#held.delete(key);
     const name = this.#offered.get(key);
     if (name !== undefined) this.#consider(key, name);
     if (known?.host !== read?.host || known?.fence !== read?.fence) this.#options.changed(key);
@@ -197,14 +199,16 @@ export class LeaseTable {
     if (lease === undefined) return void this.#take(key, 1, undefined);
     if (this.#isOwn(lease)) return void this.#take(key, lease.fence, lease.write);
     if (lease.host === host) {
-      if (!this.#inherited.has(key)) void this.#take(key, lease.fence + 1, lease.write);
+      if (!this.#inherited.has(key)) void this.#take(key, after(lease.fence), lease.write);
       this.#inherited.add(key);
       return;
     }
     const isSettled = clock.now() - this.#watchedMs >= SETTLE_MS;
     // A daemon that was started again takes its lease over itself.
-    const isGone = isSettled && !isThere(lease.host, undefined, name);
-    if (lease.host === '' || isGone) void this.#take(key, lease.fence + 1, lease.write);
+    const isGone = isSettled && lease.host !== '' && !isThere(lease.host, undefined, name);
+    // Where it cannot be read, whoever had it has the time to write it again.
+    const isFree = lease.host === '' && (lease.fence > 0 || isSettled);
+    if (isFree || isGone) void this.#take(key, after(lease.fence), lease.write);
   }
 
   async #take(key: string, fence: number, over: number | undefined): Promise<void> {
@@ -255,6 +259,11 @@ export class LeaseTable {
 }
 
 const NOBODYS = { host: '', run: '', fence: 0 } as const;
+
+/** The number of the next holder. It begins again where somebody has written a number that nobody can have. */
+function after(fence: number): number {
+  return fence >= MOST_FENCE ? 1 : fence + 1;
+}
 
 /** Reads a lease; undefined if it is none. */
 function leaseIn(value: Uint8Array): Omit<Lease, 'write'> | undefined {

@@ -1,29 +1,15 @@
 // The board of hosts as two buckets of NATS: one for entries, which everybody listens to, and one for signs of life, which nobody does: they are
-// counted and listed by the server. It makes the buckets if there are none, and again where a server has lost them.
+// counted and listed by the server. The buckets are made again where a server has lost them.
 
-import { type KV, Kvm } from '@nats-io/kv';
+import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { messageOf } from '../util/bridge-error.ts';
-import { isRecord, membersOf } from '../util/json-value.ts';
-import { type Board, ENTRY_AGE_MS, type EntryListener, SIGN_AGE_MS } from './board.ts';
-import { MOST_ENTRY_BYTES } from './host-entry.ts';
+import type { Board, EntryListener } from './board.ts';
+import { type Bucket, ENTRIES, forEachOf, keysIn, openedBucket, SIGNS, stateOf } from './nats-buckets.ts';
 
-const ENTRIES = 'bridge_hosts';
-const SIGNS = 'bridge_alive';
-type Bucket = typeof ENTRIES | typeof SIGNS;
-/** Copies of a bucket in a cluster: it can be written while one of its servers is away. */
-const REPLICAS = 3;
-const MEMORY = 'memory';
-const ASK_MS = 5000;
 /** Entries that are read at the same time. */
 const AT_ONCE = 16;
 const ENTRIES_BEGIN = `$KV.${ENTRIES}.`;
 const NOTHING = new Uint8Array(0);
-
-const TERMS = {
-  [ENTRIES]: { ttl: ENTRY_AGE_MS, maxValueSize: MOST_ENTRY_BYTES },
-  [SIGNS]: { ttl: SIGN_AGE_MS, maxValueSize: 64 },
-} as const;
 
 /** The bus, as far as a board needs it. */
 export interface BoardBus {
@@ -51,7 +37,7 @@ export class NatsBoard implements Board {
     const connection = this.#connected();
     const known = this.#buckets.get(bucket);
     if (known?.of === connection) return known.kv;
-    const kv = await opened(connection, bucket);
+    const kv = await openedBucket(connection, bucket);
     this.#buckets.set(bucket, { of: connection, kv });
     return kv;
   }
@@ -100,7 +86,7 @@ export class NatsBoard implements Board {
     try {
       await connection.flush();
       const keys = await this.#keysIn(ENTRIES, prefix);
-      await forEachOf(keys, async (key) => {
+      await forEachOf(keys, AT_ONCE, async (key) => {
         const value = heard.has(key) ? undefined : await this.get(key);
         if (value !== undefined && !heard.has(key)) changed(key, value, false);
       });
@@ -119,7 +105,7 @@ export class NatsBoard implements Board {
   }
 
   async countSigns(): Promise<number> {
-    const { messages } = await this.#stateOf(SIGNS);
+    const { messages } = await this.#with(SIGNS, () => stateOf(this.#connected(), SIGNS));
     return typeof messages === 'number' ? messages : 0;
   }
 
@@ -127,67 +113,8 @@ export class NatsBoard implements Board {
     return new Set(await this.#keysIn(SIGNS, prefix));
   }
 
-  async #keysIn(bucket: Bucket, prefix: string): Promise<string[]> {
-    const begin = `$KV.${bucket}.`;
-    const { subjects } = await this.#stateOf(bucket, `${begin}${prefix}>`);
-    return Object.keys(membersOf(subjects)).map((subject) => subject.slice(begin.length));
+  /** The keys of a bucket that begin like this. */
+  #keysIn(bucket: Bucket, prefix: string): Promise<string[]> {
+    return this.#with(bucket, () => keysIn(this.#connected(), bucket, prefix));
   }
-
-  /** The state of a bucket, by the server's word; with the subjects that fit a filter. */
-  async #stateOf(bucket: Bucket, filter?: string): Promise<Readonly<Record<string, unknown>>> {
-    return this.#with(bucket, async () => {
-      const asked = filter === undefined ? '' : JSON.stringify({ subjects_filter: filter });
-      const answer: unknown = (
-        await this.#connected().request(`$JS.API.STREAM.INFO.KV_${bucket}`, asked, { timeout: ASK_MS })
-      ).json();
-      const { error, state } = membersOf(answer);
-      if (isRecord(error)) throw new Error(String(error.description));
-      return membersOf(state);
-    });
-  }
-}
-
-/** Does something for all of a list, for a few at a time. */
-async function forEachOf<T>(all: readonly T[], task: (one: T) => Promise<void>): Promise<void> {
-  const left = all.values();
-  const work = async (): Promise<void> => {
-    for (const one of left) await task(one);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-}
-
-async function opened(connection: NatsConnection, bucket: Bucket): Promise<KV> {
-  const kvm = new Kvm(connection);
-  const options = { ...TERMS[bucket], history: 1, storage: MEMORY as never };
-  const mayHaveCopies = (connection.info?.connect_urls?.length ?? 0) >= REPLICAS;
-  if (!mayHaveCopies) return kvm.create(bucket, options);
-  try {
-    return await kvm.create(bucket, { ...options, replicas: REPLICAS });
-  } catch (error) {
-    if (!/replicas|peers|no suitable/i.test(messageOf(error))) throw error;
-    return kvm.create(bucket, options);
-  }
-}
-
-interface KeptThing {
-  readonly buckets: readonly string[];
-  readonly what: string;
-}
-
-const HOSTS_KEPT: KeptThing = { buckets: [ENTRIES, SIGNS], what: 'the list of hosts' };
-
-/** Why the board cannot be used, and what to do. */
-export function boardFault(error: unknown, { buckets, what }: KeptThing = HOSTS_KEPT): string {
-  const message = messageOf(error);
-  const name = error instanceof Error ? error.name : '';
-  if (/JetStreamNotEnabled/.test(name) || /jetstream not enabled|no responders/i.test(message))
-    return `the NATS servers have no JetStream, which keeps ${what}: put \`jetstream {}\` into their config`;
-  if (/permission/i.test(message) || name === 'PermissionViolationError')
-    return `NATS does not let this daemon use ${buckets.join(' and ')}: its user needs the subjects in docs/federation.md`;
-  if (
-    name === 'TimeoutError' ||
-    /timeout|no suitable peers|temporarily unavailable|insufficient resources|no quorum/i.test(message)
-  )
-    return `the cluster of NATS has no quorum for ${what}: start its other servers`;
-  return `${what} cannot be kept: ${message.slice(0, 200)}`;
 }

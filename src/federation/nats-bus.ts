@@ -1,7 +1,7 @@
 // The bus that is NATS: one connection for small messages, and one for parts of long ones. It connects for as long as it takes, says in words why it
 // cannot, and never shows a credential. Nothing here knows what the messages are.
 
-import { readFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import type { Authenticator, Msg, MsgHdrs, NatsConnection, Subscription } from '@nats-io/nats-core';
 import { credsAuthenticator, errors, nkeyAuthenticator } from '@nats-io/transport-node';
 import type { NatsSettings } from '../model/federation-settings.ts';
@@ -93,6 +93,8 @@ class NatsLane {
 
   #isNowUp(): void {
     this.isUp = true;
+    // What NATS has refused is not subscribed any more; it may be permitted by now.
+    for (const one of this.#subscribed) if (one.of?.isClosed() === true) this.#subscribe(one);
     this.#tell({ is: 'up' });
   }
 
@@ -153,6 +155,7 @@ class NatsLane {
         this.#options.failed(fault);
       }
     };
+    if (subscribed.of !== undefined) this.#routes.delete(subscribed.of.getID());
     subscribed.of = connection.subscribe(subject, {
       ...(options.queue !== undefined && { queue: options.queue }),
       // Where the package has made the transport itself, messages come here. An error is a lack of permission, which the status says too.
@@ -253,8 +256,18 @@ export class NatsBus implements Bus {
   }
 }
 
-function optionsOf({ settings, name, inboxPrefix }: NatsBusOptions) {
+/** A connection for a moment, outside a daemon. Throws why there is none. */
+export async function connectedOnce(settings: NatsSettings, name: string): Promise<NatsConnection> {
+  try {
+    return await connectRouted(optionsOf({ settings, name, inboxPrefix: '_INBOX' }), new Map());
+  } catch (error) {
+    throw new BridgeError('SERVER_UNREACHABLE', explained(error, settings));
+  }
+}
+
+function optionsOf({ settings, name, inboxPrefix }: Pick<NatsBusOptions, 'settings' | 'name' | 'inboxPrefix'>) {
   const { servers, user, password, token, tls } = settings;
+  expectFiles(settings);
   const authenticator = authenticatorOf(settings);
   return {
     servers: [...servers],
@@ -302,22 +315,40 @@ function unusable(message: string): BridgeError {
 }
 
 /** Says what is wrong and what to do, without any credential. */
-function explained(error: unknown, { servers, credentials, nkey }: NatsSettings): string {
+function explained(error: unknown, { servers, tls }: NatsSettings): string {
   const where = servers.map(withoutUser).join(', ');
   if (error instanceof BridgeError) return error.message;
   if (error instanceof errors.AuthorizationError)
     return `${where} has refused the credentials: check federation.nats (user, token, nkey or credentials)`;
   if (error instanceof errors.UserAuthenticationExpiredError)
     return `the credentials for ${where} have expired: get new ones for federation.nats`;
-  if (error instanceof Error && /does not support 'tls'/.test(error.message))
-    return `${where} speaks no TLS, which the address (tls://) or federation.nats.tls asks for: nothing was sent to it`;
+  if (error instanceof Error && /does not support 'tls'/.test(error.message)) {
+    const asksForIt = tls === undefined ? 'the address (tls://)' : 'federation.nats.tls';
+    const plain = tls === undefined ? 'write nats:// in federation.nats.servers' : 'remove federation.nats.tls';
+    return `${where} speaks no TLS, which ${asksForIt} asks for, so nothing was sent to it: give the server a \`tls\` block, or ${plain}`;
+  }
   const code = codeOf(error);
-  if (code === 'ENOENT' || code === 'EACCES')
-    return `${credentials ?? nkey ?? 'a file that federation.nats names'} cannot be read (${code})`;
+  if (code?.startsWith('ERR_OSSL') === true)
+    return `a file that federation.nats.tls names is not in the form of PEM (${code}): check ca, cert and key`;
   if (code !== undefined && /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO/.test(code))
     return `${where} has a certificate that is not trusted (${code}): check federation.nats.tls.ca`;
-  if (code !== undefined) return `nothing answers at ${where} (${code})`;
+  if (code !== undefined)
+    return `nothing answers at ${where} (${code}): check federation.nats.servers, and that it runs`;
   return `${where} cannot be reached: ${error instanceof Error ? error.message.slice(0, 200) : 'for no reason that it has said'}`;
+}
+
+/** Each file that the settings name, by its setting. One that cannot be read is named, where the package would only give its path. */
+function expectFiles({ credentials, nkey, tls }: NatsSettings): void {
+  const files = { credentials, nkey, 'tls.ca': tls?.ca, 'tls.cert': tls?.cert, 'tls.key': tls?.key };
+  for (const [setting, file] of Object.entries(files))
+    if (file !== undefined)
+      try {
+        accessSync(file, constants.R_OK);
+      } catch (error) {
+        throw unusable(
+          `federation.nats.${setting} names ${file}, which cannot be read (${codeOf(error)}): correct the path, or put the file there`,
+        );
+      }
 }
 
 function withoutUser(address: string): string {

@@ -1,79 +1,107 @@
-// Leases as a bucket of NATS that is kept on disk: their numbers have to rise also over a restart of the servers. It makes the bucket if there is none.
+// Leases as a bucket of NATS that is kept on disk: their numbers have to rise also over a restart of the servers. What is stored is heard from the server
+// itself, with its number; what somebody only tries to write is not.
 
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { type KV, Kvm, type KvWatchEntry } from '@nats-io/kv';
-import type { NatsConnection, QueuedIterator } from '@nats-io/nats-core';
-import { messageOf } from '../util/bridge-error.ts';
+import type { KV, KvEntry } from '@nats-io/kv';
+import type { NatsConnection } from '@nats-io/nats-core';
 import type { LeaseBoard, LeaseListener } from './lease-table.ts';
 import type { BoardBus } from './nats-board.ts';
+import { forEachOf, keysIn, LEASES, openedBucket } from './nats-buckets.ts';
+import { LEASE_BEGIN } from './subject.ts';
 
-export const LEASES = 'bridge_leases';
-/** Copies of the bucket in a cluster: it can be written while one of its servers is away. */
-const REPLICAS = 3;
 /** Another write came first. */
 const WRONG_LAST: readonly number[] = [10071, 10164];
+/** Leases that are read at the same time. */
+const AT_ONCE = 16;
+const SEQUENCE = 'Nats-Sequence';
+/** A lease that is not there comes after each write of it. */
+const LAST = Number.MAX_SAFE_INTEGER;
 
 export class NatsLeases implements LeaseBoard {
   readonly #bus: BoardBus;
+  readonly #watchers = new Set<{ readonly prefix: string; readonly changed: LeaseListener }>();
   #bucket: { readonly of: NatsConnection; readonly kv: KV } | undefined;
 
   constructor(bus: BoardBus) {
     this.#bus = bus;
   }
 
-  async #kv(): Promise<KV> {
+  #connected(): NatsConnection {
     const { connection } = this.#bus;
     if (connection === undefined) throw new Error('NATS is away');
-    if (this.#bucket?.of !== connection) this.#bucket = { of: connection, kv: await opened(connection) };
+    return connection;
+  }
+
+  async #kv(): Promise<KV> {
+    const connection = this.#connected();
+    if (this.#bucket?.of !== connection) this.#bucket = { of: connection, kv: await openedBucket(connection, LEASES) };
     return this.#bucket.kv;
   }
 
-  async write(key: string, value: Uint8Array, over: number | undefined): Promise<number | undefined> {
-    const kv = await this.#bus.whileUp(this.#kv());
+  /** Does something with the bucket. Where that fails it may be gone: it is looked for again, and made again. */
+  async #with<T>(task: (kv: KV) => Promise<T>): Promise<T> {
     try {
-      return await this.#bus.whileUp(over === undefined ? kv.create(key, value) : kv.update(key, value, over));
+      return await this.#bus.whileUp(this.#kv().then(task));
     } catch (error) {
-      if (error instanceof JetStreamApiError && WRONG_LAST.includes(error.code)) return undefined;
-      this.#bucket = undefined; // it may be gone: it is looked for again
+      this.#bucket = undefined;
       throw error;
     }
   }
 
-  async #watched(prefix: string): Promise<QueuedIterator<KvWatchEntry>> {
-    const watched = this.#kv().then((kv) => kv.watch({ key: `${prefix}>` }));
-    try {
-      return await this.#bus.whileUp(watched);
-    } catch (error) {
-      void watched.then((entries) => entries.stop()).catch(() => undefined); // it may come after all
-      this.#bucket = undefined; // it may be gone: it is made again
-      throw error;
-    }
+  async write(key: string, value: Uint8Array, over: number | undefined): Promise<number | undefined> {
+    return this.#with(async (kv) => {
+      try {
+        return await (over === undefined ? kv.create(key, value) : kv.update(key, value, over));
+      } catch (error) {
+        if (!(error instanceof JetStreamApiError && WRONG_LAST.includes(error.code))) throw error;
+        await this.#tell(kv, key); // what stands there may never have been heard: the bucket is another one by now
+        return undefined;
+      }
+    });
+  }
+
+  async #tell(kv: KV, key: string): Promise<void> {
+    const entry = await kv.get(key);
+    for (const { prefix, changed } of [...this.#watchers]) if (key.startsWith(prefix)) tell(changed, key, entry);
   }
 
   async watch(prefix: string, changed: LeaseListener, ended: () => void): Promise<() => void> {
-    const entries = await this.#watched(prefix);
-    void (async () => {
-      for await (const { key, operation, value, revision } of entries)
-        changed(key, operation === 'PUT' ? value : undefined, revision);
-    })()
-      .catch(() => undefined)
-      .finally(() => {
-        this.#bucket = undefined;
-        ended();
+    const kv = await this.#with((opened) => Promise.resolve(opened));
+    const connection = this.#connected();
+    const heard = new Set<string>();
+    const subscription = connection.subscribe(`${LEASE_BEGIN}${prefix}>`, {
+      callback: (error, { subject, headers, data }) => {
+        if (error !== null) return; // not permitted, which is told elsewhere
+        const key = subject.slice(LEASE_BEGIN.length);
+        heard.add(key);
+        changed(key, headers?.get('KV-Operation') ? undefined : data, Number(headers?.get(SEQUENCE)) || 0);
+      },
+    });
+    const watcher = { prefix, changed };
+    this.#watchers.add(watcher);
+    const end = (): void => {
+      this.#watchers.delete(watcher);
+      subscription.unsubscribe();
+    };
+    void subscription.closed.finally(ended);
+    try {
+      await this.#bus.whileUp(connection.flush());
+      const keys = await this.#bus.whileUp(keysIn(connection, LEASES, prefix));
+      await forEachOf(keys, AT_ONCE, async (key) => {
+        const entry = heard.has(key) ? null : await this.#bus.whileUp(kv.get(key));
+        if (entry !== null && !heard.has(key)) tell(changed, key, entry);
       });
-    return () => entries.stop();
+    } catch (error) {
+      this.#bucket = undefined;
+      end();
+      throw error;
+    }
+    heard.clear();
+    return end;
   }
 }
 
-async function opened(connection: NatsConnection): Promise<KV> {
-  const kvm = new Kvm(connection);
-  const options = { history: 1, maxValueSize: 1024 };
-  const mayHaveCopies = (connection.info?.connect_urls?.length ?? 0) >= REPLICAS;
-  if (!mayHaveCopies) return kvm.create(LEASES, options);
-  try {
-    return await kvm.create(LEASES, { ...options, replicas: REPLICAS });
-  } catch (error) {
-    if (!/replicas|peers|no suitable/i.test(messageOf(error))) throw error;
-    return kvm.create(LEASES, options);
-  }
+function tell(changed: LeaseListener, key: string, entry: KvEntry | null): void {
+  if (entry?.operation === 'PUT') changed(key, entry.value, entry.revision);
+  else changed(key, undefined, entry?.revision ?? LAST);
 }

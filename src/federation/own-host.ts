@@ -1,5 +1,5 @@
 // This daemon's own place on the board: its entry, written when it changes, and its sign of life. Two daemons of one name do not fight: the one that came
-// later writes nothing until the other is gone.
+// later writes nothing until the other is gone. A daemon gives way to nobody who does not answer under its name.
 
 import type { Clock, Timer } from '../util/clock.ts';
 import { type Board, ENTRY_AGE_MS, SIGN_AGE_MS, SIGN_MS } from './board.ts';
@@ -13,8 +13,8 @@ const WRITE_PAUSE_MS = 1000;
 const REFRESH_MS = ENTRY_AGE_MS / 3;
 /** The pause between looks if the entry is still there: a NATS server that keeps it in memory may have lost it. */
 const CHECK_MS = 30_000;
-/** After this time a daemon never gives way: two that have come at once have found each other by then. */
-const SETTLED_MS = 60_000;
+/** The time for which it is told that somebody has written over the entry. */
+const TOLD_MS = 600_000;
 /** A sign may be over on the board a little sooner than it is here. */
 const SURE_MARGIN_MS = 1000;
 
@@ -27,10 +27,12 @@ export interface OwnHostOptions {
   readonly version: string;
   readonly hasAgents?: boolean;
   readonly isDown: () => boolean;
-  /** Asks the daemon of this run if it is there. */
+  /** Asks the daemon of this run if it is there, where only a daemon that may use the name of this host hears it. */
   readonly isAlive: (run: string) => Promise<boolean>;
-  /** Another daemon has the name of this one; false when it is gone. */
+  /** Another daemon has the name of this one, which gives way to it; false when it is gone. */
   readonly rivalled: (hasRival: boolean) => void;
+  /** Another daemon has the name of this one, and has to give way; false when it is gone. */
+  readonly contested: (isContested: boolean) => void;
   /** A sign of life has been given. */
   readonly signed: () => void;
   /** The board has forgotten the entry, so it may have forgotten others. */
@@ -53,9 +55,15 @@ export class OwnHost {
   #dueMs = Number.NEGATIVE_INFINITY;
   #isBusy = false;
   #isClosed = false;
-  /** The time when the entry was first written: who comes later gives way. */
+  /** The time when the entry was first written: whoever comes later gives way. */
   #establishedMs: number | undefined;
   #rival: string | undefined;
+  /** The run of a daemon that has the same name, and has to give way. */
+  #contender: string | undefined;
+  /** The run of which an entry was heard under the own name. */
+  #heard: string | undefined;
+  #overwrites = 0;
+  #overwrittenMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: OwnHostOptions) {
     this.#options = options;
@@ -66,6 +74,11 @@ export class OwnHost {
   /** Until then its last sign stands on the board, and nobody takes this host for gone. */
   get sureUntilMs(): number {
     return this.#sureUntilMs;
+  }
+
+  /** The times that somebody else has written over the entry, if that was not long ago. */
+  get overwrites(): number {
+    return this.#options.clock.now() - this.#overwrittenMs < TOLD_MS ? this.#overwrites : 0;
   }
 
   /** Offers these servers from now on. */
@@ -126,7 +139,7 @@ export class OwnHost {
 
   /** Looks what the board has under the own name. */
   async #check(): Promise<void> {
-    const { board, clock, run, rivalled, forgotten } = this.#options;
+    const { board, clock, run, rivalled, contested, forgotten } = this.#options;
     this.#checkedMs = clock.now();
     const value = await board.get(this.#key);
     const entry = value === undefined ? undefined : decodeEntry(value);
@@ -136,26 +149,38 @@ export class OwnHost {
     }
     const isSpoiled = entry !== undefined && (typeof entry === 'string' || entry.host !== this.#options.host);
     if (isSpoiled) this.#wantsWrite = true; // by whoever may write there
-    const other = !isSpoiled && entry !== undefined && entry.run !== run ? entry.run : undefined;
+    const read = !isSpoiled && entry !== undefined && entry.run !== run ? entry.run : undefined;
+    // What was heard may be stored a little later.
+    const other = this.#heard ?? read ?? this.#contender;
+    this.#heard = undefined;
+    const isThere = other !== undefined && (await this.#options.isAlive(other));
+    const givesWay = isThere && this.#givesWayTo(other);
     const hadRival = this.#rival !== undefined;
-    this.#rival = other !== undefined && (await this.#givesWayTo(other)) ? other : undefined;
-    if (other !== undefined && this.#rival === undefined) this.#wantsWrite = true;
-    if (hadRival !== (this.#rival !== undefined)) rivalled(!hadRival);
+    this.#rival = givesWay ? other : undefined;
+    if (other !== undefined && !givesWay && (other === read || other !== this.#contender)) this.#wantsWrite = true;
+    const wasContested = this.#contender !== undefined;
+    this.#contender = isThere && !givesWay ? other : undefined;
+    if (hadRival !== givesWay) rivalled(givesWay);
+    if (wasContested !== (this.#contender !== undefined)) contested(!wasContested);
   }
 
-  /** True if the daemon of that run is there, and was before. Of two that have come at once, the one with the higher run gives way. */
-  async #givesWayTo(other: string): Promise<boolean> {
-    const { run, isAlive, clock } = this.#options;
-    const sinceMs = this.#establishedMs === undefined ? -1 : clock.now() - this.#establishedMs;
-    // Whoever can write here by force would end the offers of a host that has long been there.
-    if (sinceMs >= SETTLED_MS || (sinceMs >= 0 && run < other)) return false;
-    return isAlive(other);
+  /** The first one stays. Of two that have come at once, or were parted for a while, the one with the higher run gives way. */
+  #givesWayTo(other: string): boolean {
+    return this.#establishedMs === undefined || this.#options.run > other;
   }
 
   /** Something else has been written under the own name: the entry of another daemon, or what is none. */
   wasReplaced(by: HostEntry | undefined): void {
     if (by !== undefined && by.run === this.#rival) return;
-    this.#checkedMs = Number.NEGATIVE_INFINITY;
+    if (this.#establishedMs !== undefined) {
+      this.#overwrites++;
+      this.#overwrittenMs = this.#options.clock.now();
+    }
+    if (by === undefined) this.#wantsWrite = true;
+    else {
+      this.#heard = by.run;
+      this.#checkedMs = Number.NEGATIVE_INFINITY;
+    }
     void this.tick();
   }
 

@@ -12,6 +12,9 @@ const HASH_LETTERS = 8;
 /** The end of a token that was made of another name: a name that ends like this is made one too, or two names could meet. */
 const HASHED = /-[0-9a-f]{8}$/;
 
+/** The beginning of the subjects on which NATS says which leases it has stored. */
+export const LEASE_BEGIN = `${PREFIX}.lease.`;
+
 export function isToken(text: string): boolean {
   return TOKEN.test(text);
 }
@@ -55,6 +58,12 @@ export function isBusMethod(method: string): boolean {
 /** The requests of all users to one server. */
 export function requestPattern(tenant: string, server: string): string {
   return `${PREFIX}.req.${tenant}.*.${server}.>`;
+}
+
+/** The server in the subject of `requestPattern`; undefined if it is another subject. */
+export function serverOfPattern(subject: string): string | undefined {
+  const [, server] = /^mcp\.v1\.req\.[^.]+\.\*\.([^.]+)\.>$/.exec(subject) ?? [];
+  return server;
 }
 
 /** Reads a subject; undefined if it is no request's. */

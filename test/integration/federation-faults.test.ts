@@ -1,8 +1,6 @@
 // What a daemon says where NATS cannot carry other hosts as it should, with real nats-servers. Local work goes on in each case.
 
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { connect } from '@nats-io/transport-node';
 import { afterAll, afterEach, expect } from 'vitest';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { textOf } from '../support/raw-client.ts';
@@ -28,47 +26,6 @@ async function expectLocalWork(daemon: TestDaemon): Promise<void> {
 }
 
 const OWN = { servers: { fixture: fixtureServer() } };
-
-/** The permissions that the documentation gives to `bob` on the host `desk`. */
-function documentedPermissions(): string {
-  const page = readFileSync(new URL('../../docs/federation.md', import.meta.url), 'utf8');
-  const [, block = ''] = /```\n(permissions \{\n[^`]*\n\})\n```/.exec(page) ?? [];
-  expect(block).toContain('mcp.v1.req.acme.bob.>');
-  return block;
-}
-
-natsTest('the permissions in the documentation are enough, and keep a host out of the place of another', async () => {
-  const block = documentedPermissions();
-  const forAnn = block.replaceAll('bob', 'ann').replaceAll('desk', 'laptop').replaceAll('fixture', 'nothing');
-  const nats = await NatsServer.start({
-    more: `authorization { users: [
-      { user: bob, password: p, ${block} },
-      { user: ann, password: p, ${forAnn} },
-    ] }`,
-  });
-  const withUser = (user: string) => ({ user, nats: { servers: [nats.url], user, password: 'p' } });
-  const desk = await startHost(nats, 'desk', { ...OWN, federation: withUser('bob') });
-  const laptop = await startHost(nats, 'laptop', { federation: withUser('ann') });
-  await untilKnown(laptop, 'fixture@desk');
-  const client = await laptop.client();
-  expect(await untilAnswered(client, 'fixture_desk__echo', { text: 'permitted' })).toBe('permitted');
-  expect(textOf(await client.callTool(2, 'fixture_desk__echo', { text: 'y'.repeat(2 << 20) }))).toHaveLength(2 << 20);
-  for (const daemon of [desk, laptop]) expect((await hostsOf(daemon)).faults).toEqual([]);
-  expect(nats.log).not.toContain('Violation');
-
-  const intruder = await connect({ servers: [nats.url], user: 'ann', pass: 'p' });
-  for (const subject of [
-    '$KV.bridge_hosts.acme.desk',
-    '$KV.bridge_alive.acme.desk',
-    'mcp.v1.req.acme.bob.x.tools.list._',
-  ])
-    intruder.publish(subject, 'forged');
-  intruder.publish('$JS.API.STREAM.PURGE.KV_bridge_hosts');
-  await intruder.flush();
-  await intruder.close();
-  await until(() => Promise.resolve((nats.log.match(/Publish Violation/g)?.length ?? 0) === 4));
-  expect((await hostsOf(laptop)).hosts).toMatchObject([{ host: 'desk', servers: ['fixture'], unreachable: null }]);
-});
 
 natsTest('a user who may not use the buckets is told so', async () => {
   const nats = await NatsServer.start({

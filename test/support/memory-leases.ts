@@ -27,6 +27,11 @@ export class MemoryLeases {
     return lease.write;
   }
 
+  /** Writes over whatever is there, as somebody does who may. */
+  spoil(key: string, value: Uint8Array): void {
+    this.write(key, value, this.#leases.get(key)?.write);
+  }
+
   /** Forgets everything, and counts from 1 again. */
   lose(): void {
     this.#leases.clear();

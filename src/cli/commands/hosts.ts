@@ -11,7 +11,12 @@ import { ask, type ListingValues } from './daemon-commands.ts';
 const NONE = '-';
 const NO_HOSTS = 'This daemon meets no other hosts: its config has no section federation (docs/federation.md)\n';
 
-export async function hosts(values: ListingValues, host: CliHost): Promise<number> {
+interface HostsValues extends ListingValues {
+  readonly 'make-buckets'?: boolean | undefined;
+}
+
+export async function hosts(values: HostsValues, host: CliHost): Promise<number> {
+  if (values['make-buckets'] === true) return (await import('./make-buckets.ts')).makeBuckets(values, host);
   const report = await ask(values, host, 'bridge/hosts');
   if (values.json === true) return printJson(report, host);
   host.stdout.write(report === null ? NO_HOSTS : hostsText(report, host));

@@ -119,6 +119,14 @@ test('a host that nobody has heard of fails at once', () => {
   expect(connection.answersTo(1)[0]?.error).toMatchObject({ data: { code: 'SERVER_UNREACHABLE' } });
 });
 
+test('a host that is there and takes no calls for the server is not said to be away', () => {
+  const world = new FederationWorld();
+  world.runs.set('builder', 'run-builder');
+  const connection = world.home('laptop').open('builder');
+  connection.call(1, {});
+  expect(connection.answersTo(1)[0]?.error?.message).toContain('host builder is there, but takes no calls for tools');
+});
+
 test('without a bus a call fails at once', () => {
   const world = new FederationWorld();
   world.owner('builder', echo);

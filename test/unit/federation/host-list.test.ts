@@ -52,6 +52,7 @@ class TestHost {
   readonly gone: string[] = [];
   changes = 0;
   hasRival = false;
+  isContested = false;
   isAlive = true;
   fault: unknown;
 
@@ -64,9 +65,17 @@ class TestHost {
     const place = { board: this.node.board, clock, tenant: 'acme', host: name, run, isDown: () => !this.node.isUp };
     this.own = new OwnHost({
       ...{ ...place, version: '1' },
-      isAlive: (other) => Promise.resolve(hosts.all.some((host) => host.run === other && host.isAlive)),
+      isAlive: (other) =>
+        Promise.resolve(
+          hosts.all.some(
+            (host) => host.name === name && host.run === other && host.isAlive && host.node.canReach(this.node),
+          ),
+        ),
       rivalled: (hasRival) => {
         this.hasRival = hasRival;
+      },
+      contested: (isContested) => {
+        this.isContested = isContested;
       },
       signed: () => undefined,
       forgotten: () => this.list.watchAgain(),
@@ -313,6 +322,24 @@ describe('two daemons of one name', () => {
     expect(other.sees).toEqual(['desk: one']);
   });
 
+  test('that were parted, and meet, are both told, and the one with the higher run gives way', async () => {
+    const [one, two] = [hosts.add('desk', 'run-1', ['one']), hosts.add('desk', 'run-2', ['two'])];
+    const other = await hosts.join('other');
+    two.node.side = 1;
+    for (const host of [one, two]) host.connect(true);
+    await hosts.pass(70_000);
+    expect([one.hasRival, two.hasRival, one.isContested, two.isContested]).toEqual([false, false, false, false]);
+    two.node.side = 0;
+    for (const host of [one, two]) host.connect(true);
+    await hosts.pass(5000);
+    expect([one.hasRival, two.hasRival, one.isContested, two.isContested]).toEqual([false, true, true, false]);
+    await hosts.pass(60_000);
+    expect([other.sees, one.isContested]).toEqual([['desk: one'], true]);
+    two.die();
+    await hosts.pass(35_000);
+    expect([other.sees, one.isContested]).toEqual([['desk: one'], false]);
+  });
+
   test('the entry of an earlier run of its own is no rival', async () => {
     (await hosts.join('desk', 'run-9')).die();
     const again = await hosts.join('desk', 'run-1', ['again']);
@@ -340,10 +367,12 @@ test('an own entry that was spoiled is written again at once, and a rival by for
   hosts.bus.put(bad, 'acme.a', Buffer.from('{"type":"an answer of somebody"}'));
   await hosts.pass(3000);
   expect((await hosts.join('late')).sees).toEqual(['a: of-a', 'b: of-b']);
-  hosts.bus.put(bad, 'acme.a', encodeEntry({ host: 'a', run: b.run, version: '1', servers: [] }));
-  await hosts.pass(5000);
-  expect(a.hasRival).toBe(false);
+  hosts.bus.put(bad, 'acme.a', encodeEntry({ host: 'a', run: '-', version: '1', servers: [] }));
+  await hosts.pass(2500);
   expect(b.sees).toEqual(['a: of-a', 'late: of-late']);
+  expect([a.hasRival, a.isContested, a.own.overwrites]).toEqual([false, false, 2]);
+  await hosts.pass(600_000, 5000);
+  expect(a.own.overwrites).toBe(0);
 });
 
 describe('a hostile host', () => {

@@ -217,6 +217,27 @@ test.each([
   expect(hosts.serving()).toEqual(['one']);
 });
 
+test('a lease that somebody has spoilt is written again at once by its holder, with its number', async () => {
+  const hosts = new Hosts();
+  const [one, two] = [hosts.host('one'), hosts.host('two')];
+  for (const { table } of [one, two]) table.offer([NAME]);
+  await hosts.pass(3000);
+  const [holder] = hosts.serving();
+  const before = hosts.leases.read(`acme.${NAME}`);
+  hosts.leases.spoil(`acme.${NAME}`, Buffer.from('{"type":"io.nats.jetstream.api.v1.account_info_response"}'));
+  await flush();
+  expect([hosts.serving(), hosts.leases.read(`acme.${NAME}`)]).toEqual([[holder], before]);
+});
+
+test('a number that nobody can have begins again', async () => {
+  const hosts = new Hosts();
+  hosts.leases.write(`acme.${NAME}`, Buffer.from('{"v":1,"host":"evil","run":"r","fence":1000000000}'), undefined);
+  const one = hosts.host('one');
+  one.table.offer([NAME]);
+  await hosts.pass(40_000);
+  expect(hosts.leases.read(`acme.${NAME}`)).toMatchObject({ host: 'one', fence: 1 });
+});
+
 test('a board that has lost all leases gets them again', async () => {
   const hosts = new Hosts();
   const [one, two] = [hosts.host('one'), hosts.host('two')];

@@ -1,0 +1,199 @@
+// The buckets of JetStream in which hosts meet: what they keep, and how they are opened. A daemon makes one that is missing only where NATS lets it;
+// elsewhere an administrator makes them once, and a daemon that finds none says so.
+
+import { type KV, Kvm, type KvOptions } from '@nats-io/kv';
+import { errors, type NatsConnection } from '@nats-io/nats-core';
+import type { NatsSettings } from '../model/federation-settings.ts';
+import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import { isRecord, membersOf } from '../util/json-value.ts';
+import { ENTRY_AGE_MS, SIGN_AGE_MS } from './board.ts';
+import { MOST_ENTRY_BYTES } from './host-entry.ts';
+import { connectedOnce } from './nats-bus.ts';
+import { LEASE_BEGIN } from './subject.ts';
+
+/** Entries of hosts, which everybody listens to. */
+export const ENTRIES = 'bridge_hosts';
+/** Signs of life, which are counted. */
+export const SIGNS = 'bridge_alive';
+/** Leases, which are kept on disk. */
+export const LEASES = 'bridge_leases';
+
+const MEMORY = 'memory';
+const FILE = 'file';
+/** Copies of a bucket in a cluster: it can be written while one of its servers is away. */
+const REPLICAS = 3;
+const ASK_MS = 5000;
+const NOT_FOUND = 10059;
+
+const TERMS = {
+  [ENTRIES]: { ttl: ENTRY_AGE_MS, maxValueSize: MOST_ENTRY_BYTES, storage: MEMORY },
+  [SIGNS]: { ttl: SIGN_AGE_MS, maxValueSize: 64, storage: MEMORY },
+  // What is written is said once more, with its number: who listens needs no consumer, with which it could have NATS write anywhere.
+  [LEASES]: { maxValueSize: 1024, storage: FILE, republish: { src: `$KV.${LEASES}.>`, dest: `${LEASE_BEGIN}>` } },
+} as const;
+
+export type Bucket = keyof typeof TERMS;
+const BUCKETS: readonly Bucket[] = [ENTRIES, SIGNS, LEASES];
+
+/** The connections that may make no bucket: they are not asked again. */
+const makesNone = new WeakSet<NatsConnection>();
+
+/** Opens a bucket, and makes it if there is none. */
+export async function openedBucket(connection: NatsConnection, bucket: Bucket): Promise<KV> {
+  const found = await configOf(connection, bucket);
+  if (found === undefined) return made(connection, bucket);
+  if (bucket === LEASES && membersOf(found.republish).dest !== `${LEASE_BEGIN}>`) await setRepublish(connection, found);
+  return new Kvm(connection).open(bucket, { allow_direct: found.allow_direct === true });
+}
+
+async function made(connection: NatsConnection, bucket: Bucket): Promise<KV> {
+  if (makesNone.has(connection)) throw missing(bucket);
+  try {
+    return await makeBucket(connection, bucket);
+  } catch (error) {
+    if (deniedIn(error) === undefined) throw error;
+    makesNone.add(connection);
+    throw missing(bucket);
+  }
+}
+
+function missing(bucket: Bucket): BridgeError {
+  return new BridgeError(
+    'SERVER_UNREACHABLE',
+    `NATS has no bucket ${bucket}, and does not let this daemon make it: an administrator makes it once with \`mcp-bridge hosts --make-buckets\` (docs/federation.md)`,
+  );
+}
+
+/** Makes a bucket, or takes the one that is there. */
+async function makeBucket(connection: NatsConnection, bucket: Bucket): Promise<KV> {
+  const kvm = new Kvm(connection);
+  const options = { ...TERMS[bucket], history: 1 } as Partial<KvOptions>;
+  const mayHaveCopies = (connection.info?.connect_urls?.length ?? 0) >= REPLICAS;
+  if (!mayHaveCopies) return kvm.create(bucket, options);
+  try {
+    return await kvm.create(bucket, { ...options, replicas: REPLICAS });
+  } catch (error) {
+    if (!/replicas|peers|no suitable/i.test(messageOf(error))) throw error;
+    return kvm.create(bucket, options);
+  }
+}
+
+/** Makes all buckets that are missing, with the rights of an administrator. @public */
+export async function makeBuckets(
+  settings: NatsSettings,
+): Promise<readonly { readonly bucket: Bucket; readonly isNew: boolean }[]> {
+  const connection = await connectedOnce(settings, 'mcp-bridge make-buckets');
+  const told: { readonly bucket: Bucket; readonly isNew: boolean }[] = [];
+  try {
+    for (const bucket of BUCKETS)
+      try {
+        const isNew = (await configOf(connection, bucket)) === undefined;
+        if (isNew) await makeBucket(connection, bucket);
+        else await openedBucket(connection, bucket);
+        told.push({ bucket, isNew });
+      } catch (error) {
+        throw new BridgeError('SERVER_UNREACHABLE', bucketFault(error, bucket), {
+          hint: 'The buckets need a user who may use all of $JS.API.>, an administrator of the account (docs/federation.md).',
+        });
+      }
+    return told;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** A bucket that was made in another way gets what is missing. */
+async function setRepublish(connection: NatsConnection, found: Readonly<Record<string, unknown>>): Promise<void> {
+  const { republish } = TERMS[LEASES];
+  const answer = await asked(connection, `STREAM.UPDATE.KV_${LEASES}`, { ...found, republish }).catch(
+    (error: unknown) => (deniedIn(error) === undefined ? Promise.reject(error) : { error: {} }),
+  );
+  if (!isRecord(answer.error)) return;
+  throw new BridgeError(
+    'SERVER_UNREACHABLE',
+    `the bucket ${LEASES} was made in another way: an administrator removes it, and makes it with \`mcp-bridge hosts --make-buckets\``,
+  );
+}
+
+/** The config of a bucket, by the server's word; undefined if there is none. */
+async function configOf(
+  connection: NatsConnection,
+  bucket: Bucket,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const { error, config } = await asked(connection, `STREAM.INFO.KV_${bucket}`);
+  if (isRecord(error) && error.err_code === NOT_FOUND) return undefined;
+  if (isRecord(error)) throw new Error(String(error.description));
+  return membersOf(config);
+}
+
+/** The keys of a bucket that begin like this. */
+export async function keysIn(connection: NatsConnection, bucket: Bucket, prefix: string): Promise<string[]> {
+  const begin = `$KV.${bucket}.`;
+  const { subjects } = await stateOf(connection, bucket, `${begin}${prefix}>`);
+  return Object.keys(membersOf(subjects)).map((subject) => subject.slice(begin.length));
+}
+
+/** The state of a bucket, by the server's word; with the subjects that fit a filter. */
+export async function stateOf(
+  connection: NatsConnection,
+  bucket: Bucket,
+  filter?: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { error, state } = await asked(
+    connection,
+    `STREAM.INFO.KV_${bucket}`,
+    filter === undefined ? undefined : { subjects_filter: filter },
+  );
+  if (isRecord(error)) throw new Error(String(error.description));
+  return membersOf(state);
+}
+
+async function asked(
+  connection: NatsConnection,
+  verb: string,
+  question?: object,
+): Promise<Readonly<Record<string, unknown>>> {
+  const data = question === undefined ? '' : JSON.stringify(question);
+  const answer: unknown = (await connection.request(`$JS.API.${verb}`, data, { timeout: ASK_MS })).json();
+  return membersOf(answer);
+}
+
+/** The operation and the subject that NATS does not permit, by an error or what has caused it. */
+export function deniedIn(error: unknown): { readonly operation: string; readonly subject: string } | undefined {
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
+    if (at instanceof errors.PermissionViolationError) {
+      const operation = at.operation === 'publish' ? 'publish to' : 'subscribe to';
+      return { operation, subject: at.subject };
+    }
+  return undefined;
+}
+
+/** Does something for all of a list, for a few at a time. */
+export async function forEachOf<T>(all: readonly T[], atOnce: number, task: (one: T) => Promise<void>): Promise<void> {
+  const left = all.values();
+  const work = async (): Promise<void> => {
+    for (const one of left) await task(one);
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+}
+
+/** Why a bucket cannot be used, and what to do. */
+export function bucketFault(error: unknown, bucket: Bucket = ENTRIES): string {
+  const what = bucket === LEASES ? 'the list of who serves what remembers' : 'the list of hosts';
+  if (error instanceof BridgeError) return error.message;
+  const message = messageOf(error);
+  const name = error instanceof Error ? error.name : '';
+  const denied = deniedIn(error);
+  if (denied !== undefined)
+    return `NATS does not let this daemon ${denied.operation} ${denied.subject}, which ${what} needs: give its user the permissions in docs/federation.md`;
+  if (/JetStreamNotEnabled/.test(name) || /jetstream not enabled|no responders/i.test(message))
+    return `the NATS servers have no JetStream, which keeps ${what}: put \`jetstream {}\` into their config`;
+  if (/permission/i.test(message))
+    return `NATS does not let this daemon use ${bucket}: give its user the permissions in docs/federation.md`;
+  if (
+    name === 'TimeoutError' ||
+    /timeout|no suitable peers|temporarily unavailable|insufficient resources|no quorum/i.test(message)
+  )
+    return `the cluster of NATS has no quorum for ${what}: start its other servers`;
+  return `${what} cannot be kept: ${message.slice(0, 200)}`;
+}
