@@ -25,15 +25,13 @@ import { decodeEntries, encodeEntries, type OfferedServer } from './host-entry.t
 import { HostList, type KnownHost } from './host-list.ts';
 import { type Holder, type LeaseBoard, LeaseTable } from './lease-table.ts';
 import { NatsBoard } from './nats-board.ts';
-import { bucketFault, ENTRIES, LEASES } from './nats-buckets.ts';
+import { bucketFault, ENTRIES, LEASES, makeBuckets as makeBucketsOf } from './nats-buckets.ts';
 import { NatsBus, NOT_YET } from './nats-bus.ts';
 import { NatsLeases } from './nats-leases.ts';
 import { OwnHost } from './own-host.ts';
 import { Owner } from './owner.ts';
 import { type ServiceAnswer, ServiceAnswers } from './service-answers.ts';
 import { serverOfPattern, serverToken, tokenOf } from './subject.ts';
-
-export { makeBuckets } from './nats-buckets.ts';
 
 export interface FederationOptions {
   readonly settings: FederationSettings;
@@ -505,6 +503,9 @@ function isToldElsewhere(operation: string, subject: string): boolean {
   // Only NATS' own tools ask there, and callers that count nothing.
   return /^\$SRV\.|^_INBOX.*\.ctl$/.test(subject);
 }
+
+/** Makes the buckets that are missing, for the command. @public */
+export const makeBuckets = makeBucketsOf;
 
 interface Offerer {
   readonly host: string;

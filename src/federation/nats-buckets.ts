@@ -78,7 +78,7 @@ async function makeBucket(connection: NatsConnection, bucket: Bucket): Promise<K
   }
 }
 
-/** Makes all buckets that are missing, with the rights of an administrator. @public */
+/** Makes all buckets that are missing, with the rights of an administrator. */
 export async function makeBuckets(
   settings: NatsSettings,
 ): Promise<readonly { readonly bucket: Bucket; readonly isNew: boolean }[]> {
@@ -159,7 +159,7 @@ async function asked(
 }
 
 /** The operation and the subject that NATS does not permit, by an error or what has caused it. */
-export function deniedIn(error: unknown): { readonly operation: string; readonly subject: string } | undefined {
+function deniedIn(error: unknown): { readonly operation: string; readonly subject: string } | undefined {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
     if (at instanceof errors.PermissionViolationError) {
       const operation = at.operation === 'publish' ? 'publish to' : 'subscribe to';
