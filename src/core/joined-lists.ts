@@ -11,6 +11,7 @@ import { nearest, suggestion } from '../util/nearest.ts';
 import { inwardUri, isPage, outwardUri, pagesNamedIn } from './app-pages.ts';
 import type { Instance } from './instance.ts';
 import { aliasIn, joinedName } from './joined-names.ts';
+import type { ListLook, ListLooks } from './list-looks.ts';
 import { waitForLists } from './list-wait.ts';
 import { itemsIn, keyOf } from './lists.ts';
 import { type Binding, type Server, whenRootsKnown } from './server.ts';
@@ -99,6 +100,7 @@ interface JoinedListsOptions {
   readonly ownTools: readonly JoinedItem[];
   /** The longest joined name. */
   readonly longestName: number;
+  readonly looks: ListLooks;
   readonly clock: Clock;
 }
 
@@ -155,17 +157,28 @@ export class JoinedLists {
   async whenListed(kind: ListKind, isEnough: (joined: JoinedServer) => boolean = () => false): Promise<void> {
     const missing = this.servers.filter((joined) => !isListed(joined, kind) && !isEnough(joined));
     const awaited = missing.filter(({ server }) => !server.isLeftOut); // a late server is waited for once
-    const learning = new Map(missing.map((joined) => [joined, this.learn(joined, kind)]));
-    for (const promise of learning.values()) promise.catch(() => undefined); // `status` shows the error
+    const learning = new Map(missing.map((joined) => [joined, this.#look(joined, kind)]));
+    for (const { done } of learning.values()) done.catch(() => undefined); // `status` shows the error
     await waitForLists({
       servers: this.servers.length,
-      missing: awaited.map((joined) => ({
-        begun: joined.binding.bind().whenBegun(),
-        done: learning.get(joined) ?? Promise.resolve(),
-      })),
+      missing: awaited.flatMap((joined) => learning.get(joined) ?? []),
       clock: this.#options.clock,
     });
     for (const joined of missing) if (joined.session.isOpen) this.#noteLeftOut(joined, kind);
+  }
+
+  /** Asks a server for its list: one of this host now, its start waits for its turn anyway; one on another host when its turn comes. */
+  #look(joined: JoinedServer, kind: ListKind): ListLook {
+    if (!joined.server.isElsewhere) {
+      const done = this.learn(joined, kind);
+      return { begun: joined.binding.bind().whenBegun(), done };
+    }
+    return this.#options.looks.add(joined.session, `${kind} ${joined.server.name}`, async () => {
+      if (!joined.session.isOpen || isListed(joined, kind)) return { over: Promise.resolve() };
+      await this.learn(joined, kind);
+      // The other lists are read on the same connection.
+      return { over: joined.server.lookOver(joined.session) };
+    });
   }
 
   /** Notes a server that was left out, unless its client has gone. */

@@ -35,6 +35,7 @@ import {
   JoinedServer,
 } from './joined-lists.ts';
 import { aliasIn, joinedTaskId } from './joined-names.ts';
+import type { ListLooks } from './list-looks.ts';
 import { joinedTerms } from './lists-for-2026.ts';
 import { openCall, type PendingRequests } from './pending-requests.ts';
 import { followServers, type ListWatcher, type Server } from './server.ts';
@@ -76,6 +77,7 @@ export interface JoinedViewContext {
   readonly limits: Pick<Limits, 'maxToolNameLength'>;
   readonly clock: Clock;
   readonly pending: PendingRequests;
+  readonly looks: ListLooks;
   readonly servers: ServerDirectory;
 }
 
@@ -202,6 +204,7 @@ export class JoinedView implements View, ListWatcher {
       placeNamed: (name) => this.#placeNamed(name),
       ownTools: this.ownItems,
       longestName: this.#context.limits.maxToolNameLength,
+      looks: this.#context.looks,
       clock: this.#context.clock,
     });
   }

@@ -189,6 +189,11 @@ export class KnownServer {
     this.#context = context;
   }
 
+  /** True if what is known holds for a while after the server has gone. */
+  get outlivesServer(): boolean {
+    return this.#context.ttlMs > 0;
+  }
+
   get asksForRoots(): boolean {
     return this.#asksForRoots;
   }

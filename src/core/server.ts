@@ -36,6 +36,8 @@ export interface ServerOptions {
 export interface Runner {
   readonly start: () => void;
   readonly usersChanged: (users: number) => void;
+  /** Ends the instance, because nobody uses it. It can be started again. */
+  readonly vacate: () => void;
   /** Ends the instance after a fault of the bridge; all that wait for it get an error. */
   readonly broken: (error: unknown) => void;
   /** Ends the instance for good. */
@@ -72,6 +74,11 @@ export class Server {
     this.known = options.known;
     this.#gate = options.gate;
     this.#options = options;
+  }
+
+  /** True if it runs on another host. */
+  get isElsewhere(): boolean {
+    return this.#options.definition.transport === 'bus';
   }
 
   get sharing(): Sharing {
@@ -338,6 +345,18 @@ export class Server {
     runner?.retire();
   }
 
+  /** A client has looked at the lists and wants nothing else now. A connection that nobody has used for more ends once all lists are read. */
+  async lookOver(session: Session): Promise<void> {
+    const binding = this.bindings.get(session);
+    const instance = binding?.instance;
+    if (binding === undefined || instance === undefined || !this.known.outlivesServer) return;
+    await instance.lists.whenListed();
+    if (binding.isUsed || binding.instance !== instance) return;
+    binding.unbind();
+    const isOnlyLookedAt = instance.requestsSent === 0 && instance.sessions.size === 0;
+    if (isOnlyLookedAt && instance.isDone) this.#runners.get(instance)?.vacate();
+  }
+
   /** True if a client sees the server, or has used it. */
   get isSeen(): boolean {
     return this.views.size > 0 || this.bindings.size > 0;
@@ -348,9 +367,9 @@ export class Server {
     return !this.isSeen && [...this.instances].every((instance) => instance.isVacant);
   }
 
-  /** An instance has stopped without clients: one such instance is enough. */
+  /** An instance has stopped without clients: one such instance is enough, and none where nothing of a process can be told. */
   stopped(instance: Instance): void {
-    if (this.#runners.size > 1 && instance.isVacant) this.#retire(instance);
+    if ((this.#runners.size > 1 || this.isElsewhere) && instance.isVacant) this.#retire(instance);
   }
 
   /** Makes room by ending an instance that no client uses. */

@@ -7,6 +7,7 @@ import { LIST_KINDS } from '../protocol/era.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { type BridgeTools, JoinedView, type OwnTools, type ToolsInstead } from './joined-view.ts';
+import { ListLooks } from './list-looks.ts';
 import { PendingRequests } from './pending-requests.ts';
 import { followServers } from './server.ts';
 import { ServerView } from './server-view.ts';
@@ -43,6 +44,7 @@ interface SharedView {
 export class Views {
   readonly #context: ViewsContext;
   readonly #pending: PendingRequests;
+  readonly #looks: ListLooks;
   readonly #shared = new Map<View, SharedView>();
   /** Where views are found. */
   readonly #bySettings = new Map<ClientSettings, Map<string, SharedView>>();
@@ -50,6 +52,7 @@ export class Views {
   constructor(context: ViewsContext) {
     this.#context = context;
     this.#pending = new PendingRequests(context.limits);
+    this.#looks = new ListLooks(context.limits.maxRemoteStarts, context.clock);
   }
 
   /** The number of views that clients have. */
@@ -75,7 +78,7 @@ export class Views {
 
   #make({ cwd, settings }: ViewTerms, choice: ViewChoice, also: OwnTools | undefined): View {
     const { limits, clock, servers, discoverTools, codeTools, ownTools } = this.#context;
-    const context = { limits, clock, servers, pending: this.#pending };
+    const context = { limits, clock, servers, pending: this.#pending, looks: this.#looks };
     if (choice.kind === 'server') return new ServerView({ cwd, settings }, choice.server, context);
     if (choice.kind === 'code' && codeTools === undefined)
       throw new BridgeError('VIEW_UNKNOWN', 'There is no view "code": programs of models are switched off', {

@@ -237,6 +237,7 @@ export class ServerPool implements ServerDirectory {
     return {
       start: () => runner.start(),
       usersChanged: (users: number) => runner.usersChanged(users),
+      vacate: () => runner.vacate(),
       broken: () => runner.endBroken(),
       retire,
     };

@@ -133,10 +133,11 @@ export class InstanceRunner {
     this.#vacancy = undefined;
     if (users > 0 || this.#context.source.comeByThemselves) return;
     const idleMs = this.definition.idleMs ?? this.#context.limits.idleMs;
-    this.#vacancy = this.#context.clock.after(idleMs, () => this.#vacate());
+    this.#vacancy = this.#context.clock.after(idleMs, () => this.vacate());
   }
 
-  #vacate(): void {
+  /** Ends the instance, unless it has work to do. */
+  vacate(): void {
     if (this.state !== 'ready') return;
     if (this.instance.isBusy) return this.usersChanged(0); // with work for clients that use another instance now
     this.#context.logger.info('server stopping, nobody uses it', { server: this.definition.name });

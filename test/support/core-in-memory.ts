@@ -267,6 +267,7 @@ export class TestInstance {
     return {
       start: () => this.#start(),
       usersChanged: (users) => void this.users.push(users),
+      vacate: () => this.#vacate(),
       broken: () => this.#settings.later(() => this.crash()),
       retire: () => {
         this.isRetired = true;
@@ -274,6 +275,13 @@ export class TestInstance {
         this.crash();
       },
     };
+  }
+
+  /** Nobody uses it: it ends a moment later. */
+  #vacate(): void {
+    if (this.state !== 'ready') return;
+    this.crash();
+    this.#settings.later(() => this.#of.server.stopped(this.inCore));
   }
 
   #start(): void {
@@ -474,6 +482,8 @@ export interface TestDefinition {
   readonly nature: ServerNature;
   readonly trustHints: boolean;
   readonly timeoutMs: number;
+  /** `bus` for servers on other hosts. */
+  readonly transport: string;
 }
 
 export interface CoreOptions {

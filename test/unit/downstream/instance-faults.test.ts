@@ -74,6 +74,7 @@ class World {
         return {
           start: () => runner.start(),
           usersChanged: (users) => runner.usersChanged(users),
+          vacate: () => runner.vacate(),
           broken: () => runner.endBroken(),
           retire: () => void runner.stop(),
         };

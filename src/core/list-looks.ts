@@ -1,0 +1,88 @@
+// Looks at servers on other hosts, to learn their lists: a few at a time for all clients together, one client after the other. A connection that is
+// there for a look alone ends with it. So a thousand servers cost no more connections at once than a few.
+
+import type { Clock } from '../util/clock.ts';
+import { FairQueue } from './fair-queue.ts';
+
+/** A look that takes longer gives its turn away: a host that hangs holds up no other. */
+const TURN_MS = 3_000;
+
+export interface ListLook {
+  /** Resolves when its turn has come. */
+  readonly begun: Promise<void>;
+  /** Settles when the list is known, or cannot be read. */
+  readonly done: Promise<void>;
+}
+
+interface WaitingLook {
+  readonly begin: () => void;
+}
+
+export class ListLooks {
+  readonly #most: number;
+  readonly #clock: Clock;
+  readonly #waiting = new FairQueue<object, WaitingLook>();
+  /** The looks that wait or are under way, by who looks and at what. */
+  readonly #open = new WeakMap<object, Map<string, ListLook>>();
+  #taken = 0;
+
+  constructor(most: number, clock: Clock) {
+    this.#most = most;
+    this.#clock = clock;
+  }
+
+  /**
+   * Looks when its turn comes. `look` resolves when the list is known, with what resolves when the connection is not needed any more. Whoever
+   * looks at the same a second time meanwhile gets the same look.
+   */
+  add(owner: object, at: string, look: () => Promise<{ readonly over: Promise<unknown> }>): ListLook {
+    const own = this.#open.get(owner) ?? new Map<string, ListLook>();
+    this.#open.set(owner, own);
+    const known = own.get(at);
+    if (known !== undefined) return known;
+    let begin: () => void = () => undefined;
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const done = begun.then(async () => {
+      const leave = this.#enter();
+      try {
+        const { over } = await look();
+        void over.then(leave, leave);
+      } catch (error) {
+        leave();
+        throw error;
+      } finally {
+        own.delete(at);
+      }
+    });
+    const added = { begun, done };
+    own.set(at, added);
+    this.#waiting.push(owner, { begin });
+    this.#next();
+    return added;
+  }
+
+  /** Takes a turn that was given already; returns what ends it. */
+  #enter(): () => void {
+    let isInside = true;
+    const leave = (): void => {
+      if (!isInside) return;
+      isInside = false;
+      timer.cancel();
+      this.#taken--;
+      this.#next();
+    };
+    const timer = this.#clock.after(TURN_MS, leave);
+    return leave;
+  }
+
+  #next(): void {
+    while (this.#taken < this.#most) {
+      const next = this.#waiting.take(() => true);
+      if (next === undefined) return;
+      this.#taken++;
+      next.begin();
+    }
+  }
+}
