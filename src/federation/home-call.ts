@@ -9,7 +9,7 @@ import type { Timer } from '../util/clock.ts';
 import { printable } from '../util/printable.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
-import type { BusHeaders, ReceivedMessage } from './bus.ts';
+import type { BusHeaders, FixedHeaders, ReceivedMessage } from './bus.ts';
 import { CLAIM_BYTES } from './claims.ts';
 import { FrameReceiver } from './frame-receiver.ts';
 import { FrameSender } from './frame-sender.ts';
@@ -20,11 +20,9 @@ import {
   countIn,
   frameKindOf,
   HEADER,
-  headerValue,
   KEEP_ALIVE_MS,
   LOST_MS,
   MOST_FRAME_BYTES,
-  PROTOCOL_VERSION,
   WIRE_CODE,
 } from './frames.ts';
 import type { HomeOptions, OpenContext } from './home.ts';
@@ -74,6 +72,12 @@ export interface ExpectedAnswers {
   readonly forget: () => void;
 }
 
+/** The place where requests of one kind go, and the headers that they have in common. */
+export interface CallAim {
+  readonly subject: string;
+  readonly fixed: FixedHeaders;
+}
+
 /** The connection that a call belongs to. */
 export interface CallConnection {
   /** The server, as people here know it. */
@@ -84,8 +88,11 @@ export interface CallConnection {
   readonly fence: string | undefined;
   /** The number below which all calls are answered. */
   readonly doneNumber: number;
-  subjectOf(method: string, name: string | undefined, host: string | undefined): string;
-  commonHeaders(): BusHeaders;
+  /** Names the calls of the connection. */
+  readonly stream: string;
+  /** Nothing is read at present. */
+  readonly isPaused: boolean;
+  aimAt(method: string, name: string | undefined, host: string | undefined): CallAim;
   /** A notification has come; a newline stands behind it. */
   notified(message: Buffer): void;
   /** The answer has come, or an error in its place. `host` is the owner's. */
@@ -104,10 +111,9 @@ export interface CallConnection {
   lost(call: HomeCall, how: string): void;
 }
 
+/** One object for all calls of a connection. */
 export interface HomeCallContext extends HomeOptions, Pick<OpenContext, 'failed'> {
-  readonly stream: string;
   readonly connection: CallConnection;
-  readonly isPaused: boolean;
   readonly down: () => string | undefined;
   readonly expect: (call: AnsweredCall) => ExpectedAnswers;
 }
@@ -124,8 +130,10 @@ export class HomeCall implements AnsweredCall {
   isOver = false;
   readonly #context: HomeCallContext;
   readonly #answers: ExpectedAnswers;
-  readonly #receiver: FrameReceiver;
-  readonly #sender: FrameSender;
+  /** Made for an answer that is more than one frame, as most are not. */
+  #ownReceiver: FrameReceiver | undefined;
+  /** Made for a request that is more than one frame. */
+  #ownSender: FrameSender | undefined;
   readonly #fence: string | undefined;
   /** The host and the run that the call is bound to; undefined while any owner may take it. */
   #owner: NamedOwner | undefined;
@@ -166,22 +174,32 @@ export class HomeCall implements AnsweredCall {
     this.request = request;
     this.#context = context;
     this.#answers = context.expect(this);
-    this.#isPaused = context.isPaused;
+    this.#isPaused = context.connection.isPaused;
     this.#isHeld = request.way?.isSafe === false;
     this.#mayHaveBegun = !this.#isHeld;
     this.#fence = context.connection.fence;
     this.#heardMs = context.clock.now();
     this.#sentMs = this.#heardMs;
-    this.#receiver = new FrameReceiver({
-      mostBytes: context.limits.maxMessageBytes + MOST_FRAME_BYTES,
+    const { host } = request;
+    if (host !== undefined) this.#owner = { host, run: context.runOf(host) };
+  }
+
+  get #receiver(): FrameReceiver {
+    if (this.#ownReceiver !== undefined) return this.#ownReceiver;
+    const receiver = new FrameReceiver({
+      mostBytes: this.#context.limits.maxMessageBytes + MOST_FRAME_BYTES,
       message: (kind, body) => this.#message(kind, body),
       grant: () => this.#grant(false),
     });
-    this.#receiver.isPaused = context.isPaused;
+    receiver.isPaused = this.#isPaused;
+    this.#ownReceiver = receiver;
+    return receiver;
+  }
+
+  get #sender(): FrameSender {
     // The owner gets the other parts once it has the first one, which is the request.
-    this.#sender = new FrameSender((headers, data) => this.#sendPart(headers, data), MOST_FRAME_BYTES);
-    const { host } = request;
-    if (host !== undefined) this.#owner = { host, run: context.runOf(host) };
+    this.#ownSender ??= new FrameSender((headers, data) => this.#sendPart(headers, data), MOST_FRAME_BYTES);
+    return this.#ownSender;
   }
 
   get subject(): string {
@@ -217,12 +235,12 @@ export class HomeCall implements AnsweredCall {
   }
 
   get waitingBytes(): number {
-    return this.#sender.waitingBytes;
+    return this.#ownSender?.waitingBytes ?? 0;
   }
 
   set isPaused(isPaused: boolean) {
     this.#isPaused = isPaused;
-    this.#receiver.isPaused = isPaused;
+    if (this.#ownReceiver !== undefined) this.#ownReceiver.isPaused = isPaused;
   }
 
   // --- the request ---
@@ -239,30 +257,27 @@ export class HomeCall implements AnsweredCall {
   }
 
   #publish(more: BusHeaders, data: Uint8Array): void {
-    const { connection, stream, bus, hasBulk } = this.#context;
+    const { connection, bus, clock } = this.#context;
     const { method, name } = this.request;
-    this.#subject = connection.subjectOf(method, name, this.#owner?.host);
+    const { subject, fixed } = connection.aimAt(method, name, this.#owner?.host);
+    this.#subject = subject;
     this.#attempts++;
-    this.#sentMs = this.#context.clock.now();
+    this.#sentMs = clock.now();
+    const { reply } = this.#answers;
+    const done = Math.min(connection.doneNumber, this.number);
     const headers: Record<string, string> = {
-      ...connection.commonHeaders(),
-      [HEADER.method]: method,
-      [HEADER.version]: PROTOCOL_VERSION,
-      [HEADER.acceptPart]: '1',
-      [HEADER.call]: callPlace({ stream, number: this.number, done: Math.min(connection.doneNumber, this.number) }),
+      [HEADER.call]: callPlace({ stream: connection.stream, number: this.number, done }),
       ...more,
     };
     if (this.#fence !== undefined) headers[HEADER.fence] = this.#fence;
-    if (name !== undefined) headers[HEADER.name] = headerValue(name);
-    if (hasBulk) headers[HEADER.acceptBulk] = this.#attempts === 1 || this.#usesBulk() ? '1' : '0';
     if (this.#takesClaims) headers[HEADER.acceptClaim] = '1';
     if (this.#isHeld) headers[HEADER.hold] = '1';
-    if (this.#attempts > 1) {
-      headers[HEADER.again] = `${this.#attempts} ${this.#owner?.run ?? '-'}`;
-      headers[HEADER.got] = `${this.#receiver.gotSeq}`;
-      headers[HEADER.credit] = `${this.#receiver.credit}`;
-    }
-    bus.publish({ subject: this.#subject, reply: this.#answers.reply, headers, data });
+    if (this.#attempts === 1) return bus.publish({ subject, reply, fixed, headers, data });
+    headers[HEADER.again] = `${this.#attempts} ${this.#owner?.run ?? '-'}`;
+    headers[HEADER.got] = `${this.#receiver.gotSeq}`;
+    headers[HEADER.credit] = `${this.#receiver.credit}`;
+    if (this.#context.hasBulk) headers[HEADER.acceptBulk] = this.#usesBulk() ? '1' : '0';
+    bus.publish({ subject, reply, headers: { ...fixed.headers, ...headers }, data });
   }
 
   /** Tells the owner more about the call. Where it is not known yet, nobody has said that they have the call. */
@@ -339,6 +354,7 @@ export class HomeCall implements AnsweredCall {
     this.#receivedBytes += data.length;
     if (kind === 'end' && headers[HEADER.claim] !== undefined) this.#claim ??= headers[HEADER.claim];
     this.#frameMs = this.#heardMs;
+    if (this.#isWholeAnswer(kind, headers, data)) return this.#message(kind, bufferOf(data));
     const { gotSeq } = this.#receiver;
     const fault = this.#receiver.take(kind, headers, data);
     if (this.#receiver.gotSeq > gotSeq && this.#fruitless < FEW_TRIES) this.#fruitless = 0;
@@ -374,10 +390,17 @@ export class HomeCall implements AnsweredCall {
     if (this.#isHeld && !this.#hasBegun && this.#isCancelled === undefined) this.#letBegin();
     const got = countIn(headers[HEADER.got]);
     const credit = countIn(headers[HEADER.credit]);
-    if (got !== undefined && credit !== undefined) this.#sender.granted(got, credit);
+    if (got !== undefined && credit !== undefined) this.#ownSender?.granted(got, credit);
     const sentSeq = countIn(headers[HEADER.sent]) ?? 0;
     if (sentSeq > this.#sentSeq) this.#frameMs = this.#heardMs; // what was sent just now may be on its way
     this.#sentSeq = Math.max(this.#sentSeq, sentSeq);
+  }
+
+  /** True for an answer that is the first frame and the last: nothing is to be put together, and no credit to be given. */
+  #isWholeAnswer(kind: BusFrameKind, headers: BusHeaders, data: Uint8Array): boolean {
+    const isAnswer = kind === 'end' || kind === 'err';
+    if (!isAnswer || this.#ownReceiver !== undefined || this.#claim !== undefined) return false;
+    return headers[HEADER.seq] === '1' && data.length > 0 && data.length < LARGE_ANSWER;
   }
 
   /** True if frames were sent that are not here. */

@@ -17,14 +17,16 @@ import type { Link, LinkHandler } from '../wire/link.ts';
 import { type ByteSink, Outbox } from '../wire/outbox.ts';
 import { copyOf } from '../wire/own-frame.ts';
 import type { PacedQueue } from '../wire/read-pacer.ts';
-import type { BusHeaders } from './bus.ts';
+import { type BusHeaders, FixedHeaders } from './bus.ts';
 import { callPlace, HEADER, headerValue, KEEP_ALIVE_MS, PROTOCOL_VERSION, WIRE_VERSION } from './frames.ts';
 import type { HomeOptions, OpenContext } from './home.ts';
 import {
   type AnsweredCall,
+  type CallAim,
   type CallConnection,
   type ExpectedAnswers,
   HomeCall,
+  type HomeCallContext,
   type HomeRequest,
 } from './home-call.ts';
 import type { Holder } from './lease-table.ts';
@@ -36,6 +38,9 @@ const IDLE_MS = 240_000;
 const LISTEN = 'subscriptions/listen';
 const PING_ID = '"mcp-bridge/ping"';
 const STREAM_BYTES = 12;
+/** The kinds of requests that a connection remembers, and how long the name of one may be. */
+const MOST_AIMS = 64;
+const MOST_AIM_LETTERS = 256;
 /** The longest name or URI of a request, which is a header too. */
 const MOST_NAME_BYTES = 16 * 1024;
 
@@ -60,6 +65,9 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
   /** The reason why nothing can be asked, where that is known before anything was. */
   failure: BridgeError | undefined;
   readonly #context: ConnectionContext;
+  readonly #callContext: HomeCallContext;
+  /** By method, name and host: clients make the same calls again and again. */
+  readonly #aims = new Map<string, CallAim>();
   readonly #splitter: FrameSplitter;
   readonly #end = deferred<string>();
   readonly #calls = new Map<string, HomeCall>();
@@ -69,10 +77,10 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
   /** Messages that have come; each is handed on when its turn has time for it. */
   readonly #received: PacedQueue<Buffer>;
   #holder: Holder | undefined;
-  #stream = newStream();
+  readonly stream = newStream();
   #lastNumber = 0;
   #handler: LinkHandler | undefined;
-  #isPaused = false;
+  isPaused = false;
   #isClosed = false;
   #isEnded = false;
   #hasAsked = false;
@@ -81,6 +89,7 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
   constructor(definition: BusServer, context: ConnectionContext) {
     this.definition = definition;
     this.#context = context;
+    this.#callContext = { ...context, connection: this };
     this.#holder = context.holder;
     this.#askedMs = context.clock.now();
     this.outbox = new Outbox(this, context.turn);
@@ -90,7 +99,7 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
         if (!this.#isClosed) this.#handler?.frame(message, 0, message.length - 1);
       },
       pause: () => this.#pauseCalls(true),
-      resume: () => this.#pauseCalls(this.#isPaused),
+      resume: () => this.#pauseCalls(this.isPaused),
       failed: (error) => this.#fault(error),
     });
     // The limit was checked when the message came from a client; with the bridge's id in it, it may be a little longer.
@@ -203,12 +212,7 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
   }
 
   #begin(request: HomeRequest): void {
-    const call = new HomeCall(++this.#lastNumber, request, {
-      ...this.#context,
-      stream: this.#stream,
-      connection: this,
-      isPaused: this.#isPaused,
-    });
+    const call = new HomeCall(++this.#lastNumber, request, this.#callContext);
     this.#calls.set(request.idText, call);
     call.begin();
   }
@@ -397,12 +401,12 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
   }
 
   pause(): void {
-    this.#isPaused = true;
+    this.isPaused = true;
     this.#pauseCalls(true);
   }
 
   resume(): void {
-    this.#isPaused = false;
+    this.isPaused = false;
     if (this.#received.isEmpty) this.#pauseCalls(false);
   }
 
@@ -431,18 +435,37 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
   #sayGoodbye(): void {
     if (!this.#hasAsked || this.#context.down() !== undefined) return;
     const { bus } = this.#context;
-    const place = callPlace({ stream: this.#stream, number: this.#lastNumber, done: this.#lastNumber });
-    const headers = { ...this.commonHeaders(), [HEADER.frame]: 'end', [HEADER.call]: place };
+    const place = callPlace({ stream: this.stream, number: this.#lastNumber, done: this.#lastNumber });
+    const headers = { ...this.#commonHeaders(), [HEADER.frame]: 'end', [HEADER.call]: place };
     const hosts = this.host === undefined ? this.#owners : [this.host];
     for (const host of hosts)
-      bus.publish({ subject: this.subjectOf('server/discover', undefined, host), headers, data: NOTHING });
+      bus.publish({ subject: this.#subjectOf('server/discover', undefined, host), headers, data: NOTHING });
   }
 
-  commonHeaders(): BusHeaders {
+  #commonHeaders(): BusHeaders {
     return { [HEADER.wire]: WIRE_VERSION, [HEADER.host]: headerValue(this.#context.host) };
   }
 
-  subjectOf(method: string, name: string | undefined, host: string | undefined): string {
+  aimAt(method: string, name: string | undefined, host: string | undefined): CallAim {
+    const key = name === undefined ? `${method} ${host ?? ''}` : `${method} ${host ?? ''} ${name}`;
+    const known = this.#aims.get(key);
+    if (known !== undefined) return known;
+    if (this.#aims.size >= MOST_AIMS) this.#aims.clear();
+    const { hasBulk } = this.#context;
+    const fixed = new FixedHeaders({
+      ...this.#commonHeaders(),
+      [HEADER.method]: method,
+      [HEADER.version]: PROTOCOL_VERSION,
+      [HEADER.acceptPart]: '1',
+      ...(name !== undefined && { [HEADER.name]: headerValue(name) }),
+      ...(hasBulk && { [HEADER.acceptBulk]: '1' }),
+    });
+    const aim = { subject: this.#subjectOf(method, name, host), fixed };
+    if (key.length <= MOST_AIM_LETTERS) this.#aims.set(key, aim);
+    return aim;
+  }
+
+  #subjectOf(method: string, name: string | undefined, host: string | undefined): string {
     const { tenant, user } = this.#context;
     const server = serverToken(this.definition.offeredName, host);
     return requestSubject({ tenant, user, server, method, name: nameToken(name) });

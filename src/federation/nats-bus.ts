@@ -7,7 +7,7 @@ import { credsAuthenticator, errors, nkeyAuthenticator } from '@nats-io/transpor
 import type { NatsSettings } from '../model/federation-settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
-import type { Bus, BusEvent, BusHeaders, BusLane, BusMessage, ReceivedMessage, SubscribeOptions } from './bus.ts';
+import type { Bus, BusEvent, BusHeaders, BusLane, OutgoingMessage, ReceivedMessage, SubscribeOptions } from './bus.ts';
 import { published } from './nats-message.ts';
 import type { NatsRoutes } from './nats-reader.ts';
 import { connectRouted, type RoutedConnection } from './nats-transport.ts';
@@ -121,7 +121,7 @@ class NatsLane {
     this.#openLater();
   }
 
-  publish(message: BusMessage): void {
+  publish(message: OutgoingMessage): void {
     const { connection } = this;
     if (connection === undefined) return; // lost, as anything on the bus may be
     try {
@@ -235,7 +235,7 @@ export class NatsBus implements Bus {
     return this.#bulk?.isUp === true;
   }
 
-  publish(message: BusMessage, lane: BusLane = 'small'): void {
+  publish(message: OutgoingMessage, lane: BusLane = 'small'): void {
     const to = lane === 'bulk' && this.#bulk?.isUp === true ? this.#bulk : this.#small;
     to.publish(message);
   }

@@ -1,12 +1,12 @@
 // A message in the bytes of the protocol of NATS: its headers are read only once and written only once, as one text each.
 
 import { invariant } from '../util/invariant.ts';
-import type { BusHeaders, BusMessage, ReceivedMessage } from './bus.ts';
+import { type BusHeaders, headerLines, type OutgoingMessage, type ReceivedMessage } from './bus.ts';
 
 const VERSION = 'NATS/1.0';
 const UNHEARD = 503;
 const LINE_END = '\r\n';
-const LINE_BREAK = /[\r\n]/;
+const FIRST_LINE = `${VERSION}${LINE_END}`;
 const NO_SPACE = /^\S+$/;
 const NO_HEADERS: BusHeaders = {};
 /** A longer message is not copied behind its headers: the package does that with all that goes out together. */
@@ -46,10 +46,13 @@ function headersIn(text: string): BusHeaders {
 }
 
 /** The bytes that publish a message, in pieces. The server takes at most `mostBytes` in headers and data. */
-export function published({ subject, reply, headers, data }: BusMessage, mostBytes = Infinity): Uint8Array[] {
+export function published(
+  { subject, reply, fixed, headers, data }: OutgoingMessage,
+  mostBytes = Infinity,
+): Uint8Array[] {
   if (!NO_SPACE.test(subject) || (reply !== undefined && !NO_SPACE.test(reply)))
     invariant(false, 'a subject has no space');
-  const head = headText(headers);
+  const head = `${FIRST_LINE}${fixed === undefined ? '' : fixed.text}${headerLines(headers)}${LINE_END}`;
   const headBytes = Buffer.byteLength(head);
   if (headBytes + data.length > mostBytes) invariant(false, `the bus takes ${headBytes + data.length} bytes`);
   const to = reply === undefined ? subject : `${subject} ${reply}`;
@@ -60,14 +63,4 @@ export function published({ subject, reply, headers, data }: BusMessage, mostByt
   b.set(data, from);
   b.set(END, from + data.length);
   return [b];
-}
-
-function headText(headers: BusHeaders): string {
-  let text = `${VERSION}${LINE_END}`;
-  for (const name in headers) {
-    const value = headers[name] ?? '';
-    if (LINE_BREAK.test(value)) invariant(false, `the header ${name} has one line`);
-    text += `${name}: ${value}\r\n`;
-  }
-  return text + LINE_END;
 }

@@ -7,6 +7,7 @@ import type {
   BusEvent,
   BusLane,
   BusMessage,
+  OutgoingMessage,
   ReceivedMessage,
   SubscribeOptions,
 } from '../../src/federation/bus.ts';
@@ -216,7 +217,8 @@ export class MemoryNode implements Bus {
     return this.isUp && other.isUp && this.side === other.side;
   }
 
-  publish(message: BusMessage, lane?: BusLane): void {
+  publish({ fixed, ...own }: OutgoingMessage, lane?: BusLane): void {
+    const message = { ...own, headers: { ...fixed?.headers, ...own.headers } };
     if (this.isUp && !(lane === 'bulk' && this.isBulkDead)) this.#bus.publish(this, message);
   }
 
