@@ -3,9 +3,9 @@
 import type { BusPrincipal } from '../model/principal.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, rpcError } from '../protocol/rpc-error.ts';
 import type { Carrier } from '../wire/link.ts';
-import type { BusHeaders, ReceivedMessage } from './bus.ts';
+import type { ReceivedMessage } from './bus.ts';
 import { type CallPlace, countIn, HEADER, WIRE_CODE } from './frames.ts';
-import { type CallContext, OwnedCall } from './owned-call.ts';
+import { type CallContext, type CallPorts, OwnedCall } from './owned-call.ts';
 import { isFencedOff } from './owner-context.ts';
 import { OwnerLink } from './owner-link.ts';
 import { checkedRequest } from './request-check.ts';
@@ -38,6 +38,8 @@ export class CallStream {
   readonly #notCome = new Set<number>();
   readonly #context: StreamContext;
   readonly #link: OwnerLink;
+  readonly #ports: CallPorts;
+  readonly #uncountedPorts: CallPorts;
   #usedMs: number;
   /** The numbers of calls of callers that do not count. They count down, away from all others. */
   #uncounted = 0;
@@ -49,6 +51,14 @@ export class CallStream {
     this.principal = principal;
     this.#context = context;
     this.#usedMs = context.clock.now();
+    this.#ports = {
+      context,
+      isNumbered: true,
+      settled: (call) => this.#settled(call),
+      ask: (body, call) => this.#ask(body, call),
+      cancel: (idText) => this.#link.cancel(idText),
+    };
+    this.#uncountedPorts = { ...this.#ports, isNumbered: false };
     this.#link = new OwnerLink({ turn: context.turn, closed: () => this.end() });
     context.accept(this.#link, principal, `server:${server}`);
   }
@@ -87,13 +97,7 @@ export class CallStream {
     if (mayWait && (place === undefined || !this.#context.hasRoomFor(length)))
       return this.#context.refused(message, WIRE_CODE.tooLarge, 'Too much is under way for this host; ask again later');
     const number = place?.number ?? --this.#uncounted;
-    const call = new OwnedCall(number, message, {
-      context: this.#context,
-      isNumbered: place !== undefined,
-      settled: (one) => this.#settled(one),
-      ask: (body, one) => this.#ask(subject, message.headers, body, one),
-      cancel: (idText) => this.#link.cancel(idText),
-    });
+    const call = new OwnedCall(number, subject, message, place === undefined ? this.#uncountedPorts : this.#ports);
     this.calls.set(number, call);
     this.#notCome.delete(number);
     this.#openCount++;
@@ -101,7 +105,8 @@ export class CallStream {
   }
 
   /** Hands a whole request to the core. */
-  #ask(subject: RequestSubject, headers: BusHeaders, body: Buffer, call: OwnedCall): void {
+  #ask(body: Buffer, call: OwnedCall): void {
+    const { subject, headers } = call;
     const checked = checkedRequest({ subject, headers, body, maxDepth: this.#context.limits.maxDepth });
     if (typeof checked !== 'string') {
       this.#context.noted(checked.why);

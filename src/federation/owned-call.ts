@@ -6,7 +6,7 @@ import { ERA_2026 } from '../protocol/era-2026.ts';
 import { certainId, rpcError } from '../protocol/rpc-error.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
-import type { BusHeaders, ReceivedMessage } from './bus.ts';
+import type { BusHeaders, FixedHeaders, ReceivedMessage } from './bus.ts';
 import { CLAIM_BYTES, MOST_CLAIM_BYTES } from './claims.ts';
 import { FrameReceiver } from './frame-receiver.ts';
 import { FrameSender } from './frame-sender.ts';
@@ -26,6 +26,7 @@ import {
 } from './frames.ts';
 import type { OwnerContext } from './owner-context.ts';
 import type { CallOutput } from './owner-link.ts';
+import type { RequestSubject } from './subject.ts';
 
 const envelope = new Envelope(ERA_2026.keys);
 const NOTHING = Buffer.alloc(0);
@@ -36,6 +37,8 @@ const CLAIM_ID_BYTES = 18;
 const RESEND_PAUSE_MS = 900;
 
 export interface CallContext extends OwnerContext {
+  /** The headers of each frame for callers that count. */
+  readonly ownHeaders: FixedHeaders;
   /** Hands on what the caller says about a call on the control subject of this host. Returns what ends it. */
   readonly listen: (reply: string, take: (message: ReceivedMessage) => void) => () => void;
   readonly refused: (message: ReceivedMessage, code: number, why: string) => void;
@@ -45,6 +48,7 @@ export interface CallContext extends OwnerContext {
   readonly hasRoomFor: (bytes: number) => boolean;
 }
 
+/** One object for all calls of a stream that count, or that do not. */
 export interface CallPorts {
   readonly context: CallContext;
   /** True if the caller counts frames and gives credit. */
@@ -58,6 +62,7 @@ export interface CallPorts {
 /** One call, from its first frame until its caller has the answer. */
 export class OwnedCall implements CallOutput {
   readonly number: number;
+  readonly subject: RequestSubject;
   /** The id of the request, as it was spelled; '' before it is whole. */
   idText = '';
   isOver = false;
@@ -82,8 +87,9 @@ export class OwnedCall implements CallOutput {
   /** The last sign that the caller takes what it is sent. */
   #heardMs: number;
 
-  constructor(number: number, message: ReceivedMessage, ports: CallPorts) {
+  constructor(number: number, subject: RequestSubject, message: ReceivedMessage, ports: CallPorts) {
     this.number = number;
+    this.subject = subject;
     this.#message = message;
     this.#ports = ports;
     this.#reply = message.reply ?? '';
@@ -92,6 +98,11 @@ export class OwnedCall implements CallOutput {
     this.#sentMs = ports.context.clock.now();
     this.#heardMs = this.#sentMs;
     if (ports.isNumbered) this.#sender = new FrameSender((headers, data, kind) => this.#send(headers, data, kind));
+  }
+
+  /** The headers of its request. */
+  get headers(): BusHeaders {
+    return this.#message.headers;
   }
 
   get heldBytes(): number {
@@ -278,17 +289,14 @@ export class OwnedCall implements CallOutput {
   }
 
   #publish(headers: BusHeaders, data: Uint8Array = NOTHING, kind: BusFrameKind = 'ka'): void {
-    const { bus, host, run, clock } = this.#ports.context;
+    const { isNumbered, context } = this.#ports;
+    const { bus, ownHeaders, clock } = context;
     this.#sentMs = clock.now();
     const isBulk = kind === 'part' && this.#hasBulk;
     const fence = this.#message.headers[HEADER.fence];
-    const own = this.#ports.isNumbered
-      ? { ...headers, [HEADER.owner]: `${host} ${run}`, ...(fence !== undefined && { [HEADER.fence]: fence }) }
-      : headers;
-    bus.publish(
-      { subject: isBulk ? `${this.#reply}${BULK_END}` : this.#reply, headers: own, data },
-      isBulk ? 'bulk' : 'small',
-    );
+    const own = isNumbered && fence !== undefined ? { ...headers, [HEADER.fence]: fence } : headers;
+    const subject = isBulk ? `${this.#reply}${BULK_END}` : this.#reply;
+    bus.publish({ subject, fixed: isNumbered ? ownHeaders : undefined, headers: own, data }, isBulk ? 'bulk' : 'small');
   }
 
   // --- the caller ---

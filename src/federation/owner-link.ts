@@ -153,11 +153,16 @@ export class OwnerLink implements Carrier, Streams {
   }
 }
 
+const NOTHING = Buffer.alloc(0);
+/** The room for what follows: a short answer, or the end of a long one. */
+const ROOM = 256;
 const NOWHERE: ByteSink = { write: () => true, cork: () => undefined, uncork: () => undefined, writableLength: 0 };
 
 /** Gathers each message and hands it on whole. Nothing waits here, so nothing counts as not taken. */
 class MessageOutbox extends Outbox {
-  #pieces: Buffer[] = [];
+  /** The message so far, in memory that may be longer. */
+  #gathered: Buffer = NOTHING;
+  #used = 0;
   #target: ((body: Buffer) => void) | undefined;
   #written = 0;
 
@@ -171,29 +176,41 @@ class MessageOutbox extends Outbox {
   }
 
   override latin1(text: string): void {
-    this.#add(Buffer.from(text, 'latin1'));
+    const at = this.#take(text.length);
+    if (at >= 0) this.#gathered.latin1Write(text, at);
   }
 
   override utf8(text: string): void {
-    this.#add(Buffer.from(text));
+    const at = this.#take(Buffer.byteLength(text));
+    if (at >= 0) this.#gathered.utf8Write(text, at);
   }
 
   /** The bytes are copied, as the frame that they are in is reused. */
   override bytes(b: Buffer, from: number, to: number): void {
-    this.#add(Buffer.from(b.subarray(from, to)));
+    const at = this.#take(to - from);
+    if (at >= 0) b.copy(this.#gathered, at, from, to);
   }
 
-  #add(piece: Buffer): void {
-    this.#written += piece.length;
-    if (this.#target !== undefined) this.#pieces.push(piece);
+  /** Makes room for so many bytes more, and returns their place; -1 if nobody gets them. */
+  #take(bytes: number): number {
+    this.#written += bytes;
+    if (this.#target === undefined) return -1;
+    const at = this.#used;
+    this.#used += bytes;
+    if (this.#used <= this.#gathered.length) return at;
+    const longer = Buffer.allocUnsafe(Math.max(this.#used + ROOM, 2 * this.#gathered.length));
+    this.#gathered.copy(longer, 0, 0, at);
+    this.#gathered = longer;
+    return at;
   }
 
   override endFrame(): void {
-    const pieces = this.#pieces;
+    const message = this.#gathered.subarray(0, this.#used);
     const target = this.#target;
-    this.#pieces = [];
+    this.#gathered = NOTHING;
+    this.#used = 0;
     this.#target = undefined;
-    target?.(Buffer.concat(pieces));
+    target?.(message);
   }
 
   override flush(): void {

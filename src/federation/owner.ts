@@ -7,7 +7,7 @@ import { certainId, INTERNAL_ERROR, rpcError } from '../protocol/rpc-error.ts';
 import { everyOnTime, type Timer } from '../util/clock.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Carrier } from '../wire/link.ts';
-import type { BusHeaders, ReceivedMessage } from './bus.ts';
+import { type BusHeaders, FixedHeaders, type ReceivedMessage } from './bus.ts';
 import { CallStream } from './call-stream.ts';
 import {
   bufferOf,
@@ -45,6 +45,9 @@ const MOST_BYTES_OF_HOST = 64 * 1024 * 1024;
 const MOST_BYTES_UNLISTED = 64 * 1024 * 1024;
 const MOST_BYTES_OF_USER = 192 * 1024 * 1024;
 const MOST_BYTES = 256 * 1024 * 1024;
+/** The most subjects that are remembered, and their length. */
+const MOST_SUBJECTS = 256;
+const MOST_SUBJECT_LETTERS = 256;
 /** The most ended streams that are remembered. */
 const MOST_ENDED = 4096;
 /** No caller asks again after this time for what it has asked on a stream that has ended. */
@@ -79,6 +82,9 @@ export class Owner {
   /** By the token on the bus. */
   readonly #offers = new Map<string, { readonly name: string; readonly end: () => void }>();
   readonly #streams = new Map<string, CallStream>();
+  readonly #subjects = new Map<string, RequestSubject>();
+  /** The headers of each frame for callers that count. */
+  readonly #ownHeaders: FixedHeaders;
   /** When streams have ended, by their keys, the oldest first. */
   readonly #ended = new Map<string, number>();
   /** The time when the last one of those ended that are forgotten. */
@@ -98,7 +104,8 @@ export class Owner {
 
   constructor(options: OwnerOptions) {
     this.#options = options;
-    const { bus, tenant, host, clock } = options;
+    const { bus, tenant, host, run, clock } = options;
+    this.#ownHeaders = new FixedHeaders({ [HEADER.owner]: `${host} ${run}` });
     this.#tick = everyOnTime(clock, TICK_MS, () => this.tick());
     this.#endControl = bus.subscribe(controlPattern(tenant, host), (message) =>
       this.#controlled.get(keyOfControl(message.subject))?.(message),
@@ -180,12 +187,12 @@ export class Owner {
 
   /** Takes a message on the subject of an offered server. */
   take(server: string, message: ReceivedMessage): void {
-    const subject = parsedSubject(message.subject);
+    const subject = this.#subjectIn(message.subject);
     if (subject === undefined || subject.tenant !== this.#options.tenant) return;
     const { headers, reply } = message;
     const place = callPlaceIn(headers);
     const who = senderOf(subject, headers);
-    const key = JSON.stringify([who.user, who.host, server, place?.stream]);
+    const key = streamKey(who, server, place?.stream);
     const known = this.#streams.get(key);
     if (reply === undefined) {
       if (frameKindOf(headers) === 'end') known?.end(); // the caller leaves
@@ -215,6 +222,17 @@ export class Owner {
     stream.begin(subject, message, isNumbered ? place : undefined);
   }
 
+  /** Callers ask for the same again and again: what was read of a subject is remembered for a while. */
+  #subjectIn(text: string): RequestSubject | undefined {
+    const known = this.#subjects.get(text);
+    if (known !== undefined) return known;
+    const subject = parsedSubject(text);
+    if (subject === undefined || text.length > MOST_SUBJECT_LETTERS) return subject;
+    if (this.#subjects.size >= MOST_SUBJECTS) this.#subjects.clear();
+    this.#subjects.set(text, subject);
+    return subject;
+  }
+
   #isOfThisRun(headers: BusHeaders): boolean {
     return headers[HEADER.again]?.split(' ')[1] === this.#options.run;
   }
@@ -227,6 +245,7 @@ export class Owner {
       { server, principal },
       {
         ...this.#options,
+        ownHeaders: this.#ownHeaders,
         ended: () => {
           this.#streams.delete(key);
           if (isCounted) this.#noteEnded(key);
@@ -353,6 +372,11 @@ export class Owner {
       else if (nowMs >= untilMs) this.hostGone(host);
     }
   }
+}
+
+/** The key of a stream of calls. User and stream are tokens; only the host, which comes last, may be any text. */
+function streamKey({ user, host }: Sender, server: string, stream = ''): string {
+  return `${user} ${stream} ${server.length} ${server} ${host}`;
 }
 
 /** The sender by its own word, but for the user, which is in the subject. */
