@@ -589,14 +589,17 @@ class ServerNotices {
    */
   #logOf2026(frame: Frame, level: string): void {
     const { levels } = this.#instance.sharedSettings;
-    const askers = new Map<unknown, Session>();
-    for (const { session, logLevel } of this.#instance.calls.sent()) {
+    const askers = new Map<unknown, { readonly session: Session; readonly idText: string }>();
+    for (const { session, logLevel, clientIdText } of this.#instance.calls.sent()) {
       const wanted = logLevel || levels.levelOf(session);
-      if (wanted !== undefined && admitsLevel(wanted, level)) askers.set(session.link, session);
+      if (wanted === undefined || !admitsLevel(wanted, level)) continue;
+      const isOnlyOne = !askers.has(session.link);
+      askers.set(session.link, { session, idText: isOnlyOne ? clientIdText : '' });
     }
-    const heard = [...askers.values()].filter(({ era }) => era.hasHandshake || askers.size === 1);
+    const heard = [...askers.values()].filter(({ session }) => session.era.hasHandshake || askers.size === 1);
     if (heard.length === 0) return this.#note('notificationsDropped');
-    this.#tellAll(heard, true, ({ output }) => output.passLog(frame));
+    for (const { session, idText } of heard)
+      this.#tellAll([session], true, ({ output }) => output.passLog(frame, idText));
   }
 
   #broadcast(sessions: Iterable<Session>, frame: Frame, mayDrop: boolean): void {

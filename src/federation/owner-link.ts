@@ -96,8 +96,10 @@ export class OwnerLink implements Carrier, Streams {
     this.answering(idText);
   }
 
+  /** A message that does not say which request of the caller it is about goes with any of them. */
   during(idText: string): void {
-    const output = this.#open.get(idText);
+    const [anyOutput] = idText === '' ? this.#open.values() : [];
+    const output = anyOutput ?? this.#open.get(idText);
     this.outbox.aim(output && ((body) => output.notify(body)));
   }
 

@@ -76,6 +76,10 @@ export class RawClient {
     this.#onQuestion = answer;
   }
 
+  readOn(): void {
+    this.#input.resume();
+  }
+
   stopReading(): void {
     this.#input.pause();
   }
