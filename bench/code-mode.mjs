@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { RawClient, Tally } from './raw-client.mjs';
 import { startDaemon } from './subjects.mjs';
-import { program, Workspace } from './workspace.mjs';
+import { inWorkspace, program } from './workspace.mjs';
 
 const packageProgram = (name) => program(`../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`);
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
@@ -151,16 +151,9 @@ function tasksIn(folder) {
   ];
 }
 
-const at = process.argv.indexOf('--build');
-const workspace = new Workspace(at === -1 ? program('../dist') : process.argv[at + 1]);
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => workspace.close().then(() => process.exit(1)));
-try {
-  await measure();
-} finally {
-  await workspace.close();
-}
+await inWorkspace(measure);
 
-async function measure() {
+async function measure(workspace) {
   const folder = workspace.newPath('folder');
   mkdirSync(folder);
   makeFiles(folder);

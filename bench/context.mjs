@@ -7,7 +7,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { privateKib } from './process-figures.mjs';
 import { RawClient, Tally } from './raw-client.mjs';
 import { connectCommand, startDaemon } from './subjects.mjs';
-import { program, Workspace } from './workspace.mjs';
+import { inWorkspace, program } from './workspace.mjs';
 
 /** What somebody who writes software might have: files, a repository, a browser, notes, a tracker, errors, a chat. */
 const SERVERS = ['filesystem', 'git', 'github', 'memory', 'notion', 'playwright', 'sentry', 'slack'];
@@ -15,16 +15,9 @@ const RELAYS = 8;
 const SETTLE_MS = 2000;
 const WARM_UP_CALL = { name: 'search_tools', arguments: { query: 'take a picture of the page' } };
 
-const at = process.argv.indexOf('--build');
-const workspace = new Workspace(at === -1 ? program('../dist') : process.argv[at + 1]);
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => workspace.close().then(() => process.exit(1)));
-try {
-  await measure();
-} finally {
-  await workspace.close();
-}
+await inWorkspace(measure);
 
-async function measure() {
+async function measure(workspace) {
   const servers = Object.fromEntries(
     SERVERS.map((name) => [name, { command: process.execPath, args: [program('recorded-server.mjs'), name] }]),
   );

@@ -86,3 +86,15 @@ export class Workspace {
     for (const dir of [this.#dir, this.#buildDir, ...this.#copies]) rmSync(dir, { recursive: true, force: true });
   }
 }
+
+/** Runs a bench in a workspace that ends with it, also when it is interrupted. It measures `dist`, or what `--build` names. */
+export async function inWorkspace(measure) {
+  const at = process.argv.indexOf('--build');
+  const workspace = new Workspace(at === -1 ? program('../dist') : process.argv[at + 1]);
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => workspace.close().then(() => process.exit(1)));
+  try {
+    await measure(workspace);
+  } finally {
+    await workspace.close();
+  }
+}

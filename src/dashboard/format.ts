@@ -1,15 +1,20 @@
 // Numbers, times and sizes as people read them. Each is short, and as wide as its neighbours where it stands in a column.
 
-const GROUPED = new Intl.NumberFormat('en-US');
 const MISSING = '–';
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** With a comma for each thousand. `Intl` would be loaded for it before the first paint. */
+function grouped(value: number): string {
+  return `${Math.round(value)}`.replace(/\B(?=(?:\d{3})+$)/g, ',');
+}
 
 export function count(value: number | null | undefined): string {
-  return value === null || value === undefined ? MISSING : GROUPED.format(value);
+  return value === null || value === undefined ? MISSING : grouped(value);
 }
 
 /** Such as `1.2k` or `3.4M`, where there is little room. */
 export function shortCount(value: number): string {
-  if (value < 10_000) return GROUPED.format(Math.round(value));
+  if (value < 10_000) return grouped(value);
   if (value < 1_000_000) return `${trimmed(value / 1000)}k`;
   return `${trimmed(value / 1_000_000)}M`;
 }
@@ -55,19 +60,23 @@ export function bytes(value: number | null | undefined): string {
 
 /** The time of day. */
 export function clockTime(at: number | string | Date): string {
-  return new Date(at).toLocaleTimeString('en-GB', { hour12: false });
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return MISSING;
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':');
 }
 
 export function dateTime(at: number | string): string {
   const date = new Date(at);
-  const day = date.toLocaleDateString('en-GB', { day: '2-digit', month: 'short' });
-  return `${day}, ${clockTime(date)}`;
+  if (Number.isNaN(date.getTime())) return MISSING;
+  return `${twoDigits(date.getDate())} ${MONTHS[date.getMonth()] ?? ''}, ${clockTime(date)}`;
 }
+
+const twoDigits = (value: number): string => `${value}`.padStart(2, '0');
 
 export function plural(number: number, noun: string, many = `${noun}s`): string {
   return `${count(number)} ${number === 1 ? noun : many}`;
 }
 
 function trimmed(value: number): string {
-  return value < 10 ? value.toFixed(1) : GROUPED.format(Math.round(value));
+  return value < 10 ? value.toFixed(1) : grouped(value);
 }

@@ -4,6 +4,7 @@
 import type { ControlClient, EventBatch, StatusReport } from '../client/control-client.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
+import { deferred } from '../util/deferred.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 import type { DaemonPresence, LiveMessage } from './page-protocol.ts';
 
@@ -42,6 +43,7 @@ export class DaemonWatch {
   #parts: Record<string, unknown> = {};
   /** The parts as they were told last, to tell only what is new. */
   readonly #told = new Map<string, string>();
+  #known = deferred<void>();
   #timer: Timer | undefined;
   #isRunning = false;
   /** Counts the starts: what an earlier one still waits for is not this one's. */
@@ -57,6 +59,11 @@ export class DaemonWatch {
     this.#options = options;
   }
 
+  /** Resolves once it is known if there is a daemon, and how it is. */
+  get known(): Promise<void> {
+    return this.#known.promise;
+  }
+
   get presence(): DaemonPresence {
     return this.#presence;
   }
@@ -70,6 +77,7 @@ export class DaemonWatch {
     if (this.#isRunning) return;
     this.#isRunning = true;
     this.#run += 1;
+    this.#known = deferred<void>();
     void this.#connect();
   }
 
@@ -121,6 +129,7 @@ export class DaemonWatch {
     if (!this.#isRunning) return;
     this.#client = undefined;
     if (this.#presence.isUp || this.#presence.reason !== reason) this.#be({ ...this.#presence, isUp: false, reason });
+    this.#known.resolve();
     this.#timer?.cancel();
     this.#timer = this.#options.clock.after(RETRY_MS, () => void this.#connect());
   }
@@ -167,6 +176,7 @@ export class DaemonWatch {
       this.#told.set(name, text);
       return true;
     });
+    this.#known.resolve();
     if (changed.length > 0) this.#options.tell({ parts: Object.fromEntries(changed) });
   }
 

@@ -36,6 +36,8 @@ const MOST_CONNECTIONS = 256;
 const MOST_ASKED = 64;
 /** A page that is loaded again is gone for a moment. */
 const GRACE_MS = 10_000;
+/** A page waits no longer for its first message: it has nothing to show before. */
+const MOST_OPENING_MS = 200;
 const NO_SESSION = 'This page is not open any more, or was opened without a code.';
 
 export interface PageServerOptions {
@@ -47,7 +49,9 @@ export interface PageServerOptions {
   readonly ask: (method: string, params: Readonly<Record<string, unknown>>, signal: AbortSignal) => Promise<unknown>;
   /** All that a page needs to begin with. */
   readonly opening: () => LiveMessage;
-  /** A page has come. */
+  /** Resolves once the opening says how the daemon is. */
+  readonly known?: () => Promise<void>;
+  /** A page has come, or is about to. */
   readonly opened?: () => void;
   readonly graceMs?: number;
 }
@@ -186,6 +190,7 @@ export class PageServer {
     if (session === undefined)
       return page(response, 401, 'This code was used already, is older than a minute, or wrong.');
     this.#connections.known(request);
+    this.#options.opened?.();
     const cookie = `${cookieName(this.#port)}=${session.cookie}; HttpOnly; SameSite=Strict; Path=/`;
     json(response, 200, { key: session.key }, { 'set-cookie': cookie });
   }
@@ -196,12 +201,23 @@ export class PageServer {
     this.#streams.add(stream);
     this.#leaving?.cancel();
     this.#options.opened?.();
-    stream.tell(this.#options.opening());
+    this.#begin(stream);
     response.on('close', () => {
       // It may close twice: for its connection, and by itself.
       if (!this.#streams.delete(stream) || this.#streams.size > 0) return;
       const graceMs = this.#options.graceMs ?? GRACE_MS;
       this.#leaving = this.#options.clock.after(graceMs, () => this.close('last-page'));
+    });
+  }
+
+  #begin(stream: PageStream): void {
+    const { opening, known, clock } = this.#options;
+    const begin = (): void => stream.begin(opening());
+    if (known === undefined) return begin();
+    const late = clock.after(MOST_OPENING_MS, begin);
+    void known().then(() => {
+      late.cancel();
+      begin();
     });
   }
 

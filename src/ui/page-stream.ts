@@ -18,6 +18,7 @@ export class PageStream {
   readonly #signs: Timer;
   #waiting: Waiting = {};
   #timer: Timer | undefined;
+  #hasBegun = false;
   #sentMs = Number.NEGATIVE_INFINITY;
 
   constructor(response: ServerResponse, head: Readonly<Record<string, string>>, clock: Clock) {
@@ -35,6 +36,13 @@ export class PageStream {
     });
   }
 
+  /** Sends the first message: all that a page begins with, and what was told before it. */
+  begin(opening: LiveMessage): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.tell(opening);
+  }
+
   /** Adds this to the next message. */
   tell(message: LiveMessage): void {
     this.#waiting = joined(this.#waiting, message);
@@ -46,7 +54,8 @@ export class PageStream {
   }
 
   #later(): void {
-    if (this.#timer !== undefined || this.#response.writableNeedDrain || isEmpty(this.#waiting)) return;
+    if (!this.#hasBegun || this.#timer !== undefined || this.#response.writableNeedDrain || isEmpty(this.#waiting))
+      return;
     const waitMs = Math.max(0, this.#sentMs + PAUSE_MS - this.#clock.now());
     this.#timer = this.#clock.after(waitMs, () => {
       this.#timer = undefined;

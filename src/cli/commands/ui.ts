@@ -49,6 +49,7 @@ export async function ui(values: UiValues, host: CliHost): Promise<number> {
       return answer === undefined ? watch.ask(method, params) : answer(params, signal);
     },
     opening: () => ({ hello: { canWrite, version: host.version }, daemon: watch.presence, parts: watch.parts }),
+    known: () => watch.known,
     opened: () => watch.start(),
   });
   await server.listen();

@@ -8,6 +8,7 @@ import { checkMethod } from '../../../src/ui/page-methods.ts';
 import { PageServer, type PageServerOptions } from '../../../src/ui/page-server.ts';
 import { CODE_MS } from '../../../src/ui/page-sessions.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
+import { deferred } from '../../../src/util/deferred.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 const ASSETS = new Map([['/', { type: 'text/html; charset=utf-8', body: Buffer.from('<!doctype html>the page') }]]);
@@ -287,6 +288,51 @@ test('bodies are bounded, and must be JSON', async () => {
   expect((await page.own('/api/nothing', {})).status).toBe(404);
   expect((await page.own('/api/ask')).status).toBe(405);
   expect((await page.send('DELETE', '/')).status).toBe(405);
+});
+
+describe('the first message to a page', () => {
+  const opened = async (known: Promise<void>) => {
+    let parts = {};
+    const page = await Page.open({ known: () => known, opening: () => ({ parts }) });
+    await page.enter();
+    const live = page.live();
+    while (page.server.pages === 0) await new Promise((resolve) => setImmediate(resolve));
+    return { page, live, become: (next: object) => (parts = next) };
+  };
+
+  test('comes as soon as it is known how the daemon is', async () => {
+    const known = deferred<void>();
+    const { page, live, become } = await opened(known.promise);
+    page.clock.advance(199);
+    become({ status: 'up' });
+    known.resolve();
+    await known.promise;
+    page.clock.advance(0);
+    const { first, end } = await live;
+    expect(first).toBe('data: {"parts":{"status":"up"}}\n\n');
+    end();
+  });
+
+  test('waits no longer than a moment for a daemon that does not answer', async () => {
+    const { page, live, become } = await opened(new Promise(() => undefined));
+    become({ status: 'not known' });
+    page.clock.advance(199);
+    become({ status: 'late' });
+    page.clock.advance(1);
+    page.clock.advance(0);
+    const { first, end } = await live;
+    expect(first).toBe('data: {"parts":{"status":"late"}}\n\n');
+    end();
+  });
+});
+
+test('the daemon is looked at as soon as a page has come in', async () => {
+  let opened = 0;
+  const page = await Page.open({ opened: () => opened++ });
+  await page.enter('a code that nobody gave out');
+  expect(opened).toBe(0);
+  await page.enter();
+  expect(opened).toBe(1);
 });
 
 test('it closes a while after the last page has gone, and not while one is loaded again', async () => {

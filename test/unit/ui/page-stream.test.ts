@@ -15,7 +15,7 @@ interface Opened {
   readonly messages: () => Promise<LiveMessage[]>;
 }
 
-async function open(): Promise<Opened> {
+async function open(hasBegun = true): Promise<Opened> {
   const server = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');
@@ -23,6 +23,7 @@ async function open(): Promise<Opened> {
   const [, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
   const clock = new FakeClock();
   const stream = new PageStream(response, {}, clock);
+  if (hasBegun) stream.begin({});
   const [incoming] = (await once(asked, 'response')) as [IncomingMessage];
   const messages = async (): Promise<LiveMessage[]> => {
     let text = '';
@@ -49,6 +50,18 @@ test('a page gets at most four updates a second, whatever happens meanwhile', as
   expect(all.flatMap(({ events = [] }) => events)).toEqual(Array.from({ length: told }, (_, i) => i));
   expect(all.reduce((sum, { callsBegun = 0 }) => sum + callsBegun, 0)).toBe(told);
   expect(all.at(-1)?.parts).toEqual({ status: told });
+});
+
+test('nothing is said before the opening, which has what was told before it', async () => {
+  const { clock, stream, messages } = await open(false);
+  stream.tell({ events: ['early'], parts: { status: 1, clients: 2 } });
+  clock.advance(1000);
+  stream.begin({ hello: { canWrite: false, version: '1' }, parts: { status: 3 } });
+  stream.begin({ hello: { canWrite: true, version: '2' } });
+  clock.advance(0);
+  expect(await messages()).toEqual([
+    { events: ['early'], hello: { canWrite: false, version: '1' }, parts: { status: 3, clients: 2 } },
+  ]);
 });
 
 test('of more events than fit into one update the last ones are kept, and it says how many are lost', async () => {
