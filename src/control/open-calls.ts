@@ -15,7 +15,7 @@ import { type FollowedCalls, nameIn } from './followed-calls.ts';
 const MOST_SHOWN = 1000;
 
 /** A program of a model whose client has been asked something, and has not come back yet. */
-export interface WaitingProgram {
+interface WaitingProgram {
   readonly asked: AskedRequest;
   /** Ends it with this error; false if it has ended. */
   stop(error: BridgeError): boolean;
