@@ -20,6 +20,9 @@ const LONGEST_PAUSE_MS = 15_000;
 const RECONNECT_MS = 500;
 /** A daemon that NATS has not heard of for two of these is taken for gone, and the other way round. */
 const PING_MS = 10_000;
+const LOOK_MS = 1000;
+/** If so much time of day has passed since the last look, the machine or the process stood still. */
+const SLEPT_MS = 5000;
 const UNHEARD = 503;
 const NOTHING = Buffer.alloc(0);
 /** The first version with all that is needed: headers, and buckets with an age. */
@@ -35,6 +38,8 @@ export interface NatsBusOptions {
   readonly inboxPrefix: string;
   readonly hasBulk: boolean;
   readonly clock: Clock;
+  /** The time of day, which goes on while the machine sleeps. The clock may stand still then. */
+  readonly wallMs?: () => number;
   /** An error in what takes a message. */
   readonly failed: (error: unknown) => void;
 }
@@ -164,6 +169,22 @@ class NatsLane {
     this.#routes.set(subscribed.of.getID(), (message) => contained(() => message));
   }
 
+  /** Asks the server for a word, and begins another connection if none comes: this one may have died without a word of it. */
+  async prove(): Promise<void> {
+    const { connection } = this;
+    if (connection === undefined || !this.isUp) return;
+    let hasAnswered = false;
+    const answer = connection.flush().then(
+      () => {
+        hasAnswered = true;
+      },
+      () => undefined,
+    );
+    await Promise.race([answer, this.#patience()]);
+    if (hasAnswered || this.#isClosed || this.connection !== connection || !this.isUp) return;
+    await connection.reconnect();
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#pause?.cancel();
@@ -185,12 +206,20 @@ export class NatsBus implements Bus {
   readonly #small: NatsLane;
   readonly #bulk: NatsLane | undefined;
   #last: BusEvent = { is: 'down', why: NOT_YET };
+  readonly #watch: Timer;
 
   constructor(options: NatsBusOptions) {
     this.#small = new NatsLane(options, (event) => this.#tell(event));
     this.#bulk = options.hasBulk ? new NatsLane(options, () => undefined) : undefined;
     void this.#small.open();
     void this.#bulk?.open();
+    const { clock, wallMs = Date.now } = options;
+    let lastMs = wallMs();
+    this.#watch = clock.every(LOOK_MS, () => {
+      const hasSlept = wallMs() - lastMs >= SLEPT_MS;
+      lastMs = wallMs();
+      if (hasSlept) for (const lane of [this.#small, this.#bulk]) lane?.prove().catch(options.failed);
+    });
   }
 
   #tell(event: BusEvent): void {
@@ -252,6 +281,7 @@ export class NatsBus implements Bus {
   }
 
   async close(): Promise<void> {
+    this.#watch.cancel();
     await Promise.all([this.#small.close(), this.#bulk?.close()]);
   }
 }

@@ -16,7 +16,7 @@ const CHECK_MS = 30_000;
 /** The time for which it is told that somebody has written over the entry. */
 const TOLD_MS = 600_000;
 /** A sign may be over on the board a little sooner than it is here. */
-const SURE_MARGIN_MS = 1000;
+const SURE_MS = SIGN_AGE_MS - 1000;
 
 export interface OwnHostOptions {
   readonly board: Board;
@@ -27,6 +27,8 @@ export interface OwnHostOptions {
   readonly version: string;
   readonly hasAgents?: boolean;
   readonly isDown: () => boolean;
+  /** The time of day, which goes on while the machine sleeps. The clock may stand still then. */
+  readonly wallMs?: () => number;
   /** Asks the daemon of this run if it is there, where only a daemon that may use the name of this host hears it. */
   readonly isAlive: (run: string) => Promise<boolean>;
   /** Another daemon has the name of this one, which gives way to it; false when it is gone. */
@@ -51,6 +53,9 @@ export class OwnHost {
   #signedMs = Number.NEGATIVE_INFINITY;
   #checkedMs = Number.NEGATIVE_INFINITY;
   #sureUntilMs = Number.NEGATIVE_INFINITY;
+  /** The time of day of the last sign. */
+  #signedAtMs = 0;
+  readonly #wallMs: () => number;
   /** Nothing is said before then: not all speak at once when the bus is back. */
   #dueMs = Number.NEGATIVE_INFINITY;
   #isBusy = false;
@@ -67,13 +72,16 @@ export class OwnHost {
 
   constructor(options: OwnHostOptions) {
     this.#options = options;
+    this.#wallMs = options.wallMs ?? Date.now;
     this.#key = `${tokenOf(options.tenant)}.${tokenOf(options.host)}`;
     this.#tick = options.clock.every(TICK_MS, () => void this.tick());
   }
 
-  /** Until then its last sign stands on the board, and nobody takes this host for gone. */
+  /** Until then its last sign stands on the board, and nobody takes this host for gone. Not so if the machine slept, or its time of day was set. */
   get sureUntilMs(): number {
-    return this.#sureUntilMs;
+    const sinceMs = this.#wallMs() - this.#signedAtMs;
+    const isSure = sinceMs >= 0 && sinceMs <= SURE_MS;
+    return isSure ? this.#sureUntilMs : Number.NEGATIVE_INFINITY;
   }
 
   /** The times that somebody else has written over the entry, if that was not long ago. */
@@ -119,9 +127,11 @@ export class OwnHost {
     // The sign comes first: a host that is read of is one that is there.
     if (clock.now() - this.#signedMs >= SIGN_MS) {
       const signedMs = clock.now();
+      const signedAtMs = this.#wallMs();
       this.#signedMs = signedMs;
       await board.sign(this.#key);
-      this.#sureUntilMs = signedMs + SIGN_AGE_MS - SURE_MARGIN_MS;
+      this.#signedAtMs = signedAtMs;
+      this.#sureUntilMs = signedMs + SURE_MS;
       this.#options.signed();
     }
     const idleMs = clock.now() - this.#writtenMs;

@@ -5,6 +5,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, expect, onTestFinished } from 'vitest';
+import { NatsBus } from '../../src/federation/nats-bus.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
 import { standStill } from '../support/still-process.ts';
@@ -110,6 +112,7 @@ class SlowLink {
   readonly #server = createServer((socket) => this.#pipe(socket));
   readonly #to: number;
   readonly #open = new Set<Socket>();
+  #dead = new Set<Socket>();
   delayMs = 0;
 
   private constructor(to: number) {
@@ -138,13 +141,21 @@ class SlowLink {
       [far, near],
     ] as const) {
       this.#open.add(from);
-      from.on('data', (chunk) => void setTimeout(() => into.destroyed || into.write(chunk), this.delayMs));
+      const pass = (chunk: Buffer): void => {
+        if (!into.destroyed && !this.#dead.has(from)) into.write(chunk);
+      };
+      from.on('data', (chunk: Buffer) => void setTimeout(pass, this.delayMs, chunk));
       from.on('error', () => from.destroy());
       from.on('close', () => {
         this.#open.delete(from);
         into.destroy();
       });
     }
+  }
+
+  /** All that are open now carry nothing any more, and nobody is told. */
+  die(): void {
+    this.#dead = new Set(this.#open);
   }
 
   /** What is on the way is lost. */
@@ -172,6 +183,32 @@ natsTest('over a slow link that is cut again and again, each answer comes once a
     async () => (await client.callTool(newId(), 'fixture_builder__echo', { text: 'again' })).error === undefined,
   );
   expect([answersTo(client, blob), answersTo(client, slow)]).toEqual([1, 1]);
+});
+
+natsTest('after the machine has slept, connections that have died meanwhile are replaced at once', async () => {
+  const nats = await NatsServer.start();
+  const link = await SlowLink.to(nats.port);
+  const clock = new FakeClock();
+  let wallMs = 0;
+  const failed = (error: unknown): void => expect.fail(String(error));
+  const none = undefined;
+  const keys = { credentials: none, user: none, password: none, token: none, nkey: none, tls: none };
+  const settings = { servers: [link.url], ...keys };
+  const place = { settings, name: 'laptop', inboxPrefix: '_INBOX.laptop' };
+  const bus = new NatsBus({ ...place, hasBulk: true, clock, wallMs: () => wallMs, failed });
+  onTestFinished(() => bus.close());
+  const said: string[] = [];
+  bus.watch(({ is }) => said.push(is));
+  await until(() => Promise.resolve(said.at(-1) === 'up' && bus.isBulkUp));
+  link.die();
+  clock.advance(5000);
+  wallMs += 3_600_000;
+  clock.advance(1000); // it looks at the time of day
+  clock.advance(1000); // nothing has answered
+  await until(() => Promise.resolve(said.join() === 'down,up,down,up' && bus.isBulkUp));
+  const heard = new Promise((resolve) => bus.subscribe('a.b', ({ data }) => resolve(Buffer.from(data).toString())));
+  bus.publish({ subject: 'a.b', headers: {}, data: Buffer.from('there again') });
+  expect(await heard).toBe('there again');
 });
 
 /** Why there can be no network of its own for a host; undefined if there can. */

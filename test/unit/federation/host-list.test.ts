@@ -55,6 +55,8 @@ class TestHost {
   isContested = false;
   isAlive = true;
   fault: unknown;
+  /** The time for which its clock stood still, as in a machine that sleeps. */
+  sleptMs = 0;
 
   constructor(hosts: Hosts, name: string, run: string) {
     this.name = name;
@@ -64,7 +66,7 @@ class TestHost {
     const { clock } = hosts;
     const place = { board: this.node.board, clock, tenant: 'acme', host: name, run, isDown: () => !this.node.isUp };
     this.own = new OwnHost({
-      ...{ ...place, version: '1' },
+      ...{ ...place, version: '1', wallMs: () => clock.now() + this.sleptMs },
       isAlive: (other) =>
         Promise.resolve(
           hosts.all.some(
@@ -244,6 +246,20 @@ describe('hosts that go', () => {
     await hosts.pass(ENTRY_AGE_MS, 10_000);
     expect(a.list.size).toBe(0);
   });
+});
+
+test.each([
+  ['slept for a minute', 60_000],
+  ['had its time of day set back', -60_000],
+])('a host whose machine has %s is not sure to be taken for alive before its next sign', async (_, ms) => {
+  const a = await hosts.join('a');
+  await hosts.pass(5000);
+  const isSure = (): boolean => a.own.sureUntilMs > hosts.clock.now();
+  expect(isSure()).toBe(true);
+  a.sleptMs += ms;
+  expect(isSure()).toBe(false);
+  await hosts.pass(5000);
+  expect(isSure()).toBe(true);
 });
 
 describe('a board that fails', () => {
