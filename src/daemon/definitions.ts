@@ -165,6 +165,17 @@ function isOther(a: ServerDefinition, b: ServerDefinition): boolean {
 
 /** The identity of a definition: two definitions with the same one are one server. It contains secrets. */
 export function identityOf(definition: ServerDefinition): string {
+  const known = identities.get(definition);
+  if (known !== undefined) return known;
+  const identity = identityIn(definition);
+  identities.set(definition, identity);
+  return identity;
+}
+
+/** Each change of the servers of other hosts asks for the identities of all. */
+const identities = new WeakMap<ServerDefinition, string>();
+
+function identityIn(definition: ServerDefinition): string {
   const { filters: _, alsoNamed: __, ...own } = definition;
   if (own.transport !== 'bus') return JSON.stringify(own);
   const { anyOf: ___, ...ofBus } = own;

@@ -105,6 +105,8 @@ export class Federation {
   /** Tokens of own servers on this host whose calls NATS does not let this daemon hear. */
   readonly #unheard = new Set<string>();
   #servers: ReadonlyMap<string, BusServer> = new Map();
+  /** The definition of each offer that was read. */
+  readonly #made = new WeakMap<OfferedServer, BusServer>();
   /** Names without a host that were asked for, and that more than one host offers. */
   readonly #anywhere = new Map<string, BusServer>();
   /** The hosts that offer a name. */
@@ -299,11 +301,10 @@ export class Federation {
       const isNameRefused = refusalOf(offeredName) !== undefined;
       // A server that remembers is another one by its name alone: it may move to another host.
       const isOnly = offerers.length === 1 && !offerers.some(({ offered }) => isBound(offered));
-      const alsoNamed = isOnly ? [offeredName] : [];
       for (const { offered, host } of offerers) {
         const name = `${offeredName}@${host}`;
         if (isNameRefused || !(isNameUsed || this.#use(name)) || refusalOf(name) !== undefined) continue;
-        servers.set(name, this.#definition(name, offered, host, alsoNamed));
+        servers.set(name, this.#definitionOf(name, offered, host, isOnly));
       }
     }
     this.#servers = servers;
@@ -316,19 +317,34 @@ export class Federation {
     return (this.#offerers.get(name) ?? []).filter(({ host }) => this.#servers.has(`${name}@${host}`));
   }
 
-  #definition(
-    name: string,
-    { name: offeredName, description, mark, sharing, nature }: OfferedServer,
-    host: string | undefined,
-    alsoNamed: readonly string[],
-  ): BusServer {
+  /** The definition of an offer; the same one while the offer is. */
+  #definitionOf(name: string, offered: OfferedServer, host: string, isOnly: boolean): BusServer {
+    const known = this.#made.get(offered);
+    const isSame = (known?.alsoNamed !== undefined) === isOnly && known?.trustHints === this.#options.trustsHints(name);
+    if (known !== undefined && isSame) return known;
+    const made = this.#definition(name, offered, host);
+    const definition = isOnly ? { ...made, alsoNamed: [offered.name] } : made;
+    this.#made.set(offered, definition);
+    return definition;
+  }
+
+  /** All of one shape, as there may be thousands. */
+  #definition(name: string, offered: OfferedServer, host: string | undefined): BusServer {
+    const { name: offeredName, description, mark, sharing, nature } = offered;
     return {
-      ...{ transport: 'bus', name, offeredName, host, mark, description },
-      ...{ timeoutMs: undefined, startTimeoutMs: undefined, idleMs: IDLE_MS, tools: NO_FILTER },
+      transport: 'bus',
+      name,
+      offeredName,
+      host,
+      mark,
+      description,
+      timeoutMs: undefined,
+      startTimeoutMs: undefined,
+      idleMs: IDLE_MS,
+      tools: NO_FILTER,
       trustHints: this.#options.trustsHints(name),
       sharing: isBound({ sharing, nature }) ? (sharing ?? 'dedicated') : 'shared',
-      ...(nature !== undefined && { nature }),
-      ...(alsoNamed.length > 0 && { alsoNamed }),
+      nature,
     };
   }
 
@@ -349,13 +365,13 @@ export class Federation {
     if (offers.some(isBound)) {
       const holder = this.#holderOf(name)?.host;
       const { offered } = offerers.find(({ host }) => host === holder) ?? { offered: offers.find(isBound) ?? first };
-      const leased = { ...this.#definition(name, offered, undefined, []), ...ofAny, isLeased: true };
+      const leased = { ...this.#definition(name, offered, undefined), ...ofAny, isLeased: true };
       this.#anywhere.set(name, leased);
       return leased;
     }
     const marks = [...new Set(offers.map(({ mark }) => mark))].toSorted();
     const mark = marks.length === 1 ? first.mark : createHash('sha256').update(marks.join()).digest('hex').slice(0, 32);
-    const definition = { ...this.#definition(name, { ...first, mark }, undefined, []), ...ofAny };
+    const definition = { ...this.#definition(name, { ...first, mark }, undefined), ...ofAny };
     this.#anywhere.set(name, definition);
     return definition;
   }
