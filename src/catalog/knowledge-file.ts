@@ -11,6 +11,7 @@ import {
 import { eraOf } from '../protocol/eras.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { membersOf } from '../util/json-value.ts';
+import { lastingCopy } from '../util/lasting-bytes.ts';
 
 /** The version of the format. Files with another one are not read. */
 const FORMAT = 2;
@@ -129,5 +130,5 @@ function bytesOf(text: unknown): Buffer {
   const value: unknown = JSON.parse(String(text));
   // A newline between its tokens would end the frame that it goes out in.
   if (typeof value !== 'object' || value === null || String(text).includes('\n')) throw new TypeError('not an object');
-  return Buffer.from(`${String(text)}\n`);
+  return lastingCopy(Buffer.from(`${String(text)}\n`));
 }

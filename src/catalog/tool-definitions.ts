@@ -5,6 +5,9 @@ import { createHash } from 'node:crypto';
 import type { ListPage } from '../core/server-knowledge.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 
+/** Cut as bytes: a part of a text would keep all of it. */
+const HASH_BYTES = 16;
+
 /** Returns the text of each tool by its name. A name that is listed twice has both definitions. */
 export function definitionsIn(pages: readonly ListPage[]): Map<string, string> {
   const texts = new Map<string, string>();
@@ -29,12 +32,12 @@ function canonical(value: unknown): string {
 }
 
 export function hashOfText(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+  return createHash('sha256').update(text).digest().toString('hex', 0, HASH_BYTES);
 }
 
 /** Hashes the bytes of a list: an equal list need not be parsed again. */
 export function digestOf(pages: readonly ListPage[]): string {
   const hash = createHash('sha256');
   for (const { result } of pages) hash.update(result);
-  return hash.digest('hex').slice(0, 32);
+  return hash.digest().toString('hex', 0, HASH_BYTES);
 }

@@ -12,6 +12,7 @@ import type { Streams } from '../wire/link.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import { Splice } from '../wire/splice.ts';
 import type { Events } from './events.ts';
+import { type ListedItem, writeItems } from './listed-item.ts';
 import { Pause, type PressedClient } from './pressure.ts';
 import { toResultOf2025 } from './results-for-2025.ts';
 import type { CachingTerms } from './server-knowledge.ts';
@@ -28,7 +29,7 @@ export interface WrittenClient extends PressedClient {
 
 /** A page of a joined list. */
 export interface ListedPage {
-  readonly items: readonly { readonly bytes: Buffer }[];
+  readonly items: readonly ListedItem[];
   readonly nextCursor: string | undefined;
 }
 
@@ -129,10 +130,7 @@ export class ClientOutput {
   answerList(idText: string, member: string, page: ListedPage, _terms?: () => CachingTerms): void {
     this.answerWith(idText, (outbox) => {
       outbox.latin1(`{"${member}":[`);
-      for (const [i, { bytes }] of page.items.entries()) {
-        if (i > 0) outbox.latin1(',');
-        outbox.bytes(bytes, 0, bytes.length);
-      }
+      writeItems(outbox, page.items);
       outbox.latin1(page.nextCursor === undefined ? ']}' : `],"nextCursor":"${page.nextCursor}"}`);
     });
   }

@@ -20,6 +20,7 @@ import {
   type WrittenClient,
 } from './client-output.ts';
 import type { Events } from './events.ts';
+import { writeItems } from './listed-item.ts';
 import type { CachingTerms } from './server-knowledge.ts';
 
 const splice = new Splice();
@@ -113,10 +114,7 @@ export class CompletedOutput extends ClientOutput {
   ): void {
     this.answerWith(idText, (outbox) => {
       outbox.latin1(`{${COMPLETE},${textOf(terms())},"_meta":{${this.#serverInfoMember}},"${member}":[`);
-      for (const [i, { bytes }] of page.items.entries()) {
-        if (i > 0) outbox.latin1(',');
-        outbox.bytes(bytes, 0, bytes.length);
-      }
+      writeItems(outbox, page.items);
       outbox.latin1(page.nextCursor === undefined ? ']}' : `],"nextCursor":"${page.nextCursor}"}`);
     });
   }

@@ -32,6 +32,8 @@ interface ConnectionManagerOptions extends RouterContext {
   readonly liveness: LivenessSettings;
   /** True while there are descriptors for one more client. */
   readonly hasRoom?: () => boolean;
+  /** Many lists of other hosts were read in a row. */
+  readonly manyListed?: () => void;
 }
 
 /** All sessions of the daemon, from accept to their end. */

@@ -13,6 +13,7 @@ import type { Instance } from './instance.ts';
 import { aliasIn, joinedName } from './joined-names.ts';
 import type { ListLook, ListLooks } from './list-looks.ts';
 import { waitForLists } from './list-wait.ts';
+import { type ListedItem, lengthOf } from './listed-item.ts';
 import { itemsIn, keyOf } from './lists.ts';
 import { type Binding, type Server, whenRootsKnown } from './server.ts';
 import type { ListPage, ServerProfile } from './server-knowledge.ts';
@@ -97,7 +98,7 @@ interface JoinedListsOptions {
   /** The place of a server that can be named in another way than the lists name it. */
   readonly placeNamed: (name: string) => JoinedPlace | undefined;
   /** Tools of the bridge's own. No joined name may collide with them. */
-  readonly ownTools: readonly JoinedItem[];
+  readonly ownTools: readonly ListedItem[];
   /** The longest joined name. */
   readonly longestName: number;
   readonly looks: ListLooks;
@@ -275,21 +276,20 @@ export class JoinedLists {
   }
 
   /** A page of the list and the cursor of the next one; undefined for a cursor that the bridge did not give. */
-  page(kind: ListKind, cursor: unknown): { items: JoinedItem[]; nextCursor: string | undefined } | undefined {
+  page(kind: ListKind, cursor: unknown): { items: ListedItem[]; nextCursor: string | undefined } | undefined {
     const from = cursor === undefined ? { server: 0, item: 0 } : this.#positionOf(cursor);
     if (from === undefined) return undefined;
-    const items: JoinedItem[] = kind === 'tools' && cursor === undefined ? [...this.#options.ownTools] : [];
+    const items: ListedItem[] = kind === 'tools' && cursor === undefined ? [...this.#options.ownTools] : [];
     let bytes = 0;
     const owners = LISTS[kind].key === 'name' ? undefined : this.#ownersOf(kind);
     for (const [n, joined] of this.servers.entries()) {
       if (n < from.server) continue;
       const part = this.partOf(joined, kind)?.items ?? [];
       for (let i = n === from.server ? from.item : 0; i < part.length; i++) {
-        const item = this.#shown(owners, joined, part[i] as JoinedItem);
-        if (bytes > 0 && bytes + item.bytes.length > PAGE_BYTES)
-          return { items, nextCursor: cursorAt(joined.alias, i) };
+        const item = this.#shown(owners, joined, part[i] as ListedItem);
+        if (bytes > 0 && bytes + lengthOf(item) > PAGE_BYTES) return { items, nextCursor: cursorAt(joined.alias, i) };
         items.push(item);
-        bytes += item.bytes.length;
+        bytes += lengthOf(item);
       }
     }
     return { items, nextCursor: undefined };
@@ -303,7 +303,7 @@ export class JoinedLists {
     return owners;
   }
 
-  #shown(owners: ReadonlyMap<string, JoinedServer> | undefined, joined: JoinedServer, item: JoinedItem): JoinedItem {
+  #shown(owners: ReadonlyMap<string, JoinedServer> | undefined, joined: JoinedServer, item: ListedItem): ListedItem {
     if (owners === undefined || (owners.get(item.key) === joined && !isPage(item.key))) return item;
     return renamed(item, this.outward(joined, item.key));
   }
@@ -367,18 +367,9 @@ export function refreshHint({ instance, server }: JoinedServer): string {
   return ` The server does not run, so its list may be old: a person can have it read again with mcp-bridge refresh ${server.name}.`;
 }
 
-/** One item of a server's list, with its name in the joined view. */
-export interface JoinedItem {
-  readonly bytes: Buffer;
-  /** The place of the name or URI in the bytes, and its text. */
-  readonly keyFrom: number;
-  readonly keyTo: number;
-  readonly key: string;
-}
-
 /** A server's part of a joined list, made once for each answer of the server. */
 export interface JoinedPart {
-  readonly items: readonly JoinedItem[];
+  readonly items: readonly ListedItem[];
   /** The server's own name of each key, as JSON with one byte for each character. */
   readonly ownKeys: ReadonlyMap<string, string>;
 }
@@ -407,7 +398,7 @@ function permittedPart(part: JoinedPart, gate: ToolGate): JoinedPart {
   if (gate.isOpen) return part;
   const known = permitted.get(gate) ?? new WeakMap<JoinedPart, JoinedPart>();
   permitted.set(gate, known);
-  const mayCall = ({ key }: JoinedItem): boolean => gate.refusalOf(decoded(part.ownKeys.get(key))) === undefined;
+  const mayCall = ({ key }: ListedItem): boolean => gate.refusalOf(decoded(part.ownKeys.get(key))) === undefined;
   const seen = known.get(part) ?? { ...part, items: part.items.filter(mayCall) };
   known.set(part, seen);
   return seen;
@@ -423,13 +414,13 @@ interface PartNaming {
 }
 
 function makePart(kind: ListKind, pages: readonly ListPage[], { alias, longestName }: PartNaming): JoinedPart {
-  const items: JoinedItem[] = [];
+  const items: ListedItem[] = [];
   const ownKeys = new Map<string, string>();
   const freeName = nameGiver((own) => joinedName(alias, own, longestName), ownKeys);
   for (const { result } of pages)
     for (const one of itemsOf(kind, result)) {
       const item = kind === 'tools' ? withPages(one, alias) : one;
-      const own = item.bytes.latin1Slice(item.keyFrom, item.keyTo);
+      const own = item.b.latin1Slice(item.keyFrom, item.keyTo);
       const joined = hasNames(kind) ? renamed(item, freeName(item.key)) : item;
       if (ownKeys.has(joined.key)) continue; // the server lists one URI twice
       ownKeys.set(joined.key, own);
@@ -444,13 +435,13 @@ function hasNames(kind: ListKind): boolean {
 }
 
 /** The items with a usable key. An item without one cannot be asked for; one with too long a key is left out. */
-function* itemsOf(kind: ListKind, result: Buffer): Generator<JoinedItem> {
+function* itemsOf(kind: ListKind, result: Buffer): Generator<ListedItem> {
   for (const item of itemsIn(kind, result)) {
     const named = keyOf(kind, result, item);
     if (named === undefined) continue;
     const { key, span } = named;
     const { from, to } = item;
-    yield { bytes: result.subarray(from, to), keyFrom: span.from - from, keyTo: span.to - from, key };
+    yield { b: result, from, to, keyFrom: span.from, keyTo: span.to, key, isRenamed: false };
   }
 }
 
@@ -468,26 +459,21 @@ function nameGiver(nameOf: (own: string) => string, taken: ReadonlyMap<string, s
 }
 
 /** A tool with the URIs that its pages have in the view. */
-function withPages(item: JoinedItem, alias: string): JoinedItem {
-  return pagesNamedIn(item.bytes).reduceRight((tool, { from, to, uri }) => {
+function withPages(item: ListedItem, alias: string): ListedItem {
+  const { b, from: begin, to: end, keyFrom, keyTo } = item;
+  const pages = pagesNamedIn(b.subarray(begin, end));
+  if (pages.length === 0) return item;
+  let own = b.subarray(begin, end);
+  let at = keyFrom - begin;
+  for (const { from, to, uri } of pages.toReversed()) {
     const text = Buffer.from(JSON.stringify(outwardUri(alias, uri)));
-    const moved = from < tool.keyFrom ? text.length - (to - from) : 0;
-    return {
-      bytes: Buffer.concat([tool.bytes.subarray(0, from), text, tool.bytes.subarray(to)]),
-      keyFrom: tool.keyFrom + moved,
-      keyTo: tool.keyTo + moved,
-      key: tool.key,
-    };
-  }, item);
+    own = Buffer.concat([own.subarray(0, from), text, own.subarray(to)]);
+    if (from < at) at += text.length - (to - from);
+  }
+  return { ...item, b: own, from: 0, to: own.length, keyFrom: at, keyTo: at + keyTo - keyFrom };
 }
 
 /** The item under another name or URI. */
-function renamed({ bytes, keyFrom, keyTo }: JoinedItem, key: string): JoinedItem {
-  const text = Buffer.from(JSON.stringify(key));
-  return {
-    bytes: Buffer.concat([bytes.subarray(0, keyFrom), text, bytes.subarray(keyTo)]),
-    keyFrom,
-    keyTo: keyFrom + text.length,
-    key,
-  };
+function renamed({ b, from, to, keyFrom, keyTo }: ListedItem, key: string): ListedItem {
+  return { b, from, to, keyFrom, keyTo, key, isRenamed: true };
 }

@@ -26,16 +26,10 @@ import { isPage } from './app-pages.ts';
 import type { Call, ClientRequest } from './call.ts';
 import { namedPlan, type OtherServers, planInAll, resourcePlan, taskPlanIn } from './call-plan.ts';
 import type { Instance } from './instance.ts';
-import {
-  type JoinedItem,
-  JoinedLists,
-  type JoinedPart,
-  type JoinedPlace,
-  type JoinedPlaces,
-  JoinedServer,
-} from './joined-lists.ts';
+import { JoinedLists, type JoinedPart, type JoinedPlace, type JoinedPlaces, JoinedServer } from './joined-lists.ts';
 import { aliasIn, joinedTaskId } from './joined-names.ts';
 import type { ListLooks } from './list-looks.ts';
+import type { ListedItem } from './listed-item.ts';
 import { joinedTerms } from './lists-for-2026.ts';
 import { openCall, type PendingRequests } from './pending-requests.ts';
 import { followServers, type ListWatcher, type Server } from './server.ts';
@@ -50,7 +44,7 @@ import { type Seeing, type ServerDirectory, serversFor } from './view-choice.ts'
 /** Tools of the bridge's own in a joined view. */
 export interface OwnTools {
   /** Their definitions, in the order of lists. */
-  readonly items: readonly JoinedItem[];
+  readonly items: readonly ListedItem[];
   /** Sees to a call of one of these tools; false if the call is for another tool. */
   call(session: Session, request: ClientRequest, envelope: Envelope): boolean;
 }
@@ -192,7 +186,7 @@ export class JoinedView implements View, ListWatcher {
   }
 
   /** The definitions of the bridge's own tools, beside those that stand in for the servers'. */
-  get ownItems(): readonly JoinedItem[] {
+  get ownItems(): readonly ListedItem[] {
     return [...(this.#own?.items ?? []), ...(this.#also?.items ?? [])];
   }
 

@@ -7,6 +7,9 @@ import { FairQueue } from './fair-queue.ts';
 /** A look that takes longer gives its turn away: a host that hangs holds up no other. */
 const TURN_MS = 3_000;
 
+/** So many in a row leave something behind. */
+const MANY = 256;
+
 export interface ListLook {
   /** Resolves when its turn has come. */
   readonly begun: Promise<void>;
@@ -21,14 +24,19 @@ interface WaitingLook {
 export class ListLooks {
   readonly #most: number;
   readonly #clock: Clock;
+  readonly #manyOver: () => void;
   readonly #waiting = new FairQueue<object, WaitingLook>();
   /** The looks that wait or are under way, by who looks and at what. */
   readonly #open = new WeakMap<object, Map<string, ListLook>>();
   #taken = 0;
+  /** The looks since nobody looked. */
+  #row = 0;
 
-  constructor(most: number, clock: Clock) {
+  /** `manyOver` is called when the last one of many looks in a row is over. */
+  constructor(most: number, clock: Clock, manyOver: () => void = () => undefined) {
     this.#most = most;
     this.#clock = clock;
+    this.#manyOver = manyOver;
   }
 
   /**
@@ -77,11 +85,19 @@ export class ListLooks {
     return leave;
   }
 
+  #rest(): void {
+    if (this.#taken > 0) return;
+    const wereMany = this.#row >= MANY;
+    this.#row = 0;
+    if (wereMany) this.#manyOver();
+  }
+
   #next(): void {
     while (this.#taken < this.#most) {
       const next = this.#waiting.take(() => true);
-      if (next === undefined) return;
+      if (next === undefined) return this.#rest();
       this.#taken++;
+      this.#row++;
       next.begin();
     }
   }

@@ -5,6 +5,7 @@ import type { Limits } from '../model/limits.ts';
 import { type Era, LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
 import { METHOD_NOT_FOUND } from '../protocol/rpc-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
+import { lastingCopy } from '../util/lasting-bytes.ts';
 import type { Logger } from '../util/logger.ts';
 import { LONGEST_NAME } from '../util/longest-name.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -242,7 +243,8 @@ export function pageIn(
 /** Keeps a page, and returns the cursor of the next one. */
 function keepPage(reading: Reading, page: ListPage): string | undefined {
   const { result, original } = page;
-  reading.pages.push(page);
+  const kept = original === undefined ? page : { ...page, original: lastingCopy(original) };
+  reading.pages.push({ ...kept, result: lastingCopy(result) });
   reading.bytes += result.length + (original?.length ?? 0);
   const span = findMembers(result, 0, ['nextCursor'])?.spans.get('nextCursor');
   const next: unknown = span === undefined ? undefined : JSON.parse(result.toString('utf8', span.from, span.to));

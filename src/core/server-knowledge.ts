@@ -10,6 +10,7 @@ import {
   sameCapabilities,
   sameNegotiated,
 } from '../protocol/initialize.ts';
+import { lastingCopy } from '../util/lasting-bytes.ts';
 import { type InstanceKey, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './instance-key.ts';
 
 /**
@@ -85,14 +86,14 @@ export class ServerProfile {
   ) {
     this.capabilities = capabilities;
     this.clientInfo = clientInfo;
-    this.initializeResult = initializeResult;
-    this.discoverResult = discoverResult;
+    this.initializeResult = lastingCopy(initializeResult);
+    this.discoverResult = discoverResult && lastingCopy(discoverResult);
     this.learnedMs = learnedMs;
   }
 
   renew({ initializeResult, discoverResult }: SelfIntroduction, learnedMs: number): void {
-    this.initializeResult = initializeResult;
-    this.discoverResult = discoverResult;
+    this.initializeResult = lastingCopy(initializeResult);
+    this.discoverResult = discoverResult && lastingCopy(discoverResult);
     this.learnedMs = learnedMs;
     this.#capabilities = undefined;
   }

@@ -23,6 +23,8 @@ export interface ViewsContext {
   readonly discoverTools: (view: JoinedView) => ToolsInstead;
   /** The same for the view `code`; undefined where there is no such view. */
   readonly codeTools?: ((view: JoinedView) => ToolsInstead) | undefined;
+  /** Many lists of other hosts were read in a row. */
+  readonly manyListed?: (() => void) | undefined;
   /** Makes the bridge's own tools that each joined view has. */
   readonly ownTools?: ((view: JoinedView) => BridgeTools) | undefined;
 }
@@ -52,7 +54,7 @@ export class Views {
   constructor(context: ViewsContext) {
     this.#context = context;
     this.#pending = new PendingRequests(context.limits);
-    this.#looks = new ListLooks(context.limits.maxRemoteStarts, context.clock);
+    this.#looks = new ListLooks(context.limits.maxRemoteStarts, context.clock, context.manyListed);
   }
 
   /** The number of views that clients have. */

@@ -10,12 +10,16 @@
 // of them and as much of objects may gather. While it lasts, memory is shorter than CPU, so the daemon asks for a collection.
 // One takes 35 ms with 20 MiB in use and 650 ms with 300 MiB, measured, and all wait for it: a large daemon asks less often.
 //
+// Many lists of other hosts that were read in a row leave up to 40 MiB behind, and nothing is collected while the daemon rests. So it asks for one
+// collection, once the files of these lists are written too.
+//
 // New objects go to a part of the heap of their own, which V8 doubles from 2 to 32 MiB while many of them survive, as
 // they do when clients connect, and rarely makes smaller. A daemon passes messages on without keeping anything of them:
 // with 2 MiB its calls take no more CPU, measured with up to 256 clients.
 
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import type { Clock, Timer } from '../util/clock.ts';
 
 /** A neighbour's trouble may add 64 MiB to the daemon; a third of that is for what V8 needs besides (ADR 57). */
 const GATHERED_BYTES = 40 * 1024 * 1024;
@@ -117,6 +121,20 @@ const ALL_MEMORY: FloodMemory = {
     collectNow();
   },
 };
+
+const AFTERWARDS_MS = 20_000;
+
+/** Returns what is to be called when much was done that is over now: some time later it collects once. */
+export function collectionAfterwards(
+  clock: Pick<Clock, 'after'>,
+  memory: Pick<FloodMemory, 'collect'> = ALL_MEMORY,
+): () => void {
+  let timer: Timer | undefined;
+  return () => {
+    timer?.cancel();
+    timer = clock.after(AFTERWARDS_MS, () => memory.collect());
+  };
+}
 
 /** Returns what is to be called again and again while a flood lasts: it collects when enough has gathered. */
 export function collectionInFlood(memory = ALL_MEMORY): () => void {

@@ -67,7 +67,7 @@ import type { LeavingReason } from '../wire/resume-notices.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { AuditLog } from './audit-log.ts';
 import { CodeDoor } from './code-door.ts';
-import { collectionInFlood } from './collection-pace.ts';
+import { collectionAfterwards, collectionInFlood } from './collection-pace.ts';
 import { ConfiguredClients } from './configured-clients.ts';
 import { DialIns } from './dial-ins.ts';
 import { type FinderPorts, FollowedServers } from './followed-servers.ts';
@@ -261,6 +261,7 @@ export class Daemon implements ControlledDaemon {
       discoverTools: (view) => new DiscoverTools(view, { ...this.#forDiscover, cutter: this.#results.cutter }),
       codeTools: this.#code && ((view) => new DiscoverTools(view, this.#forDiscover, true)),
       ownTools: (view) => this.#results.toolsOf(view),
+      manyListed: collectionAfterwards(this.#clock),
       dialIns: this.#dialIns,
       hasRoom: () => this.#descriptors.hasRoom(),
       messaging: this.#messaging,

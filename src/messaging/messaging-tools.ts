@@ -1,6 +1,6 @@
 // The tools by which language models write to each other, as a model sees them. Tests bound their tokens.
 
-import type { JoinedItem } from '../core/joined-lists.ts';
+import type { ListedItem } from '../core/listed-item.ts';
 import { type ToolTerms, toolItemsOf } from '../meta-tools/meta-tools.ts';
 
 export type MessagingTool = 'list_agents' | 'send_message' | 'read_messages';
@@ -22,4 +22,4 @@ export const MESSAGING_TOOLS: Readonly<Record<MessagingTool, ToolTerms>> = {
 };
 
 /** The three definitions as items of a list. */
-export const MESSAGING_TOOL_ITEMS: readonly JoinedItem[] = toolItemsOf(MESSAGING_TOOLS);
+export const MESSAGING_TOOL_ITEMS: readonly ListedItem[] = toolItemsOf(MESSAGING_TOOLS);

@@ -2,8 +2,8 @@
 // prompts and resources for instance, is the joined view's.
 
 import type { ClientRequest } from '../core/call.ts';
-import type { JoinedItem } from '../core/joined-lists.ts';
 import type { JoinedView, ToolsInstead } from '../core/joined-view.ts';
+import type { ListedItem } from '../core/listed-item.ts';
 import { NO_CUTTER, type ResultCutter } from '../core/result-cutter.ts';
 import type { Session } from '../core/session.ts';
 import { calledErrorOf, INVALID_PARAMS, rpcError, withHint } from '../protocol/rpc-error.ts';
@@ -37,7 +37,7 @@ const META_NAMES: ReadonlyMap<string, MetaTool> = new Map(
 
 export class DiscoverTools implements ToolsInstead {
   readonly name: 'discover' | 'code';
-  readonly items: readonly JoinedItem[];
+  readonly items: readonly ListedItem[];
   readonly #view: JoinedView;
   readonly #guide: ToolGuide;
   readonly #runner: ToolRunner;

@@ -1,7 +1,7 @@
 // The five tools of the view `discover` as a model sees them. It sees nothing else, and pays for each word: the names say
 // what a tool does, the descriptions say in which order the tools are used. Tests bound their tokens.
 
-import type { JoinedItem } from '../core/joined-lists.ts';
+import { type ListedItem, wholeItem } from '../core/listed-item.ts';
 
 export type MetaTool = 'list_mcp_servers' | 'search_tools' | 'list_tools' | 'get_tool_details' | 'execute_tool';
 
@@ -49,14 +49,13 @@ export const META_TOOLS: Readonly<Record<MetaTool, ToolTerms>> = {
 };
 
 /** The five definitions as items of a list. */
-export const META_TOOL_ITEMS: readonly JoinedItem[] = toolItemsOf(META_TOOLS);
+export const META_TOOL_ITEMS: readonly ListedItem[] = toolItemsOf(META_TOOLS);
 
 /** The definitions of tools as items of a list. */
-export function toolItemsOf(tools: Readonly<Record<string, ToolTerms>>): readonly JoinedItem[] {
+export function toolItemsOf(tools: Readonly<Record<string, ToolTerms>>): readonly ListedItem[] {
   return Object.keys(tools).map((key, i) => {
     const bytes = Buffer.from(JSON.stringify(definitionsOf(tools)[i]));
-    const keyFrom = bytes.indexOf(JSON.stringify(key));
-    return { bytes, key, keyFrom, keyTo: keyFrom + key.length + 2 };
+    return wholeItem(bytes, key, bytes.indexOf(JSON.stringify(key)));
   });
 }
 

@@ -5,8 +5,8 @@ import { StringDecoder } from 'node:string_decoder';
 import type { Call, ClientRequest } from '../core/call.ts';
 import { namedPlan } from '../core/call-plan.ts';
 import { FairTurns } from '../core/fair-turns.ts';
-import type { JoinedItem } from '../core/joined-lists.ts';
 import type { BridgeTools, JoinedView } from '../core/joined-view.ts';
+import type { ListedItem } from '../core/listed-item.ts';
 import type { PendingRequests } from '../core/pending-requests.ts';
 import type { Session } from '../core/session.ts';
 import { faultsIn, givenIn, type ToolTerms, toolItemsOf } from '../meta-tools/meta-tools.ts';
@@ -35,7 +35,7 @@ export const READ_TERMS: ToolTerms = {
 };
 
 const ITEMS = toolItemsOf({ [READ_RESULT]: READ_TERMS });
-const NO_ITEMS: readonly JoinedItem[] = [];
+const NO_ITEMS: readonly ListedItem[] = [];
 const NAME_TEXT = JSON.stringify(READ_RESULT);
 /** The bound of a page while the config has none. */
 const LONGEST_PAGE = DEFAULT_MOST_BYTES;
@@ -80,7 +80,7 @@ class ReadTool implements BridgeTools {
     this.#context = context;
   }
 
-  get items(): readonly JoinedItem[] {
+  get items(): readonly ListedItem[] {
     return this.#context.most() === 0 ? NO_ITEMS : ITEMS;
   }
 

@@ -82,6 +82,24 @@ describe('looks', () => {
     expect([begun.length, clock.pending]).toEqual([3, 1]);
   });
 
+  test('are told of when many in a row are over, and a few are not', async () => {
+    let told = 0;
+    const looks = new ListLooks(8, new FakeClock(), () => told++);
+    const look = (n: number): Promise<unknown> =>
+      Promise.all(
+        Array.from(
+          { length: n },
+          (_, i) => looks.add(ANN, `${i}`, () => Promise.resolve({ over: Promise.resolve() })).done,
+        ),
+      ).then(nextTurn);
+    await look(255);
+    expect(told).toBe(0);
+    await look(256);
+    expect(told).toBe(1);
+    await look(1);
+    expect(told).toBe(1);
+  });
+
   test('that fail give their turn away', async () => {
     const looks = new ListLooks(1, new FakeClock());
     const failed = looks.add(ANN, 'one', () => Promise.reject(new Error('no such host')));

@@ -2,11 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { buildSync } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import {
+  collectionAfterwards,
   collectionInFlood,
   growthPercent,
   KEEP_YOUNG_PART,
   keepCollectionPace,
 } from '../../../src/daemon/collection-pace.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
 
 const MIB = 1024 * 1024;
 
@@ -190,5 +192,20 @@ describe('while a server talks without end', () => {
       look();
     }
     expect(process.memoryUsage().external - before).toBeLessThan(48 * MIB);
+  });
+});
+
+describe('after much was done', () => {
+  it('memory is collected once, when all is quiet for a while', () => {
+    const clock = new FakeClock();
+    let collections = 0;
+    const done = collectionAfterwards(clock, { collect: () => collections++ });
+    done();
+    clock.advance(19_000);
+    done();
+    clock.advance(19_000);
+    expect(collections).toBe(0);
+    clock.advance(60_000);
+    expect([collections, clock.pending]).toEqual([1, 0]);
   });
 });

@@ -1,0 +1,26 @@
+// Copies of bytes that are kept for long. Node cuts short buffers out of blocks that all share, so one that stays keeps what
+// stood beside it: of thousands of kept lists that was as much as the lists themselves.
+
+/** Longer ones get memory of their own. */
+const LEAST_OWN = 1024;
+const BLOCK_BYTES = 8192;
+
+let block = Buffer.alloc(0);
+let used = 0;
+
+/** A copy that shares its memory with others of its kind at most. */
+export function lastingCopy(bytes: Buffer): Buffer {
+  if (bytes.length >= LEAST_OWN) return copyInto(Buffer.allocUnsafeSlow(bytes.length), bytes);
+  if (used + bytes.length > block.length) {
+    block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    used = 0;
+  }
+  const room = block.subarray(used, used + bytes.length);
+  used += bytes.length;
+  return copyInto(room, bytes);
+}
+
+function copyInto(room: Buffer, bytes: Buffer): Buffer {
+  bytes.copy(room);
+  return room;
+}
