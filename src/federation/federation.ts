@@ -161,8 +161,9 @@ export class Federation {
       ...common,
       hasBulk: settings.hasBulkConnection,
       runOf: (name) => this.#list.get(name)?.run,
-      mayAskAny: (name) => this.#usableOfferersOf(name).length === this.#offerers.get(name)?.length,
-      ownersOf: (name) => this.#usableOfferersOf(name).map(({ host: owner }) => owner),
+      mayAskAny: (name) =>
+        (this.#offerers.get(name) ?? []).every((one) => isBound(one.offered) || this.#isUsable(name, one)),
+      ownersOf: (name) => this.#ownersNamed(name).map(({ host: owner }) => owner),
       refused: (server, why) => this.#note('something of another host was not taken', { server, why }),
     });
     this.#services = new ServiceAnswers({
@@ -276,7 +277,7 @@ export class Federation {
   /** The host that serves a server that remembers. Without a lease it is the only one that offers it. */
   #holderOf(name: string): Holder | undefined {
     const held = this.#leases.holderOf(name);
-    const usable = this.#usableOfferersOf(name);
+    const usable = this.#ownersNamed(name);
     const [first, ...others] = usable;
     if (held !== undefined && !usable.some(({ host }) => host === held.host)) return undefined;
     if (held !== undefined || this.#leases.has(name) || first === undefined || others.length > 0) return held;
@@ -313,8 +314,31 @@ export class Federation {
     this.#options.changed();
   }
 
-  #usableOfferersOf(name: string): Offerer[] {
-    return (this.#offerers.get(name) ?? []).filter(({ host }) => this.#servers.has(`${name}@${host}`));
+  #isUsable(name: string, { host }: Offerer): boolean {
+    return this.#servers.has(`${name}@${host}`);
+  }
+
+  /**
+   * The hosts that calls of a name alone go to. Where some of them offer it as a server that remembers and others do not, a lease decides: without one,
+   * a host that only says that it remembers takes the name from nobody.
+   */
+  #ownersNamed(name: string): readonly Offerer[] {
+    const usable = (this.#offerers.get(name) ?? []).filter((one) => this.#isUsable(name, one));
+    const free = usable.filter(({ offered }) => !isBound(offered));
+    if (free.length === 0 || free.length === usable.length) return usable;
+    return this.#leases.has(name) ? usable.filter(({ offered }) => isBound(offered)) : free;
+  }
+
+  /** Names that hosts do not offer alike. */
+  get #disagreements(): string[] {
+    return [...this.#offerers].flatMap(([name, offerers]) => {
+      const owners = this.#ownersNamed(name);
+      const others = offerers.filter((one) => this.#isUsable(name, one) && !owners.includes(one));
+      if (others.length === 0) return [];
+      const how = others.some(({ offered }) => isBound(offered)) ? 'as one that remembers' : 'as one for everybody';
+      const where = others.map(({ host }) => host).join(', ');
+      return [`${name} is offered ${how} by ${where}, unlike by others: calls of ${name} alone do not go there`];
+    });
   }
 
   /** The definition of an offer; the same one while the offer is. */
@@ -357,14 +381,14 @@ export class Federation {
   anywhere(name: string): BusServer | undefined {
     const known = this.#anywhere.get(name);
     if (known !== undefined) return known;
-    const offerers = this.#usableOfferersOf(name);
+    const offerers = this.#ownersNamed(name);
     const offers = offerers.map(({ offered }) => offered);
     const ofAny = { anyOf: offerers.map(({ host }) => `${name}@${host}`) };
     const [first] = offers;
     if (first === undefined) return undefined;
     if (offers.some(isBound)) {
       const holder = this.#holderOf(name)?.host;
-      const { offered } = offerers.find(({ host }) => host === holder) ?? { offered: offers.find(isBound) ?? first };
+      const { offered } = offerers.find(({ host }) => host === holder) ?? { offered: first };
       const leased = { ...this.#definition(name, offered, undefined), ...ofAny, isLeased: true };
       this.#anywhere.set(name, leased);
       return leased;
@@ -453,6 +477,7 @@ export class Federation {
       ...(down === undefined ? [] : [`NATS is away: ${down}`]),
       ...new Set(this.#boardFaults.values()),
       ...this.#nameFaults,
+      ...this.#disagreements.slice(0, MOST_TOLD),
       ...[...this.#denied].map(
         (what) => `NATS does not let this daemon ${what}: see docs/federation.md for the permissions`,
       ),

@@ -2,11 +2,12 @@
 
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect } from '@nats-io/transport-node';
 import { afterAll, afterEach, expect } from 'vitest';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { textOf } from '../support/raw-client.ts';
 import { cleanUp, fixtureServer, ROOT, tempDir } from '../support/test-daemon.ts';
-import { endHosts, startHost, until, untilAnswered, untilKnown } from '../support/test-hosts.ts';
+import { endHosts, hostsOf, startHost, until, untilAnswered, untilKnown } from '../support/test-hosts.ts';
 
 afterEach(endHosts);
 afterAll(() => void cleanUp());
@@ -93,4 +94,27 @@ natsTest('a server that remembers is served again after NATS has lost all that i
   await startHost(nats, 'two', { servers: { fixture: kept('two') } });
   await untilKnown(laptop, 'fixture@two');
   expect(at(await untilAnswered(client, 'env'))).toBe('one');
+});
+
+natsTest('a host that only says that a server remembers takes its name from nobody, and is told of', async () => {
+  const nats = await NatsServer.start();
+  const shared = (host: string): object => fixtureServer({ AT: host });
+  await startHost(nats, 'one', { servers: { fixture: shared('one') } });
+  const laptop = await startHost(nats, 'laptop');
+  await untilKnown(laptop, 'fixture@one');
+  const client = await laptop.client({ 'mcp-bridge/view': 'server:fixture' });
+  expect(at(await untilAnswered(client, 'env'))).toBe('one');
+  const odd = await connect({ servers: nats.url });
+  const servers = [{ name: 'fixture', description: '', mark: 'm', sharing: 'dedicated' }];
+  const entry = { v: 1, host: 'odd', run: 'r', version: '1', era: '2026-07-28', servers };
+  const isToldOf = async (): Promise<boolean> => {
+    odd.publish('$KV.bridge_alive.acme.odd', '');
+    return (await hostsOf(laptop)).faults.join().includes('fixture is offered as one that remembers by odd');
+  };
+  odd.publish('$KV.bridge_hosts.acme.odd', JSON.stringify(entry));
+  await until(isToldOf);
+  const later = await laptop.client({ 'mcp-bridge/view': 'server:fixture' });
+  for (const each of [client, later]) expect(at(textOf(await each.callTool('env', 'env')))).toBe('one');
+  await until(isToldOf);
+  await odd.close();
 });
