@@ -1,15 +1,16 @@
-// What the events of a call cost while nobody hears them, in instructions instead of time: valgrind counts what a daemon executes for the
-// same calls, with these events and without them. What else runs on the machine changes nothing in it.
+// What the events of a call cost while nobody hears them, and what tracing costs, in instructions instead of time: valgrind counts what a
+// daemon executes for the same calls, outside the kernel. What else runs on the machine changes nothing in it.
 // It needs valgrind, and takes some minutes.
 //   node bench/instructions.mjs [--build DIR]
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { dirname, join } from 'node:path';
 import { quantile } from './statistics.mjs';
 import { startDaemon, VIEW } from './subjects.mjs';
 import { silentBuild } from './watching.mjs';
-import { inWorkspace } from './workspace.mjs';
+import { inWorkspace, program } from './workspace.mjs';
 
 const WARM_UP = 400;
 const BATCHES = 200;
@@ -66,11 +67,11 @@ class Batches {
 }
 
 /** Instructions a call, one figure for each round. */
-async function measure(workspace, build) {
+async function measure(workspace, how = {}) {
   const out = workspace.newPath('callgrind');
   const grind = `exec valgrind -q --tool=callgrind --instr-atstart=no --smc-check=all-non-file --callgrind-out-file=${out}`;
   const prefix = ['bash', '-c', `${grind} "$0" --single-threaded "$@"`];
-  const daemon = await startDaemon(workspace, { prefix, ...(build && { build }) });
+  const daemon = await startDaemon(workspace, { prefix, ...how });
   const control = (...args) => execFileSync('callgrind_control', [...args, String(daemon.pid)], { stdio: 'pipe' });
   const client = new Batches(daemon.path);
   await client.begin();
@@ -98,7 +99,13 @@ const median = (figures) => quantile(figures, 0.5).toFixed(0);
 await inWorkspace(async (workspace) => {
   console.log('| instructions a call, median of the rounds | |\n| --- | ---: |');
   console.log(`| with the events, which nobody hears | ${median(await measure(workspace))} |`);
+  const sink = workspace.spawn(process.execPath, [program('otlp-sink.mjs')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [port] = await once(sink.stdout, 'data');
+  const telemetry = { otlp: { endpoint: `http://127.0.0.1:${`${port}`.trim()}` }, sampling: 0.01 };
+  console.log(
+    `| with metrics, and 1 % of the traces | ${median(await measure(workspace, { settings: { telemetry } }))} |`,
+  );
   const silent = silentBuild(workspace);
   // Twice: the difference between both says how much a difference means.
-  for (let i = 0; i < 2; i++) console.log(`| without them | ${median(await measure(workspace, silent))} |`);
+  for (let i = 0; i < 2; i++) console.log(`| without them | ${median(await measure(workspace, { build: silent }))} |`);
 });

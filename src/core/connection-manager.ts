@@ -347,6 +347,11 @@ export class ConnectionManager {
     this.views.serversChanged((session, task) => this.contain(session, task));
   }
 
+  /** Applies settings that decide which tools of the bridge's own there are. */
+  ownToolsChanged(): void {
+    this.views.ownToolsChanged((session, task) => this.contain(session, task));
+  }
+
   /** Refuses new clients and calls; resolves when all calls are answered, or after the time limit. */
   async drain(): Promise<void> {
     this.#isDraining = true;

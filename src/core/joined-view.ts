@@ -83,6 +83,10 @@ interface JoinedViewTools {
   readonly own?: ((view: JoinedView) => BridgeTools) | undefined;
 }
 
+function namesOf(items: readonly JoinedItem[]): string {
+  return items.map(({ key }) => key).join(' ');
+}
+
 /** The time after which an unused binding is let go. */
 const LOOK_MS = 30_000;
 
@@ -103,6 +107,10 @@ export class JoinedView implements View, ListWatcher {
   readonly #also: OwnTools | undefined;
   readonly #own: BridgeTools | undefined;
   readonly #clients = new ViewClients();
+  /** The bridge's own tools as they were listed last. */
+  #ownNames: string;
+  /** Clients that have read the list of the tools that stand in for the servers', and have not heard of a change since. */
+  readonly #readInstead = new Set<Session>();
   #places: JoinedPlaces = { all: [], byAlias: new Map() };
   #servers: ReadonlySet<Server> = new Set();
   /** The servers that clients have asked for by names that no list has; by these names. */
@@ -117,6 +125,7 @@ export class JoinedView implements View, ListWatcher {
     this.#instead = instead?.(this);
     this.name = this.#instead?.name ?? 'all';
     this.#own = own?.(this);
+    this.#ownNames = namesOf(this.ownItems);
     this.#place(serversFor(terms, context.servers));
   }
 
@@ -213,7 +222,7 @@ export class JoinedView implements View, ListWatcher {
     const capabilities = this.#own?.hasResources === true ? { ...joined, resources: joined.resources ?? {} } : joined;
     return Promise.resolve({
       of: 'bridge',
-      capabilities: this.#instead === undefined ? capabilities : { ...capabilities, tools: {} },
+      capabilities: this.#instead === undefined ? capabilities : { ...capabilities, tools: { listChanged: true } },
       instructions: this.#instructions(servers),
     });
   }
@@ -314,6 +323,7 @@ export class JoinedView implements View, ListWatcher {
 
   #listInstead(session: Session, { frame }: ClientRequest, envelope: Envelope): void {
     const items = [...(this.#instead?.items ?? []), ...this.ownItems];
+    if (session.view === this) this.#readInstead.add(session);
     session.output.answerList(envelope.raw(frame.b, Field.id), LISTS.tools.member, { items, nextCursor: undefined });
   }
 
@@ -325,11 +335,22 @@ export class JoinedView implements View, ListWatcher {
     this.pending.answer(call, () => call.output.answerList(call.idText, LISTS[kind].member, page, terms));
   }
 
+  ownToolsChanged(): void {
+    const names = namesOf(this.ownItems);
+    if (names === this.#ownNames) return;
+    this.#ownNames = names;
+    if (this.#instead === undefined) return this.listChanged('tools', () => true);
+    for (const session of this.#clients.all())
+      if (session.state === 'ready') session.output.listChanged('tools', this.#readInstead.delete(session));
+  }
+
   listChanged(kind: ListKind, concerns: (session: Session) => boolean): void {
     if (kind === 'tools' || kind === 'prompts') this.#targets[kind].clear();
     // In a set of tools, the other lists have the servers of these tools.
     const isOfSet = kind === 'tools' && this.#terms.settings.toolset !== undefined;
-    for (const changed of isOfSet ? LIST_KINDS : [kind]) this.#clients.listChanged(changed, concerns);
+    // The tools that stand in for the servers' stay as they are.
+    for (const changed of isOfSet ? LIST_KINDS : [kind])
+      if (changed !== 'tools' || this.#instead === undefined) this.#clients.listChanged(changed, concerns);
   }
 
   outwardUri(session: Session, instance: Instance, uri: string): string {
@@ -424,6 +445,7 @@ export class JoinedView implements View, ListWatcher {
   }
 
   leave(session: Session): ClientMarks | undefined {
+    this.#readInstead.delete(session);
     return this.#clients.leave(session);
   }
 

@@ -182,6 +182,10 @@ export class ServerView implements View, ListWatcher {
     return [this.#server];
   }
 
+  ownToolsChanged(): void {
+    // It has none.
+  }
+
   serversChanged(settings: ClientSettings, each: (session: Session, follow: () => void) => void): void {
     const before = this.#server;
     const now = settings.sees(before.name) ? this.#context.servers.find(before.name, this.#cwd) : undefined;

@@ -53,6 +53,8 @@ export interface View {
    * client, whose bindings follow.
    */
   serversChanged(settings: ClientSettings, each: (session: Session, follow: () => void) => void): void;
+  /** The bridge may list other tools of its own now. */
+  ownToolsChanged(): void;
   /** A list of a server has changed for the clients that `concerns` is true of. */
   listChanged(kind: ListKind, concerns: (session: Session) => boolean): void;
   /** The log level that the client wants of every server. */

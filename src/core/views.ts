@@ -145,6 +145,14 @@ export class Views {
     }
   }
 
+  /** The bridge may list other tools of its own now. `contain` runs a task for one client. */
+  ownToolsChanged(contain: (session: Session, task: () => void) => void): void {
+    for (const { view, clients } of [...this.#shared.values()]) {
+      const [first] = clients;
+      if (first !== undefined) contain(first, () => view.ownToolsChanged());
+    }
+  }
+
   /** The view takes over the settings that its first client has now. */
   #adopt(shared: SharedView): void {
     const [first] = shared.clients;

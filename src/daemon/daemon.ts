@@ -202,6 +202,7 @@ export class Daemon implements ControlledDaemon {
       refreshed: () => {
         this.#dialIns.refresh();
         this.#pool.refresh();
+        this.#connections.ownToolsChanged();
         this.#otherHosts.offer();
       },
       events: this.#events,

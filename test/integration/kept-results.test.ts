@@ -1,7 +1,7 @@
 // Results that were cut, with a real daemon: its files after it was killed, and clients over HTTP, who share no results. Over HTTP the
 // pages of apps come through as well.
 
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BOTH_CONTENTS } from '../support/era-client.ts';
@@ -63,6 +63,36 @@ test('the files of a daemon that was killed are their user’s alone, and go whe
   later.destroy();
   await next.stop();
 });
+
+test.each(['discover', 'all'])(
+  'clients of %s hear when read_result comes and goes with a setting, once',
+  async (view) => {
+    const daemon = await TestDaemon.start({ mcpServers: BOTH_CONTENTS, results: { maxBytes: 2000 } });
+    const client = await daemon.client({ 'mcp-bridge/view': view });
+    client.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    const control = await daemon.client({ 'mcp-bridge/role': 'control' });
+    const configure = async (results: object): Promise<void> => {
+      writeFileSync(join(daemon.dir, 'config.json'), JSON.stringify({ mcpServers: BOTH_CONTENTS, results }));
+      await control.request('r', 'bridge/reload');
+    };
+    const hasTool = async (): Promise<boolean> =>
+      JSON.stringify((await client.request('list', 'tools/list')).result).includes('"read_result"');
+    const heard = (): number =>
+      client.lines.filter((line) => line.includes('"method":"notifications/tools/list_changed"')).length;
+
+    expect(await hasTool()).toBe(true);
+    await hasTool(); // the servers' own lists are known by now
+    const before = heard();
+    await configure({ maxBytes: 3000 });
+    expect([await hasTool(), heard() - before]).toEqual([true, 0]);
+    await configure({ maxBytes: 0 });
+    expect([await hasTool(), heard() - before]).toEqual([false, 1]);
+    await configure({ maxBytes: 2000 });
+    expect([await hasTool(), heard() - before]).toEqual([true, 2]);
+    for (const one of [client, control]) one.destroy();
+    await daemon.stop();
+  },
+);
 
 describe('over HTTP', () => {
   let daemon: TestDaemon;

@@ -430,11 +430,27 @@ describe('a client of a joined view that listens', () => {
     expect(askedOf(core, 'resources/unsubscribe', 'b').sort()).toEqual(['y:1', 'z:1']);
   });
 
-  test('hears nothing of tools in the view discover, where they never change', async () => {
+  test('hears nothing of the tools of servers in the view discover, which has others', async () => {
     const core = makeCore({ servers: ['a', 'b'] });
     const client = await connected(core);
     listen(client, 1, ALL_LISTS, { 'mcp-bridge/view': 'discover' });
     await core.settle();
-    expect(honouredBy(client, 1)).toEqual({ promptsListChanged: true, resourcesListChanged: true });
+    expect(honouredBy(client, 1)).toEqual({
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourcesListChanged: true,
+    });
+    listen(client, 2, ALL_LISTS, { 'mcp-bridge/view': 'all' });
+    const inAll = { _meta: { ...WHO, 'mcp-bridge/view': 'all' } };
+    client.say({ jsonrpc: '2.0', id: 3, method: 'tools/list', params: inAll });
+    await core.settle();
+    await core.settle();
+    const { answers } = core.server('a');
+    core.server('a').answers = (request, instance) =>
+      request.method === 'tools/list' ? { result: { tools: [{ name: 'other' }] } } : answers(request, instance);
+    changed(core, TOOLS_CHANGED, undefined, 'a');
+    await core.settle();
+    expect(noticesTo(client, 2)).toContain(TOOLS_CHANGED);
+    expect(noticesTo(client, 1)).not.toContain(TOOLS_CHANGED);
   });
 });
