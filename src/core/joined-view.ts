@@ -83,7 +83,7 @@ interface JoinedViewTools {
   readonly own?: ((view: JoinedView) => BridgeTools) | undefined;
 }
 
-function namesOf(items: readonly JoinedItem[]): string {
+function namesOf(items: readonly ListedItem[]): string {
   return items.map(({ key }) => key).join(' ');
 }
 
