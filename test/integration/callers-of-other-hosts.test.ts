@@ -33,14 +33,6 @@ const fixture = (name: string, ...args: string[]): object => ({
   args: [join(ROOT, 'test/fixtures/servers', name), ...args],
 });
 
-/** The next notification of a kind. */
-async function told(client: RawClient, method: string): Promise<Readonly<Record<string, unknown>> | undefined> {
-  for (;;) {
-    const message = await client.next();
-    if (message.method === method) return message.params;
-  }
-}
-
 natsTest('a server that waits for approval is offered once it is approved, and only as long', async () => {
   const nats = await NatsServer.start();
   const builder = await startHost(nats, 'builder', { servers: { own: fixtureServer() }, offer: ['*'] });
@@ -129,7 +121,7 @@ natsTest('logs and news of resources come to the client that has asked for them'
     ...{ jsonrpc: '2.0', id: newId(), method: 'tools/call' },
     params: { name: 'log', arguments: { level: 'warning', data: 'over there' } },
   });
-  expect(await told(client, 'notifications/message')).toMatchObject({ level: 'warning', data: 'over there' });
+  expect((await client.told('notifications/message')).params).toMatchObject({ level: 'warning', data: 'over there' });
 
   const uri = 'note://one';
   expect((await client.request(newId(), 'resources/subscribe', { uri })).error).toBeUndefined();
@@ -137,7 +129,7 @@ natsTest('logs and news of resources come to the client that has asked for them'
     await untilAnswered(other, 'touch', { uri });
     return client.lines.some((line) => line.includes('notifications/resources/updated'));
   });
-  expect(await told(client, 'notifications/resources/updated')).toMatchObject({ uri });
+  expect((await client.told('notifications/resources/updated')).params).toMatchObject({ uri });
   expect(other.lines.filter((line) => line.includes('notifications/'))).toEqual([]);
 });
 

@@ -6,7 +6,8 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, onTestFinished } from 'vitest';
 import { runCommand } from '../support/command.ts';
-import { freePort, NatsServer, natsTest } from '../support/nats-server.ts';
+import { freePort } from '../support/free-port.mjs';
+import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { textOf } from '../support/raw-client.ts';
 import { cleanUp, FIXTURE, fixtureServer, ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 import {
@@ -91,7 +92,8 @@ natsTest('carries progress, cancellation, questions and long results', async () 
     ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
     params: { name: 'fixture_builder__noted', arguments: { text: 'step', notes: 3 }, _meta: { progressToken: 'p' } },
   });
-  const progress = [await client.next(), await client.next(), await client.next()];
+  const told = () => client.told('notifications/progress');
+  const progress = [await told(), await told(), await told()];
   expect(progress.map(({ params }) => [params?.progressToken, params?.progress])).toEqual([
     ['p', 1],
     ['p', 2],
@@ -179,13 +181,12 @@ natsTest('an owner that is killed during a call leaves its outcome unknown, and 
   for (const name of ['local__echo', 'fixture_other__echo'])
     expect(textOf(await second.callTool(newId(), name, { text: 'goes on' }))).toBe('goes on');
   const { error } = await client.answerTo(1);
-  expect(error?.message).toContain('outcome is unknown');
+  expect(error?.message).toMatch(/outcome (of the call )?is unknown/);
   await untilTool(client, 'fixture_builder__echo', false);
-  const states = (await hostsOf(laptop)).hosts.map(({ host, unreachable }) => [host, unreachable]);
-  expect(states.toSorted()).toEqual([
-    ['builder', expect.stringMatching(/^it has been silent for \d+ s/)],
-    ['other', null],
-  ]);
+  // On a busy machine the other one may take long to say that it is there.
+  const why = async (of: string) => (await hostsOf(laptop)).hosts.find(({ host }) => host === of)?.unreachable;
+  await until(async () => (await why('other')) === null);
+  expect(await why('builder')).toMatch(/^it has been silent for \d+ s/);
   const { stdout } = await runCommand(['hosts', '--mcp-bridge-socket', laptop.path]);
   expect(stdout).toMatch(/^! builder cannot be reached: it has been silent for \d+ s/m);
 });
@@ -361,7 +362,8 @@ natsTest('a host that stands still loses its own calls and slows down nobody', a
     });
   await until(async () => (await builder.status()).instances.some(({ calls }) => calls > 0));
   process.kill(still.pid, 'SIGSTOP');
-  for (let id = 1; id <= 20; id++)
+  // NATS takes one that reads nothing for 10 s for a slow consumer.
+  for (let id = 1; id <= 5; id++)
     expect(textOf(await client.callTool(id, 'fixture_builder__echo', { text: `${id}` }))).toBe(`${id}`);
   expect(nats.log).not.toContain('Slow Consumer');
   process.kill(still.pid, 'SIGCONT');
@@ -406,16 +408,18 @@ natsTest('the quick start of docs/federation.md works as it stands there, and so
     );
   expect(lines).not.toBe(here(shell));
   const child = spawn('bash', ['-ec', lines], { cwd: dir, stdio: ['ignore', 'pipe', 'pipe'] });
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   onTestFinished(async () => {
     child.kill('SIGKILL');
-    await once(child, 'close');
+    await closed;
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (chunk: string) => {
       said += chunk;
     });
-  await until(() => Promise.resolve(said.includes('Server is ready')));
+  await until(() => Promise.resolve(said.includes('Server is ready') || child.exitCode !== null));
+  expect(said).toContain('Server is ready');
   const [, password = ''] = /the password is (\w{48})/.exec(said) ?? [];
   const start = async (text: string, more: object): Promise<TestDaemon> => {
     const place = tempDir();

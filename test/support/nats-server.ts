@@ -1,12 +1,11 @@
 // Real nats-servers on ports of their own, alone, as a cluster, or as leaves. Ended with everything that they keep.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'vitest';
+import { freePort } from './free-port.mjs';
 
 const running = new Set<NatsServer>();
 
@@ -78,10 +77,8 @@ export class NatsServer {
         ? ''
         : `cluster { name: c, listen: "127.0.0.1:${like?.routePort ?? routePort ?? -1}", routes: [${routes.map((route) => `"${route}"`).join()}] }`;
     const file = join(dir, 'nats.conf');
-    writeFileSync(
-      file,
-      `server_name: ${name}\nlisten: "${address}:${like?.port ?? -1}"\n${store}\n${cluster}\n${more}\n`,
-    );
+    const port = like?.port ?? (await freePort());
+    writeFileSync(file, `server_name: ${name}\nlisten: "${address}:${port}"\n${store}\n${cluster}\n${more}\n`);
     const child = spawn('nats-server', ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
     const server = new NatsServer({ dir, name, address }, child);
     await new Promise<void>((resolve, reject) => {
@@ -91,7 +88,7 @@ export class NatsServer {
       });
       child.once('close', () => reject(new Error(`nats-server has ended: ${server.log}`)));
     });
-    server.port = portIn(server.log, 'client connections');
+    server.port = port;
     server.routePort = portIn(server.log, 'route connections');
     server.leafPort = portIn(server.log, 'leafnode connections');
     return server;
@@ -128,15 +125,6 @@ export async function endNats(): Promise<void> {
   const left = [...running];
   for (const server of left) await server.stop();
   for (const { dir } of left) rmSync(dir, { recursive: true, force: true });
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 function portIn(log: string, what: string): number {

@@ -115,6 +115,15 @@ export class RawClient {
     }
   }
 
+  /** The next notification or question of a kind. Answers that come before it are kept, as they are for `answerTo`. */
+  async told(method: string): Promise<Message> {
+    for (;;) {
+      const message = await this.next();
+      if (message.method === method) return message;
+      if (message.method === undefined) this.#early.push(message);
+    }
+  }
+
   request(id: unknown, method: string, params?: object): Promise<Message> {
     this.send({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) });
     return this.answerTo(id);

@@ -2,8 +2,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from './free-port.mjs';
 import { ROOT } from './test-daemon.ts';
 
 const running: ChildProcess[] = [];
@@ -65,21 +65,3 @@ export class ReferenceServer {
 }
 
 const REFERENCE = join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js');
-
-/**
- * A port that nobody listens on, and that the system gives to nobody: those that it hands out to connections, it may hand out
- * again before the server listens, or while it is away.
- */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
-    });
-    if (!isFree) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
-  }
-}

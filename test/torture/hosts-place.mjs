@@ -1,8 +1,8 @@
 // Hosts of a scenario: nats-servers and daemons that meet there, and a stranger who speaks on the bus without being a daemon.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { Kvm } from '@nats-io/kv';
 import { connect, headers } from '@nats-io/transport-node';
+import { freePort } from '../support/free-port.mjs';
 import { Peer } from './peer.mjs';
 import { NotRun, until } from './place.mjs';
 
@@ -20,7 +20,8 @@ export async function startNats(place, { name = 'nats', routes, routePort, like 
       ? ''
       : `cluster { name: c, listen: "127.0.0.1:${routePort}", routes: [${routes.map((port) => `"nats://127.0.0.1:${port}"`)}] }\n`;
   mkdirSync(`${dir}/store`, { recursive: true });
-  const terms = `server_name: ${name}\nlisten: "127.0.0.1:${like?.port ?? -1}"\njetstream { store_dir: "${dir}/store" }\n`;
+  const ownPort = like?.port ?? (await freePort());
+  const terms = `server_name: ${name}\nlisten: "127.0.0.1:${ownPort}"\njetstream { store_dir: "${dir}/store" }\n`;
   writeFileSync(file, terms + cluster);
   const child = place.spawn('nats-server', ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';
@@ -48,16 +49,8 @@ export async function startNats(place, { name = 'nats', routes, routePort, like 
 }
 
 export async function startCluster(place, count = 3) {
-  const routes = await freePorts(count);
+  const routes = await Promise.all(Array.from({ length: count }, freePort));
   return Promise.all(routes.map((routePort, i) => startNats(place, { name: `n${i + 1}`, routes, routePort })));
-}
-
-async function freePorts(count) {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))));
-  const ports = servers.map((server) => server.address().port);
-  for (const server of servers) server.close();
-  return ports;
 }
 
 /** The config of a daemon of one host. */
