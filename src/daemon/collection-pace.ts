@@ -122,17 +122,21 @@ const ALL_MEMORY: FloodMemory = {
   },
 };
 
+/** Collects, and moves what is left together: its pages would stay half empty, which was 24 MiB after 20,000 tools. */
+function collectTightly(): void {
+  setFlagsFromString('--compact-on-every-full-gc');
+  ALL_MEMORY.collect();
+  setFlagsFromString('--no-compact-on-every-full-gc');
+}
+
 const AFTERWARDS_MS = 20_000;
 
 /** Returns what is to be called when much was done that is over now: some time later it collects once. */
-export function collectionAfterwards(
-  clock: Pick<Clock, 'after'>,
-  memory: Pick<FloodMemory, 'collect'> = ALL_MEMORY,
-): () => void {
+export function collectionAfterwards(clock: Pick<Clock, 'after'>, collect = collectTightly): () => void {
   let timer: Timer | undefined;
   return () => {
     timer?.cancel();
-    timer = clock.after(AFTERWARDS_MS, () => memory.collect());
+    timer = clock.after(AFTERWARDS_MS, () => collect());
   };
 }
 
