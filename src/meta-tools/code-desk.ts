@@ -403,7 +403,12 @@ class DeskProgram implements ProgramHost {
     // The tools are not known yet. If they cannot be listed, the call says why.
     const learnt = (): void =>
       this.#context.contain(this.#session, () => {
-        if (!this.#isStopped) run(toolNamed(joined, tool) ?? tool);
+        if (this.#isStopped) return;
+        try {
+          run(toolNamed(joined, tool) ?? tool);
+        } catch (error) {
+          answered(errorAnswer(error));
+        }
       });
     this.#lists.learn(joined, 'tools').then(learnt, learnt);
   }
