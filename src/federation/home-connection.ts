@@ -10,11 +10,10 @@ import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
 import { deferred } from '../util/deferred.ts';
 import { KNOWN_TOKEN } from '../util/secret-signs.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
-import { type Frame, FrameSplitter } from '../wire/frame-splitter.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import { findMembers } from '../wire/json-members.ts';
 import type { Link, LinkHandler } from '../wire/link.ts';
-import { type ByteSink, Outbox } from '../wire/outbox.ts';
+import type { Outbox } from '../wire/outbox.ts';
 import { copyOf } from '../wire/own-frame.ts';
 import type { PacedQueue } from '../wire/read-pacer.ts';
 import { type BusHeaders, FixedHeaders } from './bus.ts';
@@ -30,6 +29,7 @@ import {
   type HomeRequest,
 } from './home-call.ts';
 import type { Holder } from './lease-table.ts';
+import { idleSink, TurnOutbox } from './message-outbox.ts';
 import { type CallWay, hostIn, newWay, nextHost, secondWay, TaskHosts, withHost } from './owner-choice.ts';
 import { isBusMethod, nameToken, requestSubject, serverToken, tokenOf } from './subject.ts';
 
@@ -54,7 +54,7 @@ interface ConnectionContext extends HomeOptions, OpenContext {
   readonly expect: (call: AnsweredCall) => ExpectedAnswers;
 }
 
-export class HomeConnection implements Link, ByteSink, CallConnection {
+export class HomeConnection implements Link, CallConnection {
   readonly pid = undefined;
   /** An owner that does not answer the probe is not asked in another way. */
   readonly wasOpen = false;
@@ -68,7 +68,6 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
   readonly #callContext: HomeCallContext;
   /** By method, name and host: clients make the same calls again and again. */
   readonly #aims = new Map<string, CallAim>();
-  readonly #splitter: FrameSplitter;
   readonly #end = deferred<string>();
   readonly #calls = new Map<string, HomeCall>();
   readonly #tasks = new TaskHosts();
@@ -92,7 +91,11 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
     this.#callContext = { ...context, connection: this };
     this.#holder = context.holder;
     this.#askedMs = context.clock.now();
-    this.outbox = new Outbox(this, context.turn);
+    this.outbox = new TurnOutbox(
+      idleSink(() => this.writableLength),
+      context.turn,
+      (b, end) => this.#contain(() => this.#send(b, end)),
+    );
     this.ended = this.#end.promise;
     this.#received = context.pacer.queue<Buffer>({
       take: (message) => {
@@ -101,12 +104,6 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
       pause: () => this.#pauseCalls(true),
       resume: () => this.#pauseCalls(this.isPaused),
       failed: (error) => this.#fault(error),
-    });
-    // The limit was checked when the message came from a client; with the bridge's id in it, it may be a little longer.
-    this.#splitter = new FrameSplitter(Number.POSITIVE_INFINITY, {
-      frame: (b, start, end) => this.#contain(() => this.#send(copyOf({ b, start, end }))),
-      overflowed: () => undefined,
-      badFrame: () => undefined,
     });
   }
 
@@ -148,16 +145,15 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
     this.destroy();
   }
 
-  #send(frame: Frame): void {
-    const { b, end } = frame;
+  #send(b: Buffer, end: number): void {
     if (!envelope.scan(b, 0, end, DEEPEST)) return;
     const method = envelope.decode(b, Field.method);
-    if (envelope.kind === 'request' && typeof method === 'string') return this.#ask(frame, method);
+    if (envelope.kind === 'request' && typeof method === 'string') return this.#ask(b, end, method);
     if (method === 'notifications/cancelled')
       this.#calls.get(envelope.raw(b, Field.requestId))?.cancel(b.subarray(0, end));
   }
 
-  #ask({ b, end }: Frame, method: string): void {
+  #ask(b: Buffer, end: number, method: string): void {
     const idText = envelope.raw(b, Field.id);
     if (method === 'initialize') return; // an owner speaks the era of 2026 alone: the probe is answered, or fails
     this.#hasAsked = true;
@@ -380,17 +376,6 @@ export class HomeConnection implements Link, ByteSink, CallConnection {
 
   start(handler: LinkHandler): void {
     this.#handler = handler;
-  }
-
-  write(bytes: Uint8Array): boolean {
-    this.#splitter.push(Buffer.from(bytes)); // a copy, because the splitter keeps what it is given
-    return true;
-  }
-  cork(): void {
-    // Each message is a call of its own anyway.
-  }
-  uncork(): void {
-    // See cork().
   }
 
   /** Bytes of requests that wait for credit. */

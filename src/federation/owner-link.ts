@@ -3,10 +3,14 @@
 
 import { invariant } from '../util/invariant.ts';
 import type { Carrier, LinkHandler, Streams } from '../wire/link.ts';
-import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
+import type { FlushTurn } from '../wire/outbox.ts';
+import { idleSink, MessageOutbox } from './message-outbox.ts';
 
 /** The most requests that wait while the core does not read the link. */
 const MOST_WAITING = 64;
+
+/** Nothing waits here, so nothing counts as not taken. */
+const NOWHERE = idleSink(() => 0);
 
 /** The output of one request: takes what the core writes for it. */
 export interface CallOutput {
@@ -35,7 +39,7 @@ export class OwnerLink implements Carrier, Streams {
   #waiting: (() => void)[] = [];
 
   constructor({ turn, closed }: OwnerLinkOptions) {
-    this.outbox = new MessageOutbox(turn);
+    this.outbox = new MessageOutbox(NOWHERE, turn);
     this.#closed = closed;
   }
 
@@ -86,10 +90,21 @@ export class OwnerLink implements Carrier, Streams {
     const id = idText === 'null' ? (this.#taking ?? idText) : idText;
     const output = this.#open.get(id);
     if (output === undefined) return this.outbox.aim(undefined);
-    this.outbox.aim((body) => {
+    this.#aim((body) => {
       if (this.#open.get(id) === output) this.#open.delete(id);
       output.answer(body);
     });
+  }
+
+  /** The next message goes there, or nowhere. */
+  #aim(take: ((body: Buffer) => void) | undefined): void {
+    this.outbox.aim(
+      take &&
+        ((b, end) => {
+          this.outbox.aim(undefined);
+          take(b.subarray(0, end));
+        }),
+    );
   }
 
   refusing(idText: string): void {
@@ -100,7 +115,7 @@ export class OwnerLink implements Carrier, Streams {
   during(idText: string): void {
     const [anyOutput] = idText === '' ? this.#open.values() : [];
     const output = anyOutput ?? this.#open.get(idText);
-    this.outbox.aim(output && ((body) => output.notify(body)));
+    this.#aim(output && ((body) => output.notify(body)));
   }
 
   /** A caller of this era is told nothing outside a request. */
@@ -152,90 +167,5 @@ export class OwnerLink implements Carrier, Streams {
 
   handTo(): number {
     invariant(false, 'a stream of calls over the bus has no connection that another may go on with');
-  }
-}
-
-const NOTHING = Buffer.alloc(0);
-/** The room for what follows: a short answer, or the end of a long one. */
-const ROOM = 256;
-const NOWHERE: ByteSink = { write: () => true, cork: () => undefined, uncork: () => undefined, writableLength: 0 };
-
-/** Gathers each message and hands it on whole. Nothing waits here, so nothing counts as not taken. */
-class MessageOutbox extends Outbox {
-  /** The message so far, in memory that may be longer. */
-  #gathered: Buffer = NOTHING;
-  #used = 0;
-  #target: ((body: Buffer) => void) | undefined;
-  #written = 0;
-
-  constructor(turn: FlushTurn) {
-    super(NOWHERE, turn);
-  }
-
-  /** The next message goes there, or nowhere. */
-  aim(target: ((body: Buffer) => void) | undefined): void {
-    this.#target = target;
-  }
-
-  override latin1(text: string): void {
-    const at = this.#take(text.length);
-    if (at >= 0) this.#gathered.latin1Write(text, at);
-  }
-
-  override utf8(text: string): void {
-    const at = this.#take(Buffer.byteLength(text));
-    if (at >= 0) this.#gathered.utf8Write(text, at);
-  }
-
-  /** The bytes are copied, as the frame that they are in is reused. */
-  override bytes(b: Buffer, from: number, to: number): void {
-    const at = this.#take(to - from);
-    if (at >= 0) b.copy(this.#gathered, at, from, to);
-  }
-
-  /** Makes room for so many bytes more, and returns their place; -1 if nobody gets them. */
-  #take(bytes: number): number {
-    this.#written += bytes;
-    if (this.#target === undefined) return -1;
-    const at = this.#used;
-    this.#used += bytes;
-    if (this.#used <= this.#gathered.length) return at;
-    const longer = Buffer.allocUnsafe(Math.max(this.#used + ROOM, 2 * this.#gathered.length));
-    this.#gathered.copy(longer, 0, 0, at);
-    this.#gathered = longer;
-    return at;
-  }
-
-  override endFrame(): void {
-    const message = this.#gathered.subarray(0, this.#used);
-    const target = this.#target;
-    this.#gathered = NOTHING;
-    this.#used = 0;
-    this.#target = undefined;
-    target?.(message);
-  }
-
-  override flush(): void {
-    // A message leaves when it is whole.
-  }
-
-  override get queuedBytes(): number {
-    return 0;
-  }
-
-  override get blockedBytes(): number {
-    return 0;
-  }
-
-  override get appendedBytes(): number {
-    return this.#written;
-  }
-
-  override get takenBytes(): number {
-    return this.#written;
-  }
-
-  override close(): void {
-    this.#target = undefined;
   }
 }
