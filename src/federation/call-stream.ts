@@ -55,7 +55,7 @@ export class CallStream {
       context,
       isNumbered: true,
       settled: (call) => this.#settled(call),
-      ask: (body, call) => this.#ask(body, call),
+      ask: (frame, call) => this.#ask(frame, call),
       cancel: (idText) => this.#link.cancel(idText),
     };
     this.#uncountedPorts = { ...this.#ports, isNumbered: false };
@@ -104,8 +104,9 @@ export class CallStream {
     call.start(isInParts ? length : undefined);
   }
 
-  /** Hands a whole request to the core. */
-  #ask(body: Buffer, call: OwnedCall): void {
+  /** Hands a whole request to the core; a newline stands behind it. */
+  #ask(frame: Buffer, call: OwnedCall): void {
+    const body = frame.subarray(0, frame.length - 1);
     const { subject, headers } = call;
     const checked = checkedRequest({ subject, headers, body, maxDepth: this.#context.limits.maxDepth });
     if (typeof checked !== 'string') {
@@ -118,9 +119,6 @@ export class CallStream {
       return call.fail(body, rpcError(WIRE_CODE.nobody, `This host does not serve ${this.server} now`));
     if (this.#link.isOpen(idText))
       return call.fail(body, rpcError(INVALID_REQUEST, `A request with id ${idText} is still under way`));
-    const frame = Buffer.allocUnsafe(body.length + 1);
-    body.copy(frame);
-    frame[body.length] = 0x0a;
     call.idText = idText;
     this.#context.begun(call);
     this.#link.take(frame, body.length, idText, call);

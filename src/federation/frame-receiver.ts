@@ -10,8 +10,8 @@ const MOST_EARLY = 4096;
 export interface ReceiverOptions {
   /** The longest message. */
   readonly mostBytes: number;
-  /** Takes a whole message. */
-  readonly message: (kind: BusFrameKind, body: Buffer) => void;
+  /** Takes a whole message. `hasRoom` is true if one byte behind it belongs to it. */
+  readonly message: (kind: BusFrameKind, body: Buffer, hasRoom: boolean) => void;
   /** Gives credit: all frames up to `got` are here, and `credit` bytes in all may come. */
   readonly grant: (got: number, credit: number) => void;
 }
@@ -102,10 +102,21 @@ export class FrameReceiver {
       this.#partBytes += data.length;
       return undefined;
     }
-    const body = this.#parts.length === 0 ? bufferOf(data) : Buffer.concat([...this.#parts, data]);
+    if (this.#parts.length === 0) {
+      this.#options.message(kind, bufferOf(data), false);
+      return undefined;
+    }
+    const bytes = this.#partBytes + data.length;
+    const body = Buffer.allocUnsafeSlow(bytes + 1);
+    let at = 0;
+    for (const part of this.#parts) {
+      body.set(part, at);
+      at += part.length;
+    }
+    body.set(data, at);
     this.#parts = [];
     this.#partBytes = 0;
-    this.#options.message(kind, body);
+    this.#options.message(kind, body.subarray(0, bytes), true);
     return undefined;
   }
 

@@ -136,6 +136,17 @@ export function errorResponse(id: string, error: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},"error":${error}}`);
 }
 
+const NEWLINE = 0x0a;
+
 export function bufferOf(data: Uint8Array): Buffer {
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+}
+
+/** A message with a newline behind it. `hasRoom` says that the byte behind the message belongs to it. */
+export function withNewline(message: Buffer, hasRoom: boolean): Buffer {
+  const { length } = message;
+  const frame = hasRoom ? Buffer.from(message.buffer, message.byteOffset, length + 1) : Buffer.allocUnsafe(length + 1);
+  if (!hasRoom) message.copy(frame);
+  frame[length] = NEWLINE;
+  return frame;
 }

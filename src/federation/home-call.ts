@@ -24,6 +24,7 @@ import {
   LOST_MS,
   MOST_FRAME_BYTES,
   WIRE_CODE,
+  withNewline,
 } from './frames.ts';
 import type { HomeOptions, OpenContext } from './home.ts';
 import type { CallWay } from './owner-choice.ts';
@@ -118,7 +119,12 @@ export interface HomeCallContext extends HomeOptions, Pick<OpenContext, 'failed'
   readonly expect: (call: AnsweredCall) => ExpectedAnswers;
 }
 
-/** An owner, by its own word. */
+/** The run of an owner, by its own word. */
+interface NamedRun {
+  readonly host: string;
+  readonly run: string;
+}
+
 interface NamedOwner {
   readonly host: string;
   readonly run: string | undefined;
@@ -188,7 +194,7 @@ export class HomeCall implements AnsweredCall {
     if (this.#ownReceiver !== undefined) return this.#ownReceiver;
     const receiver = new FrameReceiver({
       mostBytes: this.#context.limits.maxMessageBytes + MOST_FRAME_BYTES,
-      message: (kind, body) => this.#message(kind, body),
+      message: (kind, body, hasRoom) => this.#message(kind, body, hasRoom),
       grant: () => this.#grant(false),
     });
     receiver.isPaused = this.#isPaused;
@@ -378,7 +384,7 @@ export class HomeCall implements AnsweredCall {
   }
 
   /** The first word of an owner binds the call to it. Another run of its daemon knows nothing of the call. */
-  #onOwner(owner: { readonly host: string; readonly run: string }): void {
+  #onOwner(owner: NamedRun): void {
     if (this.#isHeard && this.#owner?.run !== undefined)
       return this.#lost(`was restarted: its host ${owner.host} has another daemon by now`);
     this.#owner = owner;
@@ -471,7 +477,7 @@ export class HomeCall implements AnsweredCall {
   }
 
   /** A whole message has come. */
-  #message(kind: BusFrameKind, body: Buffer): void {
+  #message(kind: BusFrameKind, body: Buffer, hasRoom = false): void {
     if (this.isOver) return;
     if (this.#isFetching) return;
     if (kind === 'end' && body.length === 0 && this.#claim !== undefined) return this.#fetch(this.#claim);
@@ -479,7 +485,7 @@ export class HomeCall implements AnsweredCall {
       if (this.#isCancelled === undefined) return this.#lost('has ended the call');
       return this.#settle();
     }
-    const message = frameOf(body);
+    const message = frameOf(body, hasRoom);
     if (message === undefined) return this.#onFault('frames that are not UTF-8');
     const isSound = envelope.scan(message, 0, message.length - 1, DEEPEST);
     if (kind === 'msg') {
@@ -608,19 +614,24 @@ function whyIn(error: unknown): string {
 }
 
 /** The owner that a frame names; undefined if it has no such form. Its host may get into a subject. */
-function ownerIn(headers: BusHeaders): { readonly host: string; readonly run: string } | undefined {
-  const [, host, run] = OWNER.exec(headers[HEADER.owner] ?? '') ?? [];
-  return host === undefined || run === undefined ? undefined : { host, run };
+function ownerIn(headers: BusHeaders): NamedRun | undefined {
+  const text = headers[HEADER.owner] ?? '';
+  if (text === lastOwner?.text) return lastOwner;
+  const [, host, run] = OWNER.exec(text) ?? [];
+  if (host === undefined || run === undefined) return undefined;
+  lastOwner = { text, host, run };
+  return lastOwner;
 }
 
+/** Most frames are from the owner of the last one. */
+let lastOwner: (NamedRun & { readonly text: string }) | undefined;
+
 /** A message of the owner with a newline behind it, as frames of the bridge have it; undefined if it is not UTF-8. */
-function frameOf(data: Uint8Array): Buffer | undefined {
+function frameOf(data: Uint8Array, hasRoom = false): Buffer | undefined {
   if (!isUtf8(data)) return undefined;
-  const frame = Buffer.allocUnsafe(data.length + 1);
-  frame.set(data);
+  const frame = withNewline(bufferOf(data), hasRoom);
   // Within JSON a newline means no more than a space.
   for (let at = frame.indexOf(NEWLINE); at >= 0 && at < data.length; at = frame.indexOf(NEWLINE, at + 1))
     frame[at] = SPACE;
-  frame[data.length] = NEWLINE;
   return frame;
 }

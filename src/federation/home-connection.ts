@@ -17,7 +17,15 @@ import type { Outbox } from '../wire/outbox.ts';
 import { copyOf } from '../wire/own-frame.ts';
 import type { PacedQueue } from '../wire/read-pacer.ts';
 import { type BusHeaders, FixedHeaders } from './bus.ts';
-import { callPlace, HEADER, headerValue, KEEP_ALIVE_MS, PROTOCOL_VERSION, WIRE_VERSION } from './frames.ts';
+import {
+  callPlace,
+  HEADER,
+  headerValue,
+  KEEP_ALIVE_MS,
+  MOST_FRAME_BYTES,
+  PROTOCOL_VERSION,
+  WIRE_VERSION,
+} from './frames.ts';
 import type { HomeOptions, OpenContext } from './home.ts';
 import {
   type AnsweredCall,
@@ -68,8 +76,13 @@ export class HomeConnection implements Link, CallConnection {
   readonly #callContext: HomeCallContext;
   /** By method, name and host: clients make the same calls again and again. */
   readonly #aims = new Map<string, CallAim>();
+  #lastAim:
+    | (CallAim & { readonly method: string; readonly name: string | undefined; readonly host: string | undefined })
+    | undefined;
   readonly #end = deferred<string>();
   readonly #calls = new Map<string, HomeCall>();
+  /** Those of them whose request goes in parts. */
+  readonly #large = new Set<HomeCall>();
   readonly #tasks = new TaskHosts();
   /** The hosts that have answered. */
   readonly #owners = new Set<string>();
@@ -210,6 +223,7 @@ export class HomeConnection implements Link, CallConnection {
   #begin(request: HomeRequest): void {
     const call = new HomeCall(++this.#lastNumber, request, this.#callContext);
     this.#calls.set(request.idText, call);
+    if (request.body.length > MOST_FRAME_BYTES) this.#large.add(call);
     call.begin();
   }
 
@@ -381,7 +395,10 @@ export class HomeConnection implements Link, CallConnection {
   /** Bytes of requests that wait for credit. */
   get writableLength(): number {
     let bytes = 0;
-    for (const call of this.#calls.values()) bytes += call.waitingBytes;
+    for (const call of this.#large) {
+      bytes += call.waitingBytes;
+      if (call.isOver) this.#large.delete(call);
+    }
     return bytes;
   }
 
@@ -411,6 +428,7 @@ export class HomeConnection implements Link, CallConnection {
     this.#received.drop();
     for (const call of [...this.#calls.values()]) call.abandon();
     this.#calls.clear();
+    this.#large.clear();
     this.#sayGoodbye();
     queueMicrotask(() => this.#handler?.closed());
     this.#over('was closed');
@@ -432,6 +450,14 @@ export class HomeConnection implements Link, CallConnection {
   }
 
   aimAt(method: string, name: string | undefined, host: string | undefined): CallAim {
+    const last = this.#lastAim;
+    if (last?.method === method && last.name === name && last.host === host) return last;
+    const aim = this.#aim(method, name, host);
+    this.#lastAim = { method, name, host, ...aim };
+    return this.#lastAim;
+  }
+
+  #aim(method: string, name: string | undefined, host: string | undefined): CallAim {
     const key = name === undefined ? `${method} ${host ?? ''}` : `${method} ${host ?? ''} ${name}`;
     const known = this.#aims.get(key);
     if (known !== undefined) return known;

@@ -54,14 +54,14 @@ export class Home {
   readonly #connections = new Set<HomeConnection>();
   readonly #ends: (() => void)[];
   readonly #tick: Timer;
-  #random = Buffer.alloc(0);
+  #tokens: string[] = [];
   /** Undefined while the bus is there. */
   #down: string | undefined = 'it is not connected yet';
 
   constructor(options: HomeOptions) {
     this.#options = options;
     const { bus, clock, host, hasBulk } = options;
-    this.#prefix = `_INBOX.${tokenOf(host)}.${randomBytes(TOKEN_BYTES).toString('base64url')}.`;
+    this.#prefix = `_INBOX.${tokenOf(host)}.${randomToken()}.`;
     const take = (message: ReceivedMessage): void => {
       const [token = ''] = message.subject.slice(this.#prefix.length).split('.');
       this.#calls.get(token)?.take(message);
@@ -114,10 +114,8 @@ export class Home {
   }
 
   #token(): string {
-    if (this.#random.length === 0) this.#random = randomBytes(TOKEN_BYTES * TOKENS_AT_ONCE);
-    const token = this.#random.toString('base64url', 0, TOKEN_BYTES);
-    this.#random = this.#random.subarray(TOKEN_BYTES);
-    return token;
+    if (this.#tokens.length === 0) this.#tokens = newTokens();
+    return this.#tokens.pop() ?? randomToken();
   }
 
   /** Calls that are not answered, for reports and tests. */
@@ -136,4 +134,14 @@ export class Home {
     for (const connection of [...this.#connections]) void connection.stop();
     for (const end of this.#ends) end();
   }
+}
+
+function randomToken(): string {
+  return randomBytes(TOKEN_BYTES).toString('base64url');
+}
+
+function newTokens(): string[] {
+  const letters = randomBytes(TOKEN_BYTES * TOKENS_AT_ONCE).toString('base64url');
+  const each = letters.length / TOKENS_AT_ONCE;
+  return Array.from({ length: TOKENS_AT_ONCE }, (_, i) => letters.slice(i * each, (i + 1) * each));
 }

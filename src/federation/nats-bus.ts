@@ -10,7 +10,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 import type { Bus, BusEvent, BusHeaders, BusLane, OutgoingMessage, ReceivedMessage, SubscribeOptions } from './bus.ts';
 import { published } from './nats-message.ts';
 import type { NatsRoutes } from './nats-reader.ts';
-import { connectRouted, type RoutedConnection } from './nats-transport.ts';
+import { connectRouted, type RoutedConnection, sendOn } from './nats-transport.ts';
 
 /** Before the first attempt has ended. */
 export const NOT_YET = 'it is not connected yet';
@@ -24,7 +24,6 @@ const LOOK_MS = 1000;
 /** If so much time of day has passed since the last look, the machine or the process stood still. */
 const SLEPT_MS = 5000;
 const UNHEARD = 503;
-const NOTHING = Buffer.alloc(0);
 /** The first version with all that is needed: headers, and buckets with an age. */
 const OLDEST = [2, 9] as const;
 /** A frame with its headers, and an entry of a host. */
@@ -132,8 +131,7 @@ class NatsLane {
     try {
       const { protocol, info } = connection;
       if (connection.isClosed() || protocol.noMorePublishing) throw new errors.ClosedConnectionError();
-      const [head = NOTHING, ...more] = published(message, info?.max_payload);
-      protocol.sendCommand(head, ...more);
+      sendOn(connection, published(message, info?.max_payload));
     } catch (error) {
       this.#options.failed(error);
     }

@@ -111,16 +111,20 @@ export class NatsReader {
   /** Reads `MSG subject sid [reply] bytes` or `HMSG subject sid [reply] headBytes bytes`; undefined for anything else. */
   #lineIn(b: Buffer, at: number, end: number): MessageLine | undefined {
     const hasHead = b[at] === LETTER_H;
-    const to = b[end - 1] === CARRIAGE_RETURN ? end - 1 : end;
-    const words = b.latin1Slice(at, to).split(' ');
-    const least = hasHead ? 5 : 4;
-    const count = words.length;
-    if (words[0] !== (hasHead ? 'HMSG' : 'MSG') || (count !== least && count !== least + 1)) return undefined;
-    const bytes = countIn(words[count - 1]);
-    const headBytes = hasHead ? countIn(words[count - 2]) : 0;
-    const sid = countIn(words[2]);
+    const text = b.latin1Slice(at, b[end - 1] === CARRIAGE_RETURN ? end - 1 : end);
+    const verb = hasHead ? 'HMSG ' : 'MSG ';
+    const sidAt = text.indexOf(' ', verb.length) + 1;
+    const sidEnd = text.indexOf(' ', sidAt);
+    const bytesAt = text.lastIndexOf(' ') + 1;
+    const headAt = hasHead ? text.lastIndexOf(' ', bytesAt - 2) + 1 : bytesAt;
+    if (!text.startsWith(verb) || sidAt <= verb.length || sidEnd < 0 || headAt <= sidEnd) return undefined;
+    const bytes = countIn(text.slice(bytesAt));
+    const headBytes = hasHead ? countIn(text.slice(headAt, bytesAt - 1)) : 0;
+    const sid = countIn(text.slice(sidAt, sidEnd));
     if (bytes === undefined || headBytes === undefined || headBytes > bytes || sid === undefined) return undefined;
-    const reply = count > least ? words[3] : undefined;
-    return { subject: words[1] ?? '', reply, headBytes, bytes, take: this.#routes.get(sid) };
+    const reply = headAt > sidEnd + 1 ? text.slice(sidEnd + 1, headAt - 1) : undefined;
+    if (reply?.includes(' ') === true) return undefined;
+    const subject = text.slice(verb.length, sidAt - 1);
+    return { subject, reply, headBytes, bytes, take: this.#routes.get(sid) };
   }
 }

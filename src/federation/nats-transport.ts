@@ -30,11 +30,32 @@ class NatsTransport extends NodeTransport {
   override send(frame: Uint8Array): void {
     if (!this.isClosed && this.socket?.destroyed === false) this.socket.write(frame);
   }
+
+  /** Sends pieces as one, without a copy: nobody writes to them any more. */
+  sendPieces(pieces: readonly Uint8Array[]): void {
+    this.socket?.cork();
+    for (const piece of pieces) this.send(piece);
+    this.socket?.uncork();
+  }
 }
 
 /** A connection that also takes messages in their bytes. They go out with all else of the turn. */
 export interface RoutedConnection extends NatsConnection {
-  readonly protocol: Pick<ProtocolHandler, 'sendCommand' | 'noMorePublishing'>;
+  readonly protocol: Pick<
+    ProtocolHandler,
+    'sendCommand' | 'noMorePublishing' | 'connected' | 'infoReceived' | 'outbound' | 'transport'
+  >;
+}
+
+/** Sends one message. A long one goes past the package, which would copy it, behind what waits there. */
+export function sendOn({ protocol }: RoutedConnection, pieces: readonly Uint8Array[]): void {
+  const [head, ...more] = pieces;
+  if (head === undefined) return;
+  const { connected, infoReceived, outbound, transport } = protocol;
+  if (more.length === 0 || !connected || !infoReceived || !(transport instanceof NatsTransport))
+    return protocol.sendCommand(head, ...more);
+  if (outbound.size() > 0) transport.send(outbound.drain());
+  transport.sendPieces(pieces);
 }
 
 /** Connects. The functions in `routes` take the messages of their subscriptions, also when the connection has come back by itself. */

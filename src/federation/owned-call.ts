@@ -23,6 +23,7 @@ import {
   LOST_MS,
   MOST_FRAME_BYTES,
   WIRE_CODE,
+  withNewline,
 } from './frames.ts';
 import type { OwnerContext } from './owner-context.ts';
 import type { CallOutput } from './owner-link.ts';
@@ -55,7 +56,8 @@ export interface CallPorts {
   readonly isNumbered: boolean;
   /** The call is answered. */
   readonly settled: (call: OwnedCall) => void;
-  readonly ask: (body: Buffer, call: OwnedCall) => void;
+  /** Takes a whole request with a newline behind it. */
+  readonly ask: (frame: Buffer, call: OwnedCall) => void;
   readonly cancel: (idText: string) => void;
 }
 
@@ -80,7 +82,7 @@ export class OwnedCall implements CallOutput {
   #resentMs = Number.NEGATIVE_INFINITY;
   /** The bytes of an answer on its way to the store of claims. */
   #parkedBytes = 0;
-  /** The whole request, while the call is held. */
+  /** The whole request with its newline, while the call is held. */
   #held: Buffer | undefined;
   #unlisten: (() => void) | undefined;
   #sentMs: number;
@@ -123,13 +125,13 @@ export class OwnedCall implements CallOutput {
   start(length: number | undefined): void {
     const { data, headers } = this.#message;
     if (this.#isHeld || length !== undefined) this.#listen();
-    if (length === undefined) return this.#isWhole(bufferOf(data));
+    if (length === undefined) return this.#isWhole(withNewline(bufferOf(data), false));
     this.#length = length;
     const receiver = new FrameReceiver({
       mostBytes: length,
-      message: (_, body) => {
+      message: (_, body, hasRoom) => {
         this.#receiver = undefined;
-        this.#isWhole(body);
+        this.#isWhole(withNewline(body, hasRoom));
       },
       grant: () => this.#tellPlace(),
     });
@@ -139,10 +141,10 @@ export class OwnedCall implements CallOutput {
   }
 
   /** Begins, or tells the caller that it may say so. */
-  #isWhole(body: Buffer): void {
-    if (!this.#isHeld) return this.#ports.ask(body, this);
-    this.#held = body;
-    this.#length = body.length;
+  #isWhole(frame: Buffer): void {
+    if (!this.#isHeld) return this.#ports.ask(frame, this);
+    this.#held = frame;
+    this.#length = frame.length - 1;
     this.#publish({ [HEADER.frame]: 'ka' });
   }
 
@@ -150,9 +152,9 @@ export class OwnedCall implements CallOutput {
   #mayBegin(run: string): void {
     if (!this.#isHeld || run !== this.#ports.context.run || this.isOver) return;
     this.#isHeld = false;
-    const body = this.#held;
+    const frame = this.#held;
     this.#held = undefined;
-    if (body !== undefined) this.#ports.ask(body, this);
+    if (frame !== undefined) this.#ports.ask(frame, this);
   }
 
   #takePart(headers: BusHeaders, data: Uint8Array): void {
