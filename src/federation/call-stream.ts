@@ -74,7 +74,7 @@ export class CallStream {
   }
 
   get heldBytes(): number {
-    let bytes = 0;
+    let bytes = this.#link.waitingBytes;
     for (const call of this.calls.values()) bytes += call.heldBytes;
     return bytes;
   }
@@ -96,12 +96,14 @@ export class CallStream {
     const mayWait = isInParts || message.headers[HEADER.hold] !== undefined;
     if (mayWait && (place === undefined || !this.#context.hasRoomFor(length)))
       return this.#context.refused(message, WIRE_CODE.tooLarge, 'Too much is under way for this host; ask again later');
+    if (this.#link.isWaiting && !this.#context.hasRoomFor(length))
+      return this.#context.refused(message, INTERNAL_ERROR, 'Too much is under way for this host; ask again later');
     const number = place?.number ?? --this.#uncounted;
     const call = new OwnedCall(number, subject, message, place === undefined ? this.#uncountedPorts : this.#ports);
     this.calls.set(number, call);
     this.#notCome.delete(number);
     this.#openCount++;
-    call.start(isInParts ? length : undefined);
+    call.start(message, isInParts ? length : undefined);
   }
 
   /** Hands a whole request to the core; a newline stands behind it. */
@@ -133,7 +135,8 @@ export class CallStream {
     this.#context.settled(call);
     this.#openCount--;
     if (this.calls.size - this.#openCount <= MOST_KEPT) return;
-    for (const [number, one] of this.calls) if (one.isOver) return this.#forget(number);
+    // One that is not sent whole waits for credit: its bytes are counted, and its caller reads it.
+    for (const [number, one] of this.calls) if (one.isSent) return this.#forget(number);
   }
 
   #forgetDone(done: number): void {

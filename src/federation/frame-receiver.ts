@@ -4,6 +4,8 @@
 import type { BusHeaders } from './bus.ts';
 import { type BusFrameKind, bufferOf, countIn, HEADER, MOST_FRAME_BYTES, WINDOW_BYTES } from './frames.ts';
 
+/** Memory may be so many times as long as what is kept of it. */
+const MOST_SPARE = 2;
 /** The most frames that may come before one that is missing. */
 const MOST_EARLY = 4096;
 
@@ -74,7 +76,7 @@ export class FrameReceiver {
     if (this.#gotBytes + this.#earlyBytes + data.length > this.#granted) return 'out-of-window';
     if (seq !== this.#gotSeq + 1) {
       if (this.#early.size >= MOST_EARLY) return 'out-of-window';
-      this.#early.set(seq, { kind, data });
+      this.#early.set(seq, { kind, data: ownBytes(data) });
       this.#earlyBytes += data.length;
       return undefined;
     }
@@ -98,7 +100,7 @@ export class FrameReceiver {
     this.#gotBytes += data.length;
     if (this.#partBytes + data.length > this.#options.mostBytes) return 'too-large';
     if (kind === 'part') {
-      this.#parts.push(data);
+      this.#parts.push(ownBytes(data));
       this.#partBytes += data.length;
       return undefined;
     }
@@ -127,4 +129,9 @@ export class FrameReceiver {
     this.#granted = credit;
     this.#options.grant(this.#gotSeq, credit);
   }
+}
+
+/** The same bytes. A short piece of long memory is copied, as it would keep all of that. */
+function ownBytes(data: Uint8Array): Uint8Array {
+  return data.buffer.byteLength > MOST_SPARE * data.length ? new Uint8Array(data) : data;
 }

@@ -34,6 +34,8 @@ const NOTHING = Buffer.alloc(0);
 /** The bytes of a message that its headers may take. */
 const HEADER_ROOM = 4096;
 const CLAIM_ID_BYTES = 18;
+/** The first bytes of a request, in which its id is looked for if it is refused before it is whole. */
+const ID_BYTES = 512;
 /** A home asks at most once a second. */
 const RESEND_PAUSE_MS = 900;
 
@@ -69,7 +71,10 @@ export class OwnedCall implements CallOutput {
   idText = '';
   isOver = false;
   readonly #ports: CallPorts;
-  readonly #message: ReceivedMessage;
+  /** The request, as long as it is not handed on. Of its bytes only the first are kept here: what is put together is elsewhere. */
+  #message: ReceivedMessage | undefined;
+  readonly #takesClaims: boolean;
+  readonly #fence: string | undefined;
   #reply: string;
   /** The caller gets parts on a connection of their own. */
   #hasBulk: boolean;
@@ -92,9 +97,11 @@ export class OwnedCall implements CallOutput {
   constructor(number: number, subject: RequestSubject, message: ReceivedMessage, ports: CallPorts) {
     this.number = number;
     this.subject = subject;
-    this.#message = message;
+    this.#message = { ...message, data: new Uint8Array(message.data.subarray(0, ID_BYTES)) };
     this.#ports = ports;
     this.#reply = message.reply ?? '';
+    this.#takesClaims = message.headers[HEADER.acceptClaim] === '1';
+    this.#fence = message.headers[HEADER.fence];
     this.#hasBulk = message.headers[HEADER.acceptBulk] === '1';
     this.#isHeld = ports.isNumbered && message.headers[HEADER.hold] === '1';
     this.#sentMs = ports.context.clock.now();
@@ -102,9 +109,9 @@ export class OwnedCall implements CallOutput {
     if (ports.isNumbered) this.#sender = new FrameSender((headers, data, kind) => this.#send(headers, data, kind));
   }
 
-  /** The headers of its request. */
+  /** The headers of its request, until it is handed on. */
   get headers(): BusHeaders {
-    return this.#message.headers;
+    return this.#message?.headers ?? {};
   }
 
   get heldBytes(): number {
@@ -122,8 +129,7 @@ export class OwnedCall implements CallOutput {
   }
 
   /** Begins with a whole request, or with the first part of one that has `length` bytes. */
-  start(length: number | undefined): void {
-    const { data, headers } = this.#message;
+  start({ data, headers }: ReceivedMessage, length: number | undefined): void {
     if (this.#isHeld || length !== undefined) this.#listen();
     if (length === undefined) return this.#isWhole(withNewline(bufferOf(data), false));
     this.#length = length;
@@ -142,7 +148,7 @@ export class OwnedCall implements CallOutput {
 
   /** Begins, or tells the caller that it may say so. */
   #isWhole(frame: Buffer): void {
-    if (!this.#isHeld) return this.#ports.ask(frame, this);
+    if (!this.#isHeld) return this.#handOn(frame);
     this.#held = frame;
     this.#length = frame.length - 1;
     this.#publish({ [HEADER.frame]: 'ka' });
@@ -154,7 +160,12 @@ export class OwnedCall implements CallOutput {
     this.#isHeld = false;
     const frame = this.#held;
     this.#held = undefined;
-    if (frame !== undefined) this.#ports.ask(frame, this);
+    if (frame !== undefined) this.#handOn(frame);
+  }
+
+  #handOn(frame: Buffer): void {
+    this.#ports.ask(frame, this);
+    this.#message = undefined; // an answer may be kept for long, and nothing counts the request any more
   }
 
   #takePart(headers: BusHeaders, data: Uint8Array): void {
@@ -166,7 +177,8 @@ export class OwnedCall implements CallOutput {
     // A part that has come before: the caller has missed the word that it is here.
     if (fault === undefined) return receiver.gotSeq === gotSeq ? this.#tellPlace() : undefined;
     this.#receiver = undefined;
-    this.#ports.context.refused(this.#message, WIRE_CODE.tooLarge, `The parts of the request are ${fault}`);
+    if (this.#message !== undefined)
+      this.#ports.context.refused(this.#message, WIRE_CODE.tooLarge, `The parts of the request are ${fault}`);
     this.over();
   }
 
@@ -242,8 +254,7 @@ export class OwnedCall implements CallOutput {
     const { context } = this.#ports;
     const { claims, hasRoomFor, makeRoom } = context;
     const size = `The answer has ${body.length} bytes`;
-    if (this.#message.headers[HEADER.acceptClaim] !== '1')
-      return this.#tellTooLong(`${size}, and the caller takes none above ${CLAIM_BYTES}`);
+    if (!this.#takesClaims) return this.#tellTooLong(`${size}, and the caller takes none above ${CLAIM_BYTES}`);
     if (body.length > MOST_CLAIM_BYTES) return this.#tellTooLong(`${size}, and at most ${MOST_CLAIM_BYTES} are sent`);
     if (!hasRoomFor(body.length)) makeRoom();
     if (!hasRoomFor(body.length)) return this.#tellTooLong('Too many answers wait for this host');
@@ -295,7 +306,7 @@ export class OwnedCall implements CallOutput {
     const { bus, ownHeaders, clock } = context;
     this.#sentMs = clock.now();
     const isBulk = kind === 'part' && this.#hasBulk;
-    const fence = this.#message.headers[HEADER.fence];
+    const fence = this.#fence;
     const own = isNumbered && fence !== undefined ? { ...headers, [HEADER.fence]: fence } : headers;
     const subject = isBulk ? `${this.#reply}${BULK_END}` : this.#reply;
     bus.publish({ subject, fixed: isNumbered ? ownHeaders : undefined, headers: own, data }, isBulk ? 'bulk' : 'small');

@@ -36,7 +36,7 @@ export class OwnerLink implements Carrier, Streams {
   #taking: string | undefined;
   #isPaused = false;
   #isClosed = false;
-  #waiting: (() => void)[] = [];
+  #waiting: { readonly hand: () => void; readonly length: number }[] = [];
 
   constructor({ turn, closed }: OwnerLinkOptions) {
     this.outbox = new MessageOutbox(NOWHERE, turn);
@@ -56,6 +56,18 @@ export class OwnerLink implements Carrier, Streams {
     return this.#waiting.length >= MOST_WAITING;
   }
 
+  /** True while what is taken in has to wait for the core. */
+  get isWaiting(): boolean {
+    return this.#isPaused;
+  }
+
+  /** The bytes of requests that wait for the core. */
+  get waitingBytes(): number {
+    let bytes = 0;
+    for (const { length } of this.#waiting) bytes += length;
+    return bytes;
+  }
+
   /** True if a request with this id is not answered. */
   isOpen(idText: string): boolean {
     return this.#open.has(idText);
@@ -70,7 +82,7 @@ export class OwnerLink implements Carrier, Streams {
       this.#handler?.frame(b, 0, end);
       this.#taking = undefined;
     };
-    if (this.#isPaused) this.#waiting.push(hand);
+    if (this.#isPaused) this.#waiting.push({ hand, length: end });
     else hand();
   }
 
@@ -143,7 +155,7 @@ export class OwnerLink implements Carrier, Streams {
   resume(): void {
     this.#isPaused = false;
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      next();
+      next.hand();
       if (this.#isPaused) return;
     }
   }

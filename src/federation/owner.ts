@@ -170,10 +170,20 @@ export class Owner {
     this.#silent.set(host, this.#options.clock.now() + this.#options.limits.resumeGraceMs);
   }
 
+  /** A host has said goodbye: it asks nothing more, and may still wait for what it has asked. */
+  hostLeft(host: string): void {
+    this.hostSilent(host);
+    for (const stream of this.#streamsOf(host)) if (stream.openCount === 0) stream.end();
+  }
+
   /** A host is gone: nobody takes answers there any more. */
   hostGone(host: string): void {
     this.#silent.delete(host);
-    for (const stream of [...this.#streams.values()]) if (stream.principal.host === host) stream.end();
+    for (const stream of this.#streamsOf(host)) stream.end();
+  }
+
+  #streamsOf(host: string): CallStream[] {
+    return [...this.#streams.values()].filter(({ principal }) => principal.host === host);
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 // Calls between a home and owners on a bus in the process: what each side promises, while the bus does what it wants.
 
 import { describe, expect, test } from 'vitest';
+import { FrameReceiver } from '../../../src/federation/frame-receiver.ts';
 import { errorResponse, WINDOW_BYTES } from '../../../src/federation/frames.ts';
 import { controlSubject } from '../../../src/federation/subject.ts';
 import type { Limits } from '../../../src/model/limits.ts';
@@ -48,6 +49,57 @@ test('of many short calls none is acknowledged, and a long one is', () => {
   const acked = world.bus.published.filter(({ headers }) => headers['Mcp-Frame'] === 'ack');
   const [first] = world.bus.published;
   expect(acked.map(({ subject }) => subject)).toEqual([first?.reply]);
+});
+
+test('an answer that waits for its reader outlives hundreds of short ones of the same client', () => {
+  const world = new FederationWorld();
+  const text = 'x'.repeat(3 * WINDOW_BYTES);
+  world.owner('builder', (asked) => asked.answer({ text: asked.id === '1' ? text : 'short' }));
+  const connection = world.home('laptop').open('builder');
+  let isStanding = true;
+  world.bus.fateOf = ({ headers }) => ({ isLost: isStanding && headers['Mcp-Credit'] !== undefined });
+  connection.call(1, {});
+  for (let id = 2; id <= 600; id++) connection.call(id, {});
+  isStanding = false;
+  world.advance(5000);
+  expect(connection.answersTo(1).map(({ result }) => result?.text === text)).toEqual([true]);
+  expect(connection.answersTo(600)).toHaveLength(1);
+});
+
+test('frames that wait keep no more memory than they have bytes', () => {
+  let body: Uint8Array = Buffer.alloc(0);
+  const receiver = new FrameReceiver({
+    mostBytes: 100,
+    message: (_, whole) => {
+      body = whole;
+    },
+    grant: () => undefined,
+  });
+  const chunk = Buffer.alloc(64 * 1024, 'a');
+  receiver.take('end', { 'Mcp-Seq': '3' }, chunk.subarray(0, 10));
+  receiver.take('part', { 'Mcp-Seq': '1' }, chunk.subarray(10, 20));
+  chunk.fill('b'); // whoever kept the chunk would see it
+  receiver.take('part', { 'Mcp-Seq': '2' }, Buffer.alloc(10, 'a'));
+  expect(body.toString()).toBe('a'.repeat(30));
+});
+
+test('a call of a host that says goodbye is answered, and what is not asked any more ends', () => {
+  const world = new FederationWorld();
+  const open: Asked[] = [];
+  const owner = world.owner('builder', (asked) => open.push(asked));
+  const home = world.home('laptop');
+  const connection = home.open('builder');
+  const idle = home.open('builder');
+  idle.call(1, {});
+  open.pop()?.answer({ text: 'early' });
+  world.settle();
+  connection.call(2, {});
+  owner.owner.hostLeft('laptop');
+  world.settle();
+  expect(owner.owner.load.streams).toBe(1);
+  open.pop()?.answer({ text: 'late' });
+  world.settle();
+  expect(connection.answersTo(2)).toEqual([{ jsonrpc: '2.0', id: 2, result: { text: 'late' } }]);
 });
 
 test('large requests and large answers go in parts', () => {
