@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 const [, , library, natsUrl] = process.argv;
-const { Federation, FlushTurn, DEFAULT_LIMITS, systemClock } = require(library);
+const { Federation, FlushTurn, ReadPacer, DEFAULT_LIMITS, systemClock } = require(library);
 
 const META = { resultType: 'complete', ttlMs: 3_600_000, cacheScope: 'public' };
 const DISCOVERED = {
@@ -89,7 +89,15 @@ function join({ host, servers, tools }) {
       agents: [],
       hasBulkConnection: false,
     },
-    ...{ clock: systemClock, turn, limits: DEFAULT_LIMITS, version: '1', uid: 1, logger: quiet },
+    ...{
+      clock: systemClock,
+      turn,
+      limits: DEFAULT_LIMITS,
+      pacer: new ReadPacer(),
+      version: '1',
+      uid: 1,
+      logger: quiet,
+    },
     ...{ kept: undefined, keep: () => undefined },
     accept: (link, _, view) => accept(link, view, tools),
     refusalOf: () => undefined,

@@ -15,6 +15,7 @@ import { anyOf } from '../util/glob.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Carrier } from '../wire/link.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
+import type { ReadPacer } from '../wire/read-pacer.ts';
 import { AgentMail } from './agent-mail.ts';
 import type { Board } from './board.ts';
 import type { Bus } from './bus.ts';
@@ -37,6 +38,7 @@ export interface FederationOptions {
   readonly settings: FederationSettings;
   readonly clock: Clock;
   readonly turn: FlushTurn;
+  readonly pacer: ReadPacer;
   readonly limits: Limits;
   readonly version: string;
   readonly uid: number;
@@ -259,9 +261,10 @@ export class Federation {
 
   /** A host has left, was started again, or gives no sign of life any more. */
   #onGone(host: string): void {
-    const isSilent = [...this.#list.known].some((known) => known.host === host && known.isSilent);
-    if (isSilent) this.#owner.hostSilent(host);
-    else this.#owner.hostGone(host);
+    const known = [...this.#list.known].find((one) => one.host === host);
+    if (known === undefined) this.#owner.hostLeft(host);
+    else if (known.isSilent) this.#owner.hostSilent(host);
+    else this.#owner.hostGone(host); // another run of its daemon is there
   }
 
   // --- servers that remember ---
@@ -569,10 +572,10 @@ function isBound({ sharing, nature }: Pick<OfferedServer, 'sharing' | 'nature'>)
   return sharing === 'dedicated' || nature?.keepsState !== undefined || nature?.losesWrites !== undefined;
 }
 
-function natsGround({ settings, clock, failed }: FederationOptions): Ground {
+function natsGround({ settings, clock, pacer, failed }: FederationOptions): Ground {
   const { nats, host, tenant, hasBulkConnection: hasBulk } = settings;
   const own = { name: `mcp-bridge ${host}`, inboxPrefix: `_INBOX.${tokenOf(host)}` };
-  const bus = new NatsBus({ settings: nats, ...own, hasBulk, clock, failed });
+  const bus = new NatsBus({ settings: nats, ...own, hasBulk, clock, pacer, failed });
   const board = new NatsBoard(bus);
   const leases = new NatsLeases(bus);
   const claims = async (): Promise<ClaimStore> => {

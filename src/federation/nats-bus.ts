@@ -7,6 +7,7 @@ import { credsAuthenticator, errors, nkeyAuthenticator } from '@nats-io/transpor
 import type { NatsSettings } from '../model/federation-settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
+import { ReadPacer } from '../wire/read-pacer.ts';
 import type { Bus, BusEvent, BusHeaders, BusLane, OutgoingMessage, ReceivedMessage, SubscribeOptions } from './bus.ts';
 import { published } from './nats-message.ts';
 import type { NatsRoutes } from './nats-reader.ts';
@@ -37,6 +38,8 @@ export interface NatsBusOptions {
   readonly inboxPrefix: string;
   readonly hasBulk: boolean;
   readonly clock: Clock;
+  /** Shares the time of a turn with all that is read. */
+  readonly pacer: ReadPacer;
   /** The time of day, which goes on while the machine sleeps. The clock may stand still then. */
   readonly wallMs?: () => number;
   /** An error in what takes a message. */
@@ -70,7 +73,7 @@ class NatsLane {
   async open(): Promise<void> {
     try {
       const routes: NatsRoutes = new Map();
-      const connection = await connectRouted(optionsOf(this.#options), routes);
+      const connection = await connectRouted(optionsOf(this.#options), { routes, pacer: this.#options.pacer });
       if (this.#isClosed) return void connection.close();
       const unfit = unfitnessOf(connection);
       if (unfit !== undefined) {
@@ -287,7 +290,8 @@ export class NatsBus implements Bus {
 /** A connection for a moment, outside a daemon. Throws why there is none. */
 export async function connectedOnce(settings: NatsSettings, name: string): Promise<NatsConnection> {
   try {
-    return await connectRouted(optionsOf({ settings, name, inboxPrefix: '_INBOX' }), new Map());
+    const options = optionsOf({ settings, name, inboxPrefix: '_INBOX' });
+    return await connectRouted(options, { routes: new Map(), pacer: new ReadPacer() });
   } catch (error) {
     throw new BridgeError('SERVER_UNREACHABLE', explained(error, settings));
   }

@@ -56,10 +56,11 @@ export function published(
   const headBytes = Buffer.byteLength(head);
   if (headBytes + data.length > mostBytes) invariant(false, `the bus takes ${headBytes + data.length} bytes`);
   const to = reply === undefined ? subject : `${subject} ${reply}`;
-  const line = `HPUB ${to} ${headBytes} ${headBytes + data.length}\r\n`;
-  if (data.length > MOST_COPIED_BYTES) return [Buffer.from(line + head), data, END];
-  const b = Buffer.allocUnsafe(line.length + headBytes + data.length + LINE_END.length);
-  const from = b.utf8Write(line + head, 0);
+  const text = `HPUB ${to} ${headBytes} ${headBytes + data.length}\r\n${head}`;
+  if (data.length > MOST_COPIED_BYTES) return [Buffer.from(text), data, END];
+  const textBytes = Buffer.byteLength(text);
+  const b = Buffer.allocUnsafe(textBytes + data.length + END.length);
+  const from = b.utf8Write(text, 0);
   b.set(data, from);
   b.set(END, from + data.length);
   return [b];

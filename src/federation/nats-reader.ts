@@ -1,6 +1,7 @@
 // Cuts what a NATS server sends into messages. Those of subscriptions that are known here are handed on at once, without a turn of their own; all
 // else, which the package has to know, passes through untouched. It never keeps more than one message, and leaves what it cannot read to the package.
 
+import type { IsOver } from '../wire/read-pacer.ts';
 import type { ReceivedMessage } from './bus.ts';
 import { countIn } from './frames.ts';
 import { receivedIn } from './nats-message.ts';
@@ -12,6 +13,9 @@ const LETTER_M = 0x4d;
 const LINE_END_BYTES = 2;
 /** The longest line: it is the server's description of itself. */
 const MOST_LINE_BYTES = 1024 * 1024;
+
+/** After so many messages it asks whether others have waited long enough. */
+const STEPS_BETWEEN_LOOKS = 8;
 
 /** What takes the messages of the subscriptions of one connection, by their numbers. */
 export type NatsRoutes = Map<number, (message: ReceivedMessage) => void>;
@@ -43,10 +47,16 @@ export class NatsReader {
     this.#pass = pass;
   }
 
-  push(bytes: Buffer): void {
+  /** Takes bytes that have come. Returns those that are left once `isOver` says that the others have waited long enough. */
+  push(bytes: Buffer, isOver?: IsOver): Buffer | undefined {
     const chunk = this.#early === undefined ? bytes : Buffer.concat([this.#early, bytes]);
     this.#early = undefined;
-    for (let at = 0; at < chunk.length; ) at = this.#next(chunk, at);
+    let steps = 0;
+    for (let at = 0; at < chunk.length; ) {
+      at = this.#next(chunk, at);
+      if (++steps % STEPS_BETWEEN_LOOKS === 0 && at < chunk.length && isOver?.() === true) return chunk.subarray(at);
+    }
+    return undefined;
   }
 
   /** Takes what stands at a place of a chunk; returns the place behind it. */

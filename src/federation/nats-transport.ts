@@ -4,24 +4,33 @@
 import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
 import { NatsConnectionImpl, type ProtocolHandler, setTransportFactory } from '@nats-io/nats-core/internal';
 import { NodeTransport, nodeResolveHost } from '@nats-io/transport-node/lib/node_transport.js';
+import type { ReadPacer } from '../wire/read-pacer.ts';
 import { NatsReader, type NatsRoutes } from './nats-reader.ts';
 
 /** The options of a connection, with what takes its messages. The package hands them to each transport that it makes. */
 interface RoutedOptions extends ConnectionOptions {
   readonly routes: NatsRoutes;
+  readonly pacer: ReadPacer;
 }
 
 class NatsTransport extends NodeTransport {
   override setupHandlers(): void {
     super.setupHandlers();
     const { socket } = this;
-    const { routes } = this.options as RoutedOptions;
+    const { routes, pacer } = this.options as RoutedOptions;
     const reader = new NatsReader(routes, (bytes) => {
       this.yields.push(bytes);
       this.signal.resolve();
     });
     socket.removeAllListeners('data');
-    socket.on('data', (bytes: Buffer) => reader.push(bytes));
+    // A flood of one host takes no more of a turn than the servers of this host do, and waits in the kernel meanwhile.
+    const received = pacer.queue<Buffer>({
+      take: (bytes, isOver) => reader.push(bytes, isOver),
+      pause: () => socket.pause(),
+      resume: () => socket.resume(),
+      failed: () => socket.destroy(),
+    });
+    socket.on('data', (bytes: Buffer) => received.push(bytes, bytes.length));
     const early = this.yields.splice(0);
     for (const bytes of early) reader.push(Buffer.from(bytes));
   }
@@ -59,8 +68,10 @@ export function sendOn({ protocol }: RoutedConnection, pieces: readonly Uint8Arr
 }
 
 /** Connects. The functions in `routes` take the messages of their subscriptions, also when the connection has come back by itself. */
-export async function connectRouted(options: ConnectionOptions, routes: NatsRoutes): Promise<RoutedConnection> {
+export async function connectRouted(
+  options: ConnectionOptions,
+  routed: Pick<RoutedOptions, 'routes' | 'pacer'>,
+): Promise<RoutedConnection> {
   setTransportFactory({ factory: () => new NatsTransport(), dnsResolveFn: nodeResolveHost });
-  const routed: RoutedOptions = { ...options, routes };
-  return (await NatsConnectionImpl.connect(routed)) as unknown as RoutedConnection;
+  return (await NatsConnectionImpl.connect({ ...options, ...routed })) as unknown as RoutedConnection;
 }

@@ -6,6 +6,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, expect, onTestFinished } from 'vitest';
 import { NatsBus } from '../../src/federation/nats-bus.ts';
+import { ReadPacer } from '../../src/wire/read-pacer.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
@@ -195,7 +196,7 @@ natsTest('after the machine has slept, connections that have died meanwhile are 
   const keys = { credentials: none, user: none, password: none, token: none, nkey: none, tls: none };
   const settings = { servers: [link.url], ...keys };
   const place = { settings, name: 'laptop', inboxPrefix: '_INBOX.laptop' };
-  const bus = new NatsBus({ ...place, hasBulk: true, clock, wallMs: () => wallMs, failed });
+  const bus = new NatsBus({ ...place, hasBulk: true, clock, pacer: new ReadPacer(), wallMs: () => wallMs, failed });
   onTestFinished(() => bus.close());
   const said: string[] = [];
   bus.watch(({ is }) => said.push(is));

@@ -1,6 +1,8 @@
 // The reader of what a NATS server sends, compared with the package's own parser on random messages in random pieces.
 
-import { Kind, MsgImpl, Parser, type ParserEvent, type Publisher } from '@nats-io/nats-core/internal';
+import { readFileSync } from 'node:fs';
+import { Kind, MsgImpl, Parser, type ParserEvent, ProtocolHandler, type Publisher } from '@nats-io/nats-core/internal';
+import { NodeTransport } from '@nats-io/transport-node/lib/node_transport.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { BusMessage, ReceivedMessage } from '../../../src/federation/bus.ts';
@@ -152,6 +154,16 @@ describe('the reader', () => {
     expect(passed().length).toBe(20 * 64 * 1024);
   });
 
+  test('stops when others have waited long enough, and goes on where it stopped', () => {
+    const { reader, came } = readerOf();
+    const flood = Buffer.concat(Array.from({ length: 1000 }, () => Buffer.from(`MSG a ${OURS} 1\r\nx\r\n`)));
+    let rest = reader.push(flood, () => true);
+    expect(came.length).toBeGreaterThan(0);
+    expect(came.length).toBeLessThan(50);
+    while (rest !== undefined) rest = reader.push(rest, () => true);
+    expect(came.length).toBe(1000);
+  });
+
   test('hands on nothing once its subscription has ended, also if the message has begun to come', () => {
     const { reader, came, passed, routes } = readerOf();
     routes.delete(OURS);
@@ -163,6 +175,11 @@ describe('the reader', () => {
 describe('publishing', () => {
   const message = { subject: 'a.b', headers: {}, data: Buffer.from('x') };
 
+  test('counts the bytes of a subject that is not ASCII', () => {
+    const [bytes] = published({ ...message, subject: 'ä.ö' });
+    expect(Buffer.from(bytes ?? []).toString()).toBe('HPUB ä.ö 12 13\r\nNATS/1.0\r\n\r\nx\r\n');
+  });
+
   test.each<[string, Partial<BusMessage>]>([
     ['a space in the subject', { subject: 'a b' }],
     ['a line end in the reply', { reply: 'a\r\nPUB' }],
@@ -171,4 +188,15 @@ describe('publishing', () => {
   ])('refuses %s', (_, wrong) => {
     expect(() => published({ ...message, ...wrong }, 100)).toThrow('Invariant broken');
   });
+});
+
+test('the packages below which messages are read are those that ADR 91 names: read it before another version is taken', () => {
+  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    devDependencies: Record<string, string>;
+  };
+  const versions = Object.entries(devDependencies).filter(([name]) => name.startsWith('@nats-io/'));
+  expect(new Set(versions.map(([, version]) => version))).toEqual(new Set(['3.3.1']));
+  const { setupHandlers, send } = NodeTransport.prototype;
+  const { sendCommand } = ProtocolHandler.prototype;
+  expect([setupHandlers, send, sendCommand].map((one) => typeof one)).toEqual(['function', 'function', 'function']);
 });
