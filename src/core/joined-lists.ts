@@ -159,7 +159,6 @@ export class JoinedLists {
     const missing = this.servers.filter((joined) => !isListed(joined, kind) && !isEnough(joined));
     const awaited = missing.filter(({ server }) => !server.isLeftOut); // a late server is waited for once
     const learning = new Map(missing.map((joined) => [joined, this.#look(joined, kind)]));
-    for (const { done } of learning.values()) done.catch(() => undefined); // `status` shows the error
     await waitForLists({
       servers: this.servers.length,
       missing: awaited.flatMap((joined) => learning.get(joined) ?? []),
@@ -168,18 +167,26 @@ export class JoinedLists {
     for (const joined of missing) if (joined.session.isOpen) this.#noteLeftOut(joined, kind);
   }
 
-  /** Asks a server for its list: one of this host now, its start waits for its turn anyway; one on another host when its turn comes. */
+  /**
+   * Asks a server for its list: one of this host now, its start waits for its turn anyway; one on another host when its turn comes. `status` shows
+   * the error of one that cannot answer, so nobody need wait for it.
+   */
   #look(joined: JoinedServer, kind: ListKind): ListLook {
-    if (!joined.server.isElsewhere) {
-      const done = this.learn(joined, kind);
-      return { begun: joined.binding.bind().whenBegun(), done };
-    }
-    return this.#options.looks.add(joined.session, `${kind} ${joined.server.name}`, async () => {
+    if (joined.server.isElsewhere) return this.#lookElsewhere(joined, kind);
+    const done = this.learn(joined, kind);
+    done.catch(() => undefined); // first: a client that has gone has no binding
+    return { begun: joined.binding.bind().whenBegun(), done };
+  }
+
+  #lookElsewhere(joined: JoinedServer, kind: ListKind): ListLook {
+    const look = this.#options.looks.add(joined.session, `${kind} ${joined.server.name}`, async () => {
       if (!joined.session.isOpen || isListed(joined, kind)) return { over: Promise.resolve() };
       await this.learn(joined, kind);
       // The other lists are read on the same connection.
       return { over: joined.server.lookOver(joined.session) };
     });
+    look.done.catch(() => undefined);
+    return look;
   }
 
   /** Notes a server that was left out, unless its client has gone. */
