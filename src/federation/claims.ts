@@ -13,41 +13,74 @@ export const CLAIM_BYTES = 16 * 1024 * 1024;
 export const MOST_CLAIM_BYTES = 64 * 1024 * 1024;
 /** The form of an id, whoever made it. */
 const ID = /^[A-Za-z0-9_-]{8,128}$/;
+/** The most that wait for one other side. */
 const MOST_WAITING = 64;
 /** The most that are put or taken at a time: one that does not come on holds up no other. */
-const AT_ONCE = 4;
+const AT_ONCE = 6;
+
+/** The most of them with one other side: one host whose objects do not come holds up only its own. */
+const AT_ONCE_EACH = 2;
+
+/** What waits and is under way with one other side. */
+interface Side {
+  underway: number;
+  readonly waiting: (() => void)[];
+}
 
 export class Claims {
   readonly #load: () => Promise<ClaimStore>;
   #store: Promise<ClaimStore> | undefined;
   #free = AT_ONCE;
-  readonly #waiting: (() => void)[] = [];
+  /** By the other side, the one that had its turn longest ago first. */
+  readonly #sides = new Map<string, Side>();
 
   constructor(load: () => Promise<ClaimStore>) {
     this.#load = load;
   }
 
-  async put(id: string, bytes: Uint8Array): Promise<void> {
-    await this.#inTurn((store) => store.put(id, bytes));
+  /** `to` is the caller, for whom it is put there. */
+  async put(id: string, bytes: Uint8Array, to: string): Promise<void> {
+    await this.#inTurn(`to ${to}`, (store) => store.put(id, bytes));
   }
 
-  async take(id: string, mostBytes: number): Promise<Uint8Array> {
+  /** `from` is the host that has put it there. */
+  async take(id: string, mostBytes: number, from: string): Promise<Uint8Array> {
     if (!ID.test(id)) throw new Error('its claim has no id');
-    const bytes = await this.#inTurn((store) => store.take(id, Math.min(mostBytes, MOST_CLAIM_BYTES)));
+    const most = Math.min(mostBytes, MOST_CLAIM_BYTES);
+    const bytes = await this.#inTurn(`from ${from}`, (store) => store.take(id, most));
     if (bytes.length > mostBytes) throw new Error(`it has ${bytes.length} bytes, and ${mostBytes} are permitted`);
     return bytes;
   }
 
-  async #inTurn<T>(task: (store: ClaimStore) => Promise<T>): Promise<T> {
-    if (this.#waiting.length >= MOST_WAITING) throw new Error('too many long answers are on their way');
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  async #inTurn<T>(name: string, task: (store: ClaimStore) => Promise<T>): Promise<T> {
+    const side = this.#sides.get(name) ?? { underway: 0, waiting: [] };
+    if (side.waiting.length >= MOST_WAITING) throw new Error('too many long answers are on their way');
+    this.#sides.set(name, side);
+    await new Promise<void>((resolve) => {
+      side.waiting.push(resolve);
+      this.#startNext();
+    });
     try {
       return await task(await this.#opened());
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free++;
-      else next();
+      this.#free++;
+      side.underway--;
+      if (side.underway === 0 && side.waiting.length === 0) this.#sides.delete(name);
+      this.#startNext();
+    }
+  }
+
+  /** Gives each free place to the side that has waited longest for its turn. */
+  #startNext(): void {
+    for (const [name, side] of [...this.#sides]) {
+      if (this.#free === 0) return;
+      const start = side.underway < AT_ONCE_EACH ? side.waiting.shift() : undefined;
+      if (start === undefined) continue;
+      this.#free--;
+      side.underway++;
+      this.#sides.delete(name);
+      this.#sides.set(name, side);
+      start();
     }
   }
 

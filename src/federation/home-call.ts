@@ -504,7 +504,7 @@ export class HomeCall implements AnsweredCall {
     if (this.#isCancelled !== undefined) return this.#settle();
     this.#isFetching = true;
     const { claims, limits } = this.#context;
-    claims.take(id, limits.maxMessageBytes).then(
+    claims.take(id, limits.maxMessageBytes, this.#owner?.host ?? '').then(
       (bytes) => this.#fetched(() => this.#message('end', bufferOf(bytes))),
       (error: unknown) =>
         this.#fetched(() => this.#onFault(`an answer by claim that cannot be taken: ${messageOf(error)}`)),

@@ -40,6 +40,8 @@ const ID_BYTES = 512;
 const RESEND_PAUSE_MS = 900;
 
 export interface CallContext extends OwnerContext {
+  /** The user and the host that ask. */
+  readonly caller: string;
   /** The headers of each frame for callers that count. */
   readonly ownHeaders: FixedHeaders;
   /** Hands on what the caller says about a call on the control subject of this host. Returns what ends it. */
@@ -266,7 +268,7 @@ export class OwnedCall implements CallOutput {
       this.#heardMs = context.clock.now();
       task();
     };
-    claims.put(id, body).then(
+    claims.put(id, body, context.caller).then(
       () => done(() => this.#sendEnd('end', NOTHING, { [HEADER.claim]: id })),
       (error: unknown) =>
         done(() => this.#tellTooLong(`${size}. Above ${CLAIM_BYTES} it goes through JetStream: ${messageOf(error)}`)),

@@ -262,6 +262,7 @@ export class Owner {
         },
         refused: (message, code, why) => this.#refuse(message, { server, who: principal }, code, why),
         noted: (why) => this.#options.refused({ user, host, server }, why),
+        caller: `${user} ${host}`,
         makeRoom: () => this.#makeRoom({ user, host }),
         begun: (call) => this.#begun(call),
         settled: (call) => this.#fresh.delete(call) || this.#waiting.delete(call),
@@ -284,24 +285,23 @@ export class Owner {
     }
   }
 
-  /** True if a caller may have one more stream. Where all are used, one on which nothing is under way gives way, of whoever has most. */
+  /** True if a caller may have one more stream. At a bound, the one that has been idle longest gives way: of those that count there, or of the user with most. */
   #hasRoomForStream(who: Sender): boolean {
     const { ofHost, unlisted, ofUser, all } = this.#sums(who, () => 1);
-    if (ofHost >= MOST_STREAMS_OF_HOST) return false;
-    if (!this.#options.isListed(who.host) && unlisted >= MOST_STREAMS_UNLISTED) return false;
-    return (ofUser < MOST_STREAMS_OF_USER && all < MOST_STREAMS) || this.#endIdle();
-  }
-
-  #endIdle(): boolean {
+    const { isListed } = this.#options;
+    const streams = [...this.#streams.values()];
+    if (ofHost >= MOST_STREAMS_OF_HOST)
+      return endIdle(streams.filter(({ principal: { user, host } }) => user === who.user && host === who.host));
+    if (!isListed(who.host) && unlisted >= MOST_STREAMS_UNLISTED)
+      return endIdle(streams.filter(({ principal }) => !isListed(principal.host)));
+    if (ofUser < MOST_STREAMS_OF_USER && all < MOST_STREAMS) return true;
     const byUser = new Map<string, CallStream[]>();
-    for (const stream of this.#streams.values()) {
+    for (const stream of streams) {
       const { user } = stream.principal;
       byUser.set(user, [...(byUser.get(user) ?? []), stream]);
     }
     const [most = []] = [...byUser.values()].toSorted((one, other) => other.length - one.length);
-    const [idle] = most.filter(({ openCount }) => openCount === 0).toSorted((one, other) => one.usedMs - other.usedMs);
-    idle?.end();
-    return idle !== undefined;
+    return endIdle(most);
   }
 
   #hasRoomFor(who: Sender, bytes: number): boolean {
@@ -387,6 +387,13 @@ export class Owner {
 /** The key of a stream of calls. User and stream are tokens; only the host, which comes last, may be any text. */
 function streamKey({ user, host }: Sender, server: string, stream = ''): string {
   return `${user} ${stream} ${server.length} ${server} ${host}`;
+}
+
+/** Ends the stream on which nothing has been under way for longest. False if there is none. */
+function endIdle(streams: readonly CallStream[]): boolean {
+  const [idle] = streams.filter(({ openCount }) => openCount === 0).toSorted((one, other) => one.usedMs - other.usedMs);
+  idle?.end();
+  return idle !== undefined;
 }
 
 /** The sender by its own word, but for the user, which is in the subject. */

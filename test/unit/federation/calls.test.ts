@@ -743,6 +743,29 @@ describe('hostile peers', () => {
   });
 });
 
+test.each([
+  ['of one host', 'laptop'],
+  ['of hosts that are on no list', 'invented'],
+])('where all streams %s are used, the one that has been idle longest gives way', async (_, host) => {
+  const world = new FederationWorld();
+  const owner = world.owner('builder', echo);
+  const home = world.home(host);
+  const connections = Array.from({ length: 257 }, () => home.open('builder'));
+  for (const connection of connections) {
+    connection.call(1, { text: 'mine' });
+    world.advance(10);
+  }
+  expect(connections.map((connection) => connection.answersTo(1)[0]?.result?.text)).toEqual(
+    connections.map(() => 'mine'),
+  );
+  expect(owner.owner.load.streams).toBe(256);
+  connections[0]?.call(2, { text: 'again' });
+  await connections[0]?.connection.ended;
+  expect(connections[0]?.returned).toEqual([2]);
+  connections[256]?.call(2, { text: 'goes on' });
+  expect(connections[256]?.answersTo(2)[0]?.result?.text).toBe('goes on');
+});
+
 describe('answers that are too long for frames', () => {
   const LONG = 17 << 20;
 
