@@ -334,7 +334,7 @@ export const LIMITS = {
     32,
     { least: 1 },
     {
-      text: 'connections to remote servers that are being made at the same time',
+      text: 'connections to remote servers that are being made at the same time, and servers on other hosts whose lists are read',
       beyond: 'the same',
       counters: ['startsQueued'],
     },
