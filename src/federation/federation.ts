@@ -572,10 +572,10 @@ function isBound({ sharing, nature }: Pick<OfferedServer, 'sharing' | 'nature'>)
   return sharing === 'dedicated' || nature?.keepsState !== undefined || nature?.losesWrites !== undefined;
 }
 
-function natsGround({ settings, clock, pacer, failed }: FederationOptions): Ground {
+function natsGround({ settings, clock, pacer, refused, failed }: FederationOptions): Ground {
   const { nats, host, tenant, hasBulkConnection: hasBulk } = settings;
   const own = { name: `mcp-bridge ${host}`, inboxPrefix: `_INBOX.${tokenOf(host)}` };
-  const bus = new NatsBus({ settings: nats, ...own, hasBulk, clock, pacer, failed });
+  const bus = new NatsBus({ settings: nats, ...own, hasBulk, clock, pacer, refused, failed });
   const board = new NatsBoard(bus);
   const leases = new NatsLeases(bus);
   const claims = async (): Promise<ClaimStore> => {

@@ -40,6 +40,8 @@ export interface NatsBusOptions {
   readonly clock: Clock;
   /** Shares the time of a turn with all that is read. */
   readonly pacer: ReadPacer;
+  /** A message of another host was dropped for what it is. */
+  readonly refused: () => void;
   /** The time of day, which goes on while the machine sleeps. The clock may stand still then. */
   readonly wallMs?: () => number;
   /** An error in what takes a message. */
@@ -73,7 +75,8 @@ class NatsLane {
   async open(): Promise<void> {
     try {
       const routes: NatsRoutes = new Map();
-      const connection = await connectRouted(optionsOf(this.#options), { routes, pacer: this.#options.pacer });
+      const { pacer, refused } = this.#options;
+      const connection = await connectRouted(optionsOf(this.#options), { routes, pacer, refused });
       if (this.#isClosed) return void connection.close();
       const unfit = unfitnessOf(connection);
       if (unfit !== undefined) {
@@ -291,7 +294,7 @@ export class NatsBus implements Bus {
 export async function connectedOnce(settings: NatsSettings, name: string): Promise<NatsConnection> {
   try {
     const options = optionsOf({ settings, name, inboxPrefix: '_INBOX' });
-    return await connectRouted(options, { routes: new Map(), pacer: new ReadPacer() });
+    return await connectRouted(options, { routes: new Map(), pacer: new ReadPacer(), refused: () => undefined });
   } catch (error) {
     throw new BridgeError('SERVER_UNREACHABLE', explained(error, settings));
   }

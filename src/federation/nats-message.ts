@@ -9,6 +9,9 @@ const LINE_END = '\r\n';
 const FIRST_LINE = `${VERSION}${LINE_END}`;
 const NO_SPACE = /^\S+$/;
 const NO_HEADERS: BusHeaders = {};
+/** The longest name of a call has 16 KiB, which are 22 in base64. */
+const MOST_HEAD_BYTES = 32 * 1024;
+const MOST_HEADERS = 64;
 /** A longer message is not copied behind its headers: the package does that with all that goes out together. */
 const MOST_COPIED_BYTES = 16 * 1024;
 const END = Buffer.from(LINE_END);
@@ -20,12 +23,15 @@ export interface MessageHead {
   readonly headBytes: number;
 }
 
-/** The message that has come in these bytes, headers and data. */
-export function receivedIn({ subject, reply, headBytes }: MessageHead, b: Buffer): ReceivedMessage {
+/** The message that has come in these bytes, headers and data; undefined if its headers are more than anybody needs. */
+export function receivedIn({ subject, reply, headBytes }: MessageHead, b: Buffer): ReceivedMessage | undefined {
   if (headBytes === 0) return { subject, reply, headers: NO_HEADERS, data: b, isUnheard: false };
+  if (headBytes > MOST_HEAD_BYTES) return undefined;
   const text = b.toString('utf8', 0, headBytes);
+  const headers = headersIn(text);
+  if (headers === undefined) return undefined;
   const isUnheard = b.length === headBytes && statusIn(text) === UNHEARD;
-  return { subject, reply, headers: headersIn(text), data: b.subarray(headBytes), isUnheard };
+  return { subject, reply, headers, data: b.subarray(headBytes), isUnheard };
 }
 
 /** The code behind the version, which only messages of the server itself have. */
@@ -33,16 +39,18 @@ function statusIn(text: string): number {
   return text.startsWith(LINE_END, VERSION.length) ? 0 : Number.parseInt(text.slice(VERSION.length), 10);
 }
 
-/** The first value of each header. */
-function headersIn(text: string): BusHeaders {
+/** The first value of each header; undefined if there are too many. */
+function headersIn(text: string): BusHeaders | undefined {
   const headers: Record<string, string> = {};
-  for (let at = text.indexOf(LINE_END) + LINE_END.length; ; ) {
+  let at = text.indexOf(LINE_END) + LINE_END.length;
+  for (let lines = 0; lines <= MOST_HEADERS; lines++) {
     const end = text.indexOf(LINE_END, at);
     if (end <= at) return headers;
     const colon = text.indexOf(':', at);
     if (colon > at && colon < end) headers[text.slice(at, colon)] ??= text.slice(colon + 1, end).trim();
     at = end + LINE_END.length;
   }
+  return undefined;
 }
 
 /** The bytes that publish a message, in pieces. The server takes at most `mostBytes` in headers and data. */

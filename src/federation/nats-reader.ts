@@ -20,6 +20,14 @@ const STEPS_BETWEEN_LOOKS = 8;
 /** What takes the messages of the subscriptions of one connection, by their numbers. */
 export type NatsRoutes = Map<number, (message: ReceivedMessage) => void>;
 
+export interface NatsReaderOptions {
+  readonly routes: NatsRoutes;
+  /** Takes what the package has to know. */
+  readonly pass: (bytes: Buffer) => void;
+  /** A message was dropped for what it is. */
+  readonly refused: () => void;
+}
+
 interface MessageLine {
   readonly subject: string;
   readonly reply: string | undefined;
@@ -33,6 +41,7 @@ interface MessageLine {
 export class NatsReader {
   readonly #routes: NatsRoutes;
   readonly #pass: (bytes: Buffer) => void;
+  readonly #refused: () => void;
   /** The beginning of a line whose end has not come. */
   #early: Buffer | undefined;
   /** A message that has come in part, with memory for all of it and its end of line. */
@@ -42,9 +51,10 @@ export class NatsReader {
   /** The bytes of a message that are still to pass through. */
   #passing = 0;
 
-  constructor(routes: NatsRoutes, pass: (bytes: Buffer) => void) {
+  constructor({ routes, pass, refused }: NatsReaderOptions) {
     this.#routes = routes;
     this.#pass = pass;
+    this.#refused = refused;
   }
 
   /** Takes bytes that have come. Returns those that are left once `isOver` says that the others have waited long enough. */
@@ -78,7 +88,7 @@ export class NatsReader {
       return this.#passOn(chunk, at);
     }
     if (to + LINE_END_BYTES <= chunk.length) {
-      line.take(receivedIn(line, chunk.subarray(from, to)));
+      this.#hand(line, chunk.subarray(from, to));
       return to + LINE_END_BYTES;
     }
     this.#line = line;
@@ -113,9 +123,15 @@ export class NatsReader {
     if (this.#filled === body.length) {
       this.#line = undefined;
       this.#body = Buffer.alloc(0);
-      line.take?.(receivedIn(line, body.subarray(0, line.bytes)));
+      this.#hand(line, body.subarray(0, line.bytes));
     }
     return at + copied;
+  }
+
+  #hand(line: MessageLine, bytes: Buffer): void {
+    const message = receivedIn(line, bytes);
+    if (message === undefined) this.#refused();
+    else line.take?.(message);
   }
 
   /** Reads `MSG subject sid [reply] bytes` or `HMSG subject sid [reply] headBytes bytes`; undefined for anything else. */

@@ -11,17 +11,20 @@ import { NatsReader, type NatsRoutes } from './nats-reader.ts';
 interface RoutedOptions extends ConnectionOptions {
   readonly routes: NatsRoutes;
   readonly pacer: ReadPacer;
+  /** A message was dropped for what it is. */
+  readonly refused: () => void;
 }
 
 class NatsTransport extends NodeTransport {
   override setupHandlers(): void {
     super.setupHandlers();
     const { socket } = this;
-    const { routes, pacer } = this.options as RoutedOptions;
-    const reader = new NatsReader(routes, (bytes) => {
+    const { routes, pacer, refused } = this.options as RoutedOptions;
+    const pass = (bytes: Buffer): void => {
       this.yields.push(bytes);
       this.signal.resolve();
-    });
+    };
+    const reader = new NatsReader({ routes, pass, refused });
     socket.removeAllListeners('data');
     // A flood of one host takes no more of a turn than the servers of this host do, and waits in the kernel meanwhile.
     const received = pacer.queue<Buffer>({
@@ -70,7 +73,7 @@ export function sendOn({ protocol }: RoutedConnection, pieces: readonly Uint8Arr
 /** Connects. The functions in `routes` take the messages of their subscriptions, also when the connection has come back by itself. */
 export async function connectRouted(
   options: ConnectionOptions,
-  routed: Pick<RoutedOptions, 'routes' | 'pacer'>,
+  routed: Pick<RoutedOptions, 'routes' | 'pacer' | 'refused'>,
 ): Promise<RoutedConnection> {
   setTransportFactory({ factory: () => new NatsTransport(), dnsResolveFn: nodeResolveHost });
   return (await NatsConnectionImpl.connect({ ...options, ...routed })) as unknown as RoutedConnection;

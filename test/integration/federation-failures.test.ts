@@ -196,7 +196,15 @@ natsTest('after the machine has slept, connections that have died meanwhile are 
   const keys = { credentials: none, user: none, password: none, token: none, nkey: none, tls: none };
   const settings = { servers: [link.url], ...keys };
   const place = { settings, name: 'laptop', inboxPrefix: '_INBOX.laptop' };
-  const bus = new NatsBus({ ...place, hasBulk: true, clock, pacer: new ReadPacer(), wallMs: () => wallMs, failed });
+  const bus = new NatsBus({
+    ...place,
+    hasBulk: true,
+    clock,
+    pacer: new ReadPacer(),
+    refused: () => undefined,
+    wallMs: () => wallMs,
+    failed,
+  });
   onTestFinished(() => bus.close());
   const said: string[] = [];
   bus.watch(({ is }) => said.push(is));

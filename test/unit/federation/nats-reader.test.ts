@@ -65,21 +65,17 @@ const otherLine = fc
   .constantFrom('PING\r\n', 'PONG\r\n', '+OK\r\n', 'INFO {"server_id":"x"}\r\n')
   .map((line) => Buffer.from(line));
 
-function readerOf(): {
-  readonly reader: NatsReader;
-  readonly came: ReceivedMessage[];
-  readonly passed: () => Buffer;
-  readonly routes: NatsRoutes;
-} {
+function readerOf() {
   const came: ReceivedMessage[] = [];
   const rest: Buffer[] = [];
+  const refused: string[] = [];
   const routes: NatsRoutes = new Map([[OURS, (message: ReceivedMessage) => void came.push(message)]]);
-  return {
-    reader: new NatsReader(routes, (bytes) => rest.push(bytes)),
-    came,
-    passed: () => Buffer.concat(rest),
+  const reader = new NatsReader({
     routes,
-  };
+    pass: (bytes) => rest.push(bytes),
+    refused: () => refused.push('a message'),
+  });
+  return { reader, came, refused, passed: () => Buffer.concat(rest), routes };
 }
 
 test('own messages are read as the package would, and all else passes through byte for byte, however it is cut', () => {
@@ -152,6 +148,19 @@ describe('the reader', () => {
     const { reader, passed } = readerOf();
     for (let i = 0; i < 20; i++) reader.push(Buffer.alloc(64 * 1024, 'I'));
     expect(passed().length).toBe(20 * 64 * 1024);
+  });
+
+  test.each([
+    ['more headers than anybody needs', 'a:b\r\n'.repeat(65)],
+    ['longer headers than anybody needs', `a:${'b'.repeat(32 * 1024)}\r\n`],
+  ])('reads no message with %s', (_, lines) => {
+    const { reader, came, refused } = readerOf();
+    const head = `NATS/1.0\r\n${lines}\r\n`;
+    reader.push(Buffer.from(`HMSG a ${OURS} ${head.length} ${head.length}\r\n${head}\r\nMSG a ${OURS} 1\r\nx\r\n`));
+    expect([refused.length, came.map(plain)]).toEqual([
+      1,
+      [{ subject: 'a', reply: undefined, headers: {}, text: 'x' }],
+    ]);
   });
 
   test('stops when others have waited long enough, and goes on where it stopped', () => {
