@@ -246,9 +246,9 @@ export const hosts = {
         if (message.headers?.get('Mcp-Frame') === 'err') refused++;
       },
     });
-    // Streams without end, of which each has one call.
+    // Streams without end, of which each has one call under way: an idle one would give way to the next.
     for (let i = 0; i < count; i++) {
-      const { subject, headers, body } = callOf('fixture-at-builder', { stream: `f${i}` });
+      const { subject, headers, body } = callOf('fixture-at-builder', { stream: `f${i}`, tool: 'hold', args: {} });
       stranger.publish(subject, headers, body, `_INBOX.flood.${i}`);
       if (i % 500 === 499) await stranger.nc.flush();
     }
