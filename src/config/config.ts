@@ -54,6 +54,8 @@ export interface Config extends OwnClientSettings {
   readonly telemetry: TelemetrySettings;
   /** Other hosts; undefined for none. */
   readonly federation: FederationSettings | undefined;
+  /** The faults for which a section `federation` is not used. */
+  readonly federationFaults: readonly string[];
   readonly agents: MessagingSettings;
   /** The file of the user's own ranker for searches. */
   readonly ranker: string | undefined;
@@ -114,6 +116,7 @@ export const EMPTY_CONFIG: Config = {
   http: NO_HTTP,
   telemetry: NO_TELEMETRY,
   federation: undefined,
+  federationFaults: [],
   agents: DEFAULT_MESSAGING,
   ranker: undefined,
   dialIn: [],

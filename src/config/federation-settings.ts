@@ -3,47 +3,61 @@
 
 import { isAbsolute } from 'node:path';
 import type { FederationSettings, NatsSettings } from '../model/federation-settings.ts';
+import { HOST_NAME_RULE, isHostName } from '../model/host-name.ts';
 import { FEDERATION } from '../model/settings.ts';
 import { problemIn } from '../util/glob.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
-import { type Reader, readSettings } from './reader.ts';
+import { type Reader, readSettings, sentenceFor } from './reader.ts';
 
 const PLACE = 'federation';
 const NATS = `${PLACE}.nats`;
 const KEYS = [...Object.keys(FEDERATION), 'nats', 'offer', 'use', 'agents'];
 const NATS_KEYS = ['servers', 'credentials', 'user', 'password', 'token', 'nkey', 'tls'];
+const NO_SERVERS = `${NATS}.servers is missing: it has the addresses of NATS, such as ["tls://hub:4222"]`;
 const TOKEN = /^[A-Za-z0-9_-]{1,63}$/;
-const HOST = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 const SCHEMES: readonly string[] = ['nats:', 'tls:'];
 
+/** The section, or its faults, for which it is not used. */
 export function federationOf(
   reader: Reader,
   value: unknown,
   resolvePath: (path: string) => string,
+): { readonly federation: FederationSettings | undefined; readonly federationFaults: readonly string[] } {
+  const before = reader.findings.length;
+  const federation = value === undefined ? undefined : settingsIn(reader, value, resolvePath);
+  if (value === undefined || federation !== undefined) return { federation, federationFaults: [] };
+  const faults = reader.findings.slice(before).filter(({ level }) => level === 'error');
+  return { federation, federationFaults: faults.length > 0 ? faults.map(sentenceFor) : [NO_SERVERS] };
+}
+
+function settingsIn(
+  reader: Reader,
+  value: unknown,
+  resolvePath: (path: string) => string,
 ): FederationSettings | undefined {
-  if (value === undefined) return undefined;
   const before = reader.errors;
   const section = reader.section(value, PLACE);
   reader.keys(section, PLACE, KEYS);
   const { tenant, user, host, bulkConnection } = readSettings(reader, section, PLACE, FEDERATION);
   const settings = {
     nats: natsOf(reader, section.nats, resolvePath),
-    tenant: named(reader, tenant ?? 'default', 'tenant', TOKEN),
-    user: named(reader, user ?? '_', 'user', TOKEN),
-    host: host === undefined ? '' : named(reader, host, 'host', HOST),
+    tenant: tokenIn(reader, tenant ?? 'default', 'tenant'),
+    user: tokenIn(reader, user ?? '_', 'user'),
+    host: host ?? '',
     offer: globsOf(reader, section.offer, 'offer') ?? [],
     use: globsOf(reader, section.use, 'use') ?? ['*'],
     agents: globsOf(reader, section.agents, 'agents') ?? [],
     hasBulkConnection: bulkConnection,
   };
+  if (host !== undefined && !isHostName(host)) reader.fault(`${PLACE}.host`, HOST_NAME_RULE);
   if (reader.errors > before || settings.nats.servers.length === 0) return undefined;
-  if (settings.host !== '') return settings;
+  if (host !== undefined) return settings;
   reader.fault(`${PLACE}.host`, 'is missing: it is the name by which other hosts know this one');
   return undefined;
 }
 
-function named(reader: Reader, text: string, key: string, rule: RegExp): string {
-  if (!rule.test(text)) reader.fault(`${PLACE}.${key}`, 'has letters, digits, - and _, at most 63 of them');
+function tokenIn(reader: Reader, text: string, key: string): string {
+  if (!TOKEN.test(text)) reader.fault(`${PLACE}.${key}`, 'has letters, digits, - and _, at most 63 of them');
   return text;
 }
 

@@ -105,7 +105,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
     // What stands under a misspelled key opens nothing.
     http: httpSettingsOf(reader, root.http, resolvePath),
     telemetry: telemetrySettingsOf(reader, root.telemetry),
-    federation: federationOf(reader, root.federation, resolvePath),
+    ...federationOf(reader, root.federation, resolvePath),
     agents: agentsOf(reader, meant.agents),
     ranker: rankerOf(reader, root.search, resolvePath),
     dialIn: dialInOf(reader, root.dialIn, (name) => Object.hasOwn(servers, name)),

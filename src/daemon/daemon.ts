@@ -325,6 +325,7 @@ export class Daemon implements ControlledDaemon {
       dir: catalogDir === undefined ? undefined : dirname(catalogDir),
       ...{ settings: config.federation, limits, version, logger, clock: this.#clock, turn: this.#turn, uid: LOCAL.uid },
       pacer: this.#pacer,
+      faults: config.federationFaults,
       accept: (link, principal, view) => this.#connections.accept(link, principal, view),
       refusalOf: (name) => finder.refusalOfDialIn(name),
       trustsHints: (name) => finder.config.config.serverSettings[name]?.trustHints === true,

@@ -22,6 +22,8 @@ interface OtherHostsOptions extends Omit<FederationOptions, 'settings' | 'kept' 
   /** The directory in which the hosts that are known are kept for the next run; undefined to keep nothing. */
   readonly dir: string | undefined;
   readonly settings: FederationSettings | undefined;
+  /** The faults of a section that is not used. */
+  readonly faults: readonly string[];
   /** Finds out which servers there are on this host. */
   readonly prepare: () => Promise<void> | undefined;
   /** The definitions that clients without a directory see, from all sources of this host. */
@@ -153,19 +155,14 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
     return this.#federation?.agents?.list(asker) ?? Promise.resolve({ agents: [], more: 0 });
   }
 
-  /** Null if the config names no bus. */
+  /** Null if the config has no section for it. */
   report(): Promise<FederationReport> | null {
-    const { settings } = this.#options;
-    if (settings === undefined) return null;
-    const { host, tenant, user } = settings;
-    const nothing = {
-      nats: null,
-      faults: ['NATS is away: it is not connected yet'],
-      offered: [],
-      callsOfOthers: 0,
-      hosts: [],
-    };
-    return this.#federation?.report() ?? Promise.resolve({ host, tenant, user, ...nothing });
+    const { settings, faults } = this.#options;
+    if (settings === undefined && faults.length === 0) return null;
+    const { host, tenant, user } = settings ?? { host: '', tenant: '', user: '' };
+    const nothing = { nats: null, offered: [], callsOfOthers: 0, hosts: [], leases: [] };
+    const why = settings === undefined ? faults : ['NATS is away: it is not connected yet'];
+    return this.#federation?.report() ?? Promise.resolve({ host, tenant, user, ...nothing, faults: why });
   }
 
   /** Says goodbye to the other hosts, and takes no more of their calls. */

@@ -3,7 +3,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import type { AgentsElsewhere, AgentsHere } from '../model/agent-mail.ts';
-import type { FederationReport, HostReport } from '../model/federation-report.ts';
+import type { FederationReport, HostReport, LeaseReport } from '../model/federation-report.ts';
 import type { FederationSettings } from '../model/federation-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import type { BusPrincipal } from '../model/principal.ts';
@@ -471,7 +471,20 @@ export class Federation {
       offered: this.#hasRival ? [] : this.#offers.flatMap(({ name }) => (this.#isHeard(name) ? [name] : [])),
       callsOfOthers: this.#owner.load.calls,
       hosts: known.map((host) => this.#reportOf(host, answers.get(host.run), nowMs)),
+      leases: this.#leaseReports,
     };
+  }
+
+  get #leaseReports(): LeaseReport[] {
+    const others = [...this.#offerers].flatMap(([name, of]) =>
+      of.some(({ offered }) => isBound(offered)) ? name : [],
+    );
+    const own = this.#offers.flatMap((offered) => (isBound(offered) ? offered.name : []));
+    const names = [...new Set([...own, ...others])].toSorted();
+    return names.map((server) => {
+      const holder = own.includes(server) ? this.#leases.holderOf(server) : this.#holderOf(server);
+      return { server, host: holder?.host ?? null };
+    });
   }
 
   get #faults(): string[] {

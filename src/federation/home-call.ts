@@ -2,6 +2,7 @@
 // go to another owner is not decided here: its connection is told how it has ended.
 
 import { isUtf8 } from 'node:buffer';
+import { HOST_NAME_FORM } from '../model/host-name.ts';
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { INTERNAL_ERROR, rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError, type BridgeErrorCode, messageOf } from '../util/bridge-error.ts';
@@ -46,7 +47,7 @@ const MOST_REASON = 120;
 
 const envelope = new Envelope(ERA_2026.keys);
 const NOTHING = Buffer.alloc(0);
-const OWNER = /^([A-Za-z0-9][A-Za-z0-9._-]{0,62}) ([A-Za-z0-9_-]{1,64})$/;
+const OWNER = new RegExp(`^(${HOST_NAME_FORM}) ([A-Za-z0-9_-]{1,64})$`);
 /** The times that a call waits once more for its owner when the bus comes back, without a word of it. */
 const MOST_COMEBACKS = 4;
 const NEWLINE = 0x0a;

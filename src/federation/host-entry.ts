@@ -1,6 +1,7 @@
 // The entry of a host: what it says of itself and offers. It is the word of another host, or of a file: it is checked and bounded, and what
 // cannot be read is left out.
 
+import { isHostName } from '../model/host-name.ts';
 import type { ServerNature, Sharing } from '../model/server-definition.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord } from '../util/json-value.ts';
@@ -15,9 +16,6 @@ export const MOST_ENTRY_BYTES = 512 * 1024;
 const MOST_KEPT_BYTES = 4 * 1024 * 1024;
 const MOST_NAME = 128;
 const MOST_DESCRIPTION = 500;
-
-/** The form of a host's name. It stands in headers and keys as it is. */
-const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 export interface OfferedServer {
   readonly name: string;
@@ -86,7 +84,7 @@ export function decodeEntry(value: Uint8Array): HostEntry | string {
 function entryIn(read: unknown): HostEntry | string {
   if (!isRecord(read) || read.v !== ENTRY_VERSION) return 'its entry is of another version';
   const { host, run, version, servers, era, agents } = read;
-  if (typeof host !== 'string' || !HOST_NAME.test(host)) return 'its entry has no name of a host';
+  if (typeof host !== 'string' || !isHostName(host)) return 'its entry has no name of a host';
   if (typeof run !== 'string' || !isToken(run) || run.length > 64) return 'its entry names no run of its daemon';
   if (era !== PROTOCOL_VERSION) return `it speaks ${String(era).slice(0, 32)} on the bus`;
   if (!Array.isArray(servers) || servers.length > MOST_SERVERS)

@@ -3,6 +3,7 @@
 //
 //   nobody ─ a host that offers it writes its name ─▶ held ─ it leaves, or is gone ─▶ another one writes its own, with the next number
 
+import { isHostName } from '../model/host-name.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import { isRecord } from '../util/json-value.ts';
 import { isToken, tokenOf } from './subject.ts';
@@ -14,7 +15,6 @@ const MOST_LEASES = 10_000;
 const MOST_BYTES = 1024;
 /** A higher number is nobody's: a year has fewer changes than this. */
 const MOST_FENCE = 1_000_000_000;
-const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 /** The place where leases stand. */
 export interface LeaseBoard {
@@ -273,7 +273,7 @@ function leaseIn(value: Uint8Array): Omit<Lease, 'write'> | undefined {
     if (!isRecord(read) || read.v !== 1) return undefined;
     const { host, run, fence } = read;
     if (typeof host !== 'string' || typeof run !== 'string' || run.length > 64) return undefined;
-    if (host !== '' && !(HOST_NAME.test(host) && isToken(run))) return undefined;
+    if (host !== '' && !(isHostName(host) && isToken(run))) return undefined;
     if (typeof fence !== 'number' || !Number.isSafeInteger(fence) || fence < 1 || fence > MOST_FENCE) return undefined;
     return { host, run, fence };
   } catch (error) {

@@ -1,6 +1,7 @@
 // The choice of an owner for calls of a server by its name alone: NATS chooses first, and the home where nobody has taken the call. What belongs
 // to an earlier call goes to the owner that has that one: a request state carries the name of its host, and hosts of tasks are remembered.
 
+import { isHostName } from '../model/host-name.ts';
 import { LOST_MS } from './frames.ts';
 
 /** The beginning of a request state that has the name of a host in it. */
@@ -9,7 +10,6 @@ const END = '~';
 /** The longest name of a host, with what is around it. */
 const LONGEST_MARK = MARK.length + 64;
 const MOST_TASKS = 1000;
-const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 /** The way of one call from owner to owner. */
 export interface CallWay {
@@ -48,7 +48,7 @@ export function nextHost({ tried }: CallWay, owners: readonly string[]): string 
 
 /** Writes the name of a host into the request state in message[from, to), which is JSON. What is no text stays as it is. */
 export function withHost(message: Buffer, { from, host }: { from: number; host: string }): Buffer {
-  if (message[from] !== QUOTE || !HOST_NAME.test(host)) return message;
+  if (message[from] !== QUOTE || !isHostName(host)) return message;
   return Buffer.concat([message.subarray(0, from), Buffer.from(`${MARK}${host}${END}`), message.subarray(from + 1)]);
 }
 
@@ -57,7 +57,7 @@ export function hostIn(message: Buffer, from: number): { readonly host: string; 
   const head = message.toString('latin1', from, from + LONGEST_MARK);
   const end = head.indexOf(END);
   const host = head.slice(MARK.length, end);
-  if (!head.startsWith(MARK) || end < 0 || !HOST_NAME.test(host)) return undefined;
+  if (!head.startsWith(MARK) || end < 0 || !isHostName(host)) return undefined;
   const rest = message.subarray(from + end + END.length);
   return { host, message: Buffer.concat([message.subarray(0, from), Buffer.from('"'), rest]) };
 }

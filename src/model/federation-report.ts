@@ -17,7 +17,15 @@ export interface HostReport {
   readonly unreachable: string | null;
 }
 
+/** A server that remembers something for its clients: one host at a time serves it by its name alone. */
+export interface LeaseReport {
+  readonly server: string;
+  /** Null if nobody serves it at present. */
+  readonly host: string | null;
+}
+
 export interface FederationReport {
+  /** '' where the section `federation` of the config has a fault, and is not used. */
   readonly host: string;
   readonly tenant: string;
   readonly user: string;
@@ -30,4 +38,5 @@ export interface FederationReport {
   /** The calls of others that are under way here. */
   readonly callsOfOthers: number;
   readonly hosts: readonly HostReport[];
+  readonly leases: readonly LeaseReport[];
 }

@@ -588,7 +588,9 @@ export const DEFAULT_RESULTS: ResultsSettings = defaultsOf(RESULTS);
 export const FEDERATION = {
   tenant: text({ text: 'the organisation whose hosts meet; `default` without it. It stands in the subjects' }),
   user: text({ text: 'the user of this daemon, by whose subjects NATS decides what it may ask; `_` without it' }),
-  host: text({ text: 'the name of this host, which no other one has. It has to be set' }),
+  host: text({
+    text: 'the name of this host, which no other one has. It has to be set. It begins with a letter or a digit, and goes on with letters, digits, `.`, `-` and `_`, at most 63 in all',
+  }),
   bulkConnection: flag(true, {
     text: 'whether long answers come on a connection of their own, so that short ones do not wait behind them',
   }),

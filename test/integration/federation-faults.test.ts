@@ -2,6 +2,7 @@
 
 import { createServer } from 'node:net';
 import { afterAll, afterEach, expect } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { textOf } from '../support/raw-client.ts';
 import { cleanUp, fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
@@ -25,7 +26,57 @@ async function expectLocalWork(daemon: TestDaemon): Promise<void> {
   client.destroy();
 }
 
+/** The findings of the command on other hosts. */
+async function doctor(daemon: TestDaemon): Promise<{ code: number; findings: { check: string }[] }> {
+  const { code, stdout } = await runCommand(['doctor', '--json'], { env: { MCP_BRIDGE_SOCKET: daemon.path } });
+  const { findings } = JSON.parse(stdout) as { findings: { check: string }[] };
+  return { code, findings: findings.filter(({ check }) => /^(?:NATS|other hosts|hosts?\b.*)$/.test(check)) };
+}
+
 const OWN = { servers: { fixture: fixtureServer() } };
+
+natsTest('a section with a fault is named by hosts and by doctor, and joins nobody', async () => {
+  const nats = { servers: ['nats://127.0.0.1:1'] };
+  const config = { mcpServers: OWN.servers, federation: { nats, host: '-desk' } };
+  const daemon = await TestDaemon.start(config, { isFaulty: true });
+  const rule = 'federation.host begins with a letter or a digit';
+  const { stdout } = await runCommand(['hosts', '--mcp-bridge-socket', daemon.path]);
+  expect(stdout).toContain(`the section federation of its config has a fault\n! ${rule}`);
+  const { code, findings } = await doctor(daemon);
+  expect(code).toBe(1);
+  expect(findings).toMatchObject([{ level: 'wrong', message: expect.stringContaining(rule) }]);
+  await daemon.stop();
+});
+
+natsTest('doctor says of other hosts what is well, and what is not', async () => {
+  const nats = await NatsServer.start();
+  const servers = { fixture: { ...fixtureServer(), sharing: 'dedicated' } };
+  const desk = await startHost(nats, 'desk', { servers });
+  const laptop = await startHost(nats, 'laptop', { servers: { local: fixtureServer() } });
+  await untilKnown(laptop, 'fixture@desk');
+  await until(async () => (await hostsOf(laptop)).leases.some(({ host }) => host === 'desk'));
+  const { stdout } = await runCommand(['hosts', '--mcp-bridge-socket', laptop.path]);
+  expect(stdout).toContain('fixture remembers: by its name alone it is served by desk');
+  expect((await doctor(laptop)).findings).toMatchObject([
+    { level: 'ok', check: 'NATS', message: expect.stringContaining('version 2.') },
+    { level: 'ok', check: 'other hosts' },
+    { level: 'ok', check: 'hosts', message: '1 other host: desk' },
+  ]);
+  await nats.stop();
+  await untilFault(laptop, /NATS is away/);
+  const { code, findings } = await doctor(laptop);
+  expect(code).toBe(1);
+  expect(findings).toMatchObject([{ level: 'wrong', message: expect.stringContaining('NATS is away') }]);
+  await desk.stop();
+});
+
+natsTest('a setting of NATS that is wrong is named', async () => {
+  const nats = await NatsServer.start();
+  const noFile = await startHost(nats, 'desk', { ...OWN, nats: { tls: { ca: '/there/is/no.pem' } } });
+  await untilFault(noFile, /federation\.nats\.tls\.ca names \/there\/is\/no\.pem.*ENOENT.*correct the path/);
+  const noTls = await startHost(nats, 'other', { ...OWN, nats: { tls: {} } });
+  await untilFault(noTls, /speaks no TLS, which federation\.nats\.tls asks for.*remove federation\.nats\.tls/);
+});
 
 natsTest('a user who may not use the buckets is told so', async () => {
   const nats = await NatsServer.start({

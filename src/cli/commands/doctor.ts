@@ -32,6 +32,7 @@ import {
   startFindings,
   wrong,
 } from './doctor-findings.ts';
+import { hostFindings } from './doctor-hosts.ts';
 
 type Level = Finding['level'];
 
@@ -215,6 +216,7 @@ async function daemonFindings(
     const names = await serversHere(path, host);
     return [
       ...described(status, host),
+      ...(await hostFindings(client)),
       ...(await bypassFindings(new Set(names), host)),
       ...(start === true ? await startFindings(names, client, host.cwd) : failedFindings(status.instances)),
     ];

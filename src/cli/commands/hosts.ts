@@ -1,6 +1,6 @@
 // `hosts`: the other hosts, what they offer, how far away they are, and what is wrong. It asks the daemon, and nobody else.
 
-import type { FederationReport, HostReport } from '../../model/federation-report.ts';
+import type { FederationReport, HostReport, LeaseReport } from '../../model/federation-report.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 
@@ -14,6 +14,7 @@ const NO_HOSTS = 'This daemon meets no other hosts: its config has no section fe
 interface HostsValues extends ListingValues {
   readonly 'make-buckets'?: boolean | undefined;
 }
+const FAULTY = 'This daemon meets no other hosts: the section federation of its config has a fault';
 
 export async function hosts(values: HostsValues, host: CliHost): Promise<number> {
   if (values['make-buckets'] === true) return (await import('./make-buckets.ts')).makeBuckets(values, host);
@@ -24,10 +25,11 @@ export async function hosts(values: HostsValues, host: CliHost): Promise<number>
 }
 
 function hostsText(report: FederationReport, host: CliHost): string {
-  const { nats, faults, hosts: others } = report;
+  const { nats, faults, hosts: others, leases } = report;
+  if (report.host === '') return `${[FAULTY, ...faults.map((fault) => `! ${printable(fault)}`)].join('\n')}\n`;
   const where = nats === null ? 'NATS is away' : `NATS ${nats.version} at ${nats.address}`;
   const own = `${report.host} (${report.user} of ${report.tenant}), ${where}; offers ${listed(report.offered)}`;
-  const lines = [printable(own), ...faults.map((fault) => `! ${printable(fault)}`)];
+  const lines = [printable(own), ...faults.map((fault) => `! ${printable(fault)}`), ...leases.map(leaseLine)];
   if (others.length === 0) return `${[...lines, 'No other host is there'].join('\n')}\n`;
   const rows = others.toSorted((a, b) => (a.host < b.host ? -1 : 1)).map(rowOf);
   const head = ['HOST', 'VERSION', 'LATENCY', 'SEEN', 'CALLS', 'SERVERS'];
@@ -36,6 +38,13 @@ function hostsText(report: FederationReport, host: CliHost): string {
   );
   const before = [...lines, ...told].join('\n');
   return `${before}\n${counted(others.length, 'other host')}\n\n${table(head, rows, tableStyle(host, 0))}`;
+}
+
+function leaseLine({ server, host }: LeaseReport): string {
+  if (host !== null) return printable(`${server} remembers: by its name alone it is served by ${host}`);
+  return printable(
+    `! ${server} remembers, and nobody serves it: one of the hosts that offer it takes over within 30 s`,
+  );
 }
 
 function rowOf({ host, version, latencyMs, seenMs, calls, servers, used, unreachable }: HostReport): string[] {

@@ -115,6 +115,7 @@ describe('a config file', () => {
       audit: EMPTY_CONFIG.audit,
       http: EMPTY_CONFIG.http,
       telemetry: EMPTY_CONFIG.telemetry,
+      federationFaults: [],
       cache: { isKept: false, ttlMs: 60_000 },
       discovery: {
         isEnabled: false,

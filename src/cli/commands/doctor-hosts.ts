@@ -1,0 +1,58 @@
+// Findings of `doctor` on other hosts: if NATS is reached, keeps what hosts need and permits it, which hosts are there, and if somebody serves what remembers.
+
+import type { ControlClient } from '../../client/control-client.ts';
+import type { FederationReport } from '../../model/federation-report.ts';
+import { BridgeError } from '../../util/bridge-error.ts';
+import { counted } from '../render/table.ts';
+import { type Finding, note, ok, wrong } from './doctor-findings.ts';
+
+const CHECK = 'other hosts';
+const PAGE = 'What each means: docs/federation.md';
+
+/** Nothing where the config has no section `federation`, and where the daemon is too old to be asked. */
+export async function hostFindings(client: ControlClient): Promise<Finding[]> {
+  let report: FederationReport | null;
+  try {
+    report = await client.call('bridge/hosts');
+  } catch (error) {
+    if (error instanceof BridgeError) return [];
+    throw error;
+  }
+  return report === null ? [] : findingsIn(report);
+}
+
+export function findingsIn({ host, nats, faults, hosts, leases }: FederationReport): Finding[] {
+  if (host === '')
+    return faults.map((fault) =>
+      wrong(CHECK, `${fault}; so the section is not used`, 'Correct it, then: mcp-bridge restart'),
+    );
+  const told = faults.map((fault) => wrong(CHECK, fault, PAGE));
+  if (nats === null) return told;
+  const { address, version } = nats;
+  const isWell = told.length === 0 ? [ok(CHECK, 'NATS keeps the list of hosts, and permits all that is needed')] : told;
+  const away = hosts.flatMap(({ host: name, unreachable }) =>
+    unreachable === null ? [] : note(`host ${name}`, unreachable, 'Look there: mcp-bridge doctor'),
+  );
+  const there = hosts.filter(({ unreachable }) => unreachable === null).map(({ host: name }) => name);
+  const seen =
+    there.length === 0
+      ? note('hosts', 'No other host is there', 'Give a daemon there a section federation with the same tenant')
+      : ok('hosts', `${counted(there.length, 'other host')}: ${shortened(there)}`);
+  const unserved = leases.flatMap(({ server, host: holder }) =>
+    holder === null
+      ? note(
+          `server ${server}`,
+          'It remembers, and no host serves it by its name alone',
+          'A host takes over within 30 s. If not: mcp-bridge hosts',
+        )
+      : [],
+  );
+  return [ok('NATS', `It answers: ${address}, version ${version}`), ...isWell, seen, ...away, ...unserved];
+}
+
+const MOST_NAMED = 10;
+
+function shortened(names: readonly string[]): string {
+  const more = names.length - MOST_NAMED;
+  return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

@@ -1,0 +1,11 @@
+// The rule for names of hosts. A name stands in headers, keys and files as it is, so nobody else decides what may be one.
+
+/** The form of a name, for expressions in which it is a part. */
+export const HOST_NAME_FORM = '[A-Za-z0-9][A-Za-z0-9._-]{0,62}';
+const HOST_NAME = new RegExp(`^${HOST_NAME_FORM}$`);
+export const HOST_NAME_RULE =
+  'begins with a letter or a digit, and goes on with letters, digits, ".", "-" and "_", at most 63 in all';
+
+export function isHostName(text: string): boolean {
+  return HOST_NAME.test(text);
+}
