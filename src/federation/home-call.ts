@@ -447,7 +447,9 @@ export class HomeCall implements AnsweredCall {
     const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
     // What was sent once, and is refused, was not begun: the stream is over, or the lease.
     const isOverThere = code === WIRE_CODE.streamLost && this.request.way === undefined && this.#attempts === 1;
-    if (isOverThere || (code === WIRE_CODE.nobody && this.#fence !== undefined)) {
+    const isServedElsewhere = code === WIRE_CODE.nobody && this.#fence !== undefined;
+    if (isServedElsewhere && this.#attempts > 1) return this.#lost('is served by another host by now');
+    if (isOverThere || isServedElsewhere) {
       this.#settle();
       return this.#context.connection.overThere(this);
     }

@@ -68,6 +68,8 @@ export class LeaseTable {
   /** Leases of an earlier run of this daemon are taken over once: two daemons of one name would take them from each other without end. */
   readonly #inherited = new Set<string>();
   readonly #writing = new Set<string>();
+  /** The last numbers of leases of own servers that are gone from the board: the next ones are higher. */
+  readonly #gone = new Map<string, number>();
   /** Leases of the last watch that this one has not told of: the board may have lost them, and count from 1 again. */
   #stale = new Set<string>();
   readonly #tick: Timer;
@@ -168,12 +170,18 @@ export class LeaseTable {
     const lease = value === undefined ? undefined : leaseIn(value);
     const isSpoiled = value !== undefined && lease === undefined;
     const read = isSpoiled ? (known ?? NOBODYS) : lease;
-    if (read === undefined) this.#leases.delete(key);
+    if (read === undefined) this.#forget(key);
     else if (known !== undefined || this.#leases.size < MOST_LEASES) this.#leases.set(key, { ...read, write });
     if (read === undefined || isSpoiled || !this.#isOwn(read)) this.#held.delete(key);
     const name = this.#offered.get(key);
     if (name !== undefined) this.#consider(key, name);
     if (known?.host !== read?.host || known?.fence !== read?.fence) this.#options.changed(key);
+  }
+
+  #forget(key: string): void {
+    const known = this.#leases.get(key);
+    this.#leases.delete(key);
+    if (known !== undefined && this.#offered.has(key)) this.#gone.set(key, known.fence);
   }
 
   #isOwn({ host, run }: Pick<Lease, 'host' | 'run'>): boolean {
@@ -196,7 +204,7 @@ export class LeaseTable {
     const { host, clock, isThere, sureUntilMs } = this.#options;
     if (clock.now() > sureUntilMs()) return;
     const lease = this.#leases.get(key);
-    if (lease === undefined) return void this.#take(key, 1, undefined);
+    if (lease === undefined) return void this.#take(key, after(this.#gone.get(key) ?? 0), undefined);
     if (this.#isOwn(lease)) return void this.#take(key, lease.fence, lease.write);
     if (lease.host === host) {
       if (!this.#inherited.has(key)) void this.#take(key, after(lease.fence), lease.write);
@@ -217,13 +225,14 @@ export class LeaseTable {
     if (this.#isClosed) return;
     if (write === undefined) {
       // Another write came first, and is told of in a moment; or the board has lost all that it had.
-      if (this.#stale.delete(key)) this.#leases.delete(key);
+      if (this.#stale.delete(key)) this.#forget(key);
       return;
     }
     const known = this.#leases.get(key);
     if (known !== undefined && known.write > write) return; // somebody else was quicker after all
     this.#leases.set(key, { host, run, fence, write });
     this.#held.set(key, fence);
+    this.#gone.delete(key);
     fault(undefined);
     this.#checkLife();
     if (known?.host !== host || known.fence !== fence) this.#options.changed(key);

@@ -4,7 +4,7 @@
 import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { Board, EntryListener } from './board.ts';
-import { type Bucket, ENTRIES, forEachOf, keysIn, openedBucket, SIGNS, stateOf } from './nats-buckets.ts';
+import { type Bucket, ENTRIES, failTask, forEachOf, keysIn, openedBucket, SIGNS, stateOf } from './nats-buckets.ts';
 
 /** Entries that are read at the same time. */
 const AT_ONCE = 16;
@@ -45,7 +45,7 @@ export class NatsBoard implements Board {
   /** Does something with a bucket. Where that fails the bucket may be gone: it is looked for again. */
   async #with<T>(bucket: Bucket, task: (kv: KV) => Promise<T>): Promise<T> {
     try {
-      return await this.#bus.whileUp(this.#kv(bucket).then(task));
+      return await this.#bus.whileUp(this.#kv(bucket).then((kv) => task(kv).catch(failTask)));
     } catch (error) {
       this.#buckets.delete(bucket);
       throw error;

@@ -1,7 +1,7 @@
 // The buckets of JetStream in which hosts meet: what they keep, and how they are opened. A daemon makes one that is missing only where NATS lets it;
 // elsewhere an administrator makes them once, and a daemon that finds none says so.
 
-import { type KV, Kvm, type KvOptions } from '@nats-io/kv';
+import { type KV, Kvm } from '@nats-io/kv';
 import { errors, type NatsConnection } from '@nats-io/nats-core';
 import type { NatsSettings } from '../model/federation-settings.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
@@ -25,15 +25,30 @@ const REPLICAS = 3;
 const ASK_MS = 5000;
 const NOT_FOUND = 10059;
 
+const MS = 1_000_000;
+
 const TERMS = {
-  [ENTRIES]: { ttl: ENTRY_AGE_MS, maxValueSize: MOST_ENTRY_BYTES, storage: MEMORY },
-  [SIGNS]: { ttl: SIGN_AGE_MS, maxValueSize: 64, storage: MEMORY },
+  [ENTRIES]: { max_age: ENTRY_AGE_MS * MS, max_msg_size: MOST_ENTRY_BYTES, storage: MEMORY },
+  [SIGNS]: { max_age: SIGN_AGE_MS * MS, max_msg_size: 64, storage: MEMORY },
   // What is written is said once more, with its number: who listens needs no consumer, with which it could have NATS write anywhere.
-  [LEASES]: { maxValueSize: 1024, storage: FILE, republish: { src: `$KV.${LEASES}.>`, dest: `${LEASE_BEGIN}>` } },
+  [LEASES]: {
+    ...{ max_age: 0, max_msg_size: 1024, storage: FILE },
+    republish: { src: `$KV.${LEASES}.>`, dest: `${LEASE_BEGIN}>` },
+  },
 } as const;
 
 export type Bucket = keyof typeof TERMS;
 const BUCKETS: readonly Bucket[] = [ENTRIES, SIGNS, LEASES];
+
+/** The config of a bucket. Not as the package makes it: with `allow_rollup_hdrs` whoever may write one key could remove all. */
+function configFor(bucket: Bucket, copies: number): object {
+  return {
+    ...TERMS[bucket],
+    ...{ name: `KV_${bucket}`, subjects: [`$KV.${bucket}.>`], retention: 'limits', discard: 'new' },
+    ...{ max_msgs_per_subject: 1, max_msgs: -1, max_bytes: -1, max_consumers: -1 },
+    ...{ num_replicas: copies, allow_direct: true, allow_rollup_hdrs: false },
+  };
+}
 
 /** The connections that may make no bucket: they are not asked again. */
 const makesNone = new WeakSet<NatsConnection>();
@@ -41,15 +56,15 @@ const makesNone = new WeakSet<NatsConnection>();
 /** Opens a bucket, and makes it if there is none. */
 export async function openedBucket(connection: NatsConnection, bucket: Bucket): Promise<KV> {
   const found = await configOf(connection, bucket);
-  if (found === undefined) return made(connection, bucket);
-  if (bucket === LEASES && membersOf(found.republish).dest !== `${LEASE_BEGIN}>`) await setRepublish(connection, found);
-  return new Kvm(connection).open(bucket, { allow_direct: found.allow_direct === true });
+  if (found === undefined) await made(connection, bucket);
+  else await correct(connection, bucket, found);
+  return new Kvm(connection).open(bucket, { allow_direct: found === undefined || found.allow_direct === true });
 }
 
-async function made(connection: NatsConnection, bucket: Bucket): Promise<KV> {
+async function made(connection: NatsConnection, bucket: Bucket): Promise<void> {
   if (makesNone.has(connection)) throw missing(bucket);
   try {
-    return await makeBucket(connection, bucket);
+    await makeBucket(connection, bucket);
   } catch (error) {
     if (deniedIn(error) === undefined) throw error;
     makesNone.add(connection);
@@ -64,18 +79,15 @@ function missing(bucket: Bucket): BridgeError {
   );
 }
 
-/** Makes a bucket, or takes the one that is there. */
-async function makeBucket(connection: NatsConnection, bucket: Bucket): Promise<KV> {
-  const kvm = new Kvm(connection);
-  const options = { ...TERMS[bucket], history: 1 } as Partial<KvOptions>;
+async function makeBucket(connection: NatsConnection, bucket: Bucket): Promise<void> {
   const mayHaveCopies = (connection.info?.connect_urls?.length ?? 0) >= REPLICAS;
-  if (!mayHaveCopies) return kvm.create(bucket, options);
-  try {
-    return await kvm.create(bucket, { ...options, replicas: REPLICAS });
-  } catch (error) {
-    if (!/replicas|peers|no suitable/i.test(messageOf(error))) throw error;
-    return kvm.create(bucket, options);
-  }
+  const make = async (copies: number): Promise<string | undefined> => {
+    const { error } = await asked(connection, `STREAM.CREATE.KV_${bucket}`, configFor(bucket, copies));
+    return isRecord(error) ? String(error.description) : undefined;
+  };
+  let fault = await make(mayHaveCopies ? REPLICAS : 1);
+  if (mayHaveCopies && fault !== undefined && /replicas|peers|no suitable/i.test(fault)) fault = await make(1);
+  if (fault !== undefined) throw new Error(fault);
 }
 
 /** Makes all buckets that are missing, with the rights of an administrator. */
@@ -102,16 +114,23 @@ export async function makeBuckets(
   }
 }
 
-/** A bucket that was made in another way gets what is missing. */
-async function setRepublish(connection: NatsConnection, found: Readonly<Record<string, unknown>>): Promise<void> {
+/** A bucket that was made in another way gets what is missing, where this daemon may do that. */
+async function correct(
+  connection: NatsConnection,
+  bucket: Bucket,
+  found: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const isHeard = bucket !== LEASES || membersOf(found.republish).dest === `${LEASE_BEGIN}>`;
+  if (isHeard && found.allow_rollup_hdrs !== true) return;
   const { republish } = TERMS[LEASES];
-  const answer = await asked(connection, `STREAM.UPDATE.KV_${LEASES}`, { ...found, republish }).catch(
-    (error: unknown) => (deniedIn(error) === undefined ? Promise.reject(error) : { error: {} }),
+  const wanted = { ...found, allow_rollup_hdrs: false, ...(bucket === LEASES && { republish }) };
+  const answer = await asked(connection, `STREAM.UPDATE.KV_${bucket}`, wanted).catch((error: unknown) =>
+    deniedIn(error) === undefined ? Promise.reject(error) : { error: {} },
   );
-  if (!isRecord(answer.error)) return;
+  if (!isRecord(answer.error) || isHeard) return;
   throw new BridgeError(
     'SERVER_UNREACHABLE',
-    `the bucket ${LEASES} was made in another way: an administrator removes it, and makes it with \`mcp-bridge hosts --make-buckets\``,
+    `the bucket ${bucket} was made in another way: an administrator removes it, and makes it with \`mcp-bridge hosts --make-buckets\``,
   );
 }
 
@@ -158,6 +177,15 @@ async function asked(
   return membersOf(answer);
 }
 
+/** Fails a task with an open bucket. Where nobody answers any more there is JetStream all the same, which has opened it: its servers have no leader. */
+export function failTask(error: unknown): never {
+  throw isUnanswered(error) ? new Error('no quorum', { cause: error }) : error;
+}
+
+function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && (/JetStreamNotEnabled/.test(error.name) || /no responders/i.test(error.message));
+}
+
 /** The operation and the subject that NATS does not permit, by an error or what has caused it. */
 function deniedIn(error: unknown): { readonly operation: string; readonly subject: string } | undefined {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
@@ -186,7 +214,7 @@ export function bucketFault(error: unknown, bucket: Bucket = ENTRIES): string {
   const denied = deniedIn(error);
   if (denied !== undefined)
     return `NATS does not let this daemon ${denied.operation} ${denied.subject}, which ${what} needs: give its user the permissions in docs/federation.md`;
-  if (/JetStreamNotEnabled/.test(name) || /jetstream not enabled|no responders/i.test(message))
+  if (isUnanswered(error) || /jetstream not enabled/i.test(message))
     return `the NATS servers have no JetStream, which keeps ${what}: put \`jetstream {}\` into their config`;
   if (/permission/i.test(message))
     return `NATS does not let this daemon use ${bucket}: give its user the permissions in docs/federation.md`;

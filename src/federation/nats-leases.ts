@@ -6,7 +6,7 @@ import type { KV, KvEntry } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { LeaseBoard, LeaseListener } from './lease-table.ts';
 import type { BoardBus } from './nats-board.ts';
-import { forEachOf, keysIn, LEASES, openedBucket } from './nats-buckets.ts';
+import { failTask, forEachOf, keysIn, LEASES, openedBucket } from './nats-buckets.ts';
 import { LEASE_BEGIN } from './subject.ts';
 
 /** Another write came first. */
@@ -41,7 +41,7 @@ export class NatsLeases implements LeaseBoard {
   /** Does something with the bucket. Where that fails it may be gone: it is looked for again, and made again. */
   async #with<T>(task: (kv: KV) => Promise<T>): Promise<T> {
     try {
-      return await this.#bus.whileUp(this.#kv().then(task));
+      return await this.#bus.whileUp(this.#kv().then((kv) => task(kv).catch(failTask)));
     } catch (error) {
       this.#bucket = undefined;
       throw error;
@@ -94,7 +94,7 @@ export class NatsLeases implements LeaseBoard {
     } catch (error) {
       this.#bucket = undefined;
       end();
-      throw error;
+      failTask(error);
     }
     heard.clear();
     return end;

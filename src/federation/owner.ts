@@ -223,9 +223,10 @@ export class Owner {
     const isForgotten = known === undefined && this.#options.clock.now() - this.#forgottenMs < LATEST_MS;
     if (headers[HEADER.again] !== undefined && (isForgotten || !this.#isOfThisRun(headers)))
       return this.#unknown(message, 'the daemon there has forgotten it');
+    // What was begun on a stream that has ended may have been done, whoever has the lease by now.
+    if (this.#ended.has(key)) return this.#unknown(message, 'its connection was ended');
     if (isFencedOff(server, headers, this.#options))
       return this.#fail(message, rpcError(WIRE_CODE.nobody, `This host does not serve ${server} now`));
-    if (this.#ended.has(key)) return this.#unknown(message, 'its connection was ended');
     const stream = known ?? this.#newStream(key, server, who, place !== undefined);
     if (stream === undefined)
       return this.#refuse(message, { server, who }, INTERNAL_ERROR, 'Too many clients of this host');

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kvm } from '@nats-io/kv';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, afterEach, expect } from 'vitest';
 import { PROTOCOL_VERSION } from '../../src/federation/frames.ts';
 import { runProgram } from '../support/command.ts';
@@ -148,6 +148,18 @@ natsTest('a user who means harm takes no place, hears nothing and forges nothing
   ])
     await expect(bob.request(subject, '{}', { timeout: 10_000 }), subject).rejects.toThrow('Permissions Violation');
 
+  // With this header a stream forgets all else, where it is allowed.
+  const rollup = headers();
+  rollup.set('Nats-Rollup', 'all');
+  for (const subject of [
+    '$KV.bridge_hosts.acme.desk',
+    '$KV.bridge_alive.acme.desk',
+    '$KV.bridge_leases.acme.fixture',
+  ]) {
+    const stored = await bob.request(subject, '{}', { headers: rollup, timeout: 10_000 });
+    expect(stored.json(), subject).toMatchObject({ error: { description: expect.stringContaining('rollup') } });
+  }
+
   for (const [subject, queue] of [
     ['_INBOX.>'],
     ['_INBOX.laptop.>'],
@@ -229,6 +241,24 @@ natsTest(
     for (const connection of [bob, administrator]) await connection.close();
   },
 );
+
+natsTest('a bucket that was made in another way is corrected by whoever may, or named', async () => {
+  const nats = await startNats();
+  const administrator = await connectAs(nats, 'administrator');
+  const kvm = new Kvm(administrator);
+  await kvm.create('bridge_hosts');
+  expect(await makeBuckets(nats)).toContain('bridge_hosts was there already\nbridge_alive is made');
+  for (const bucket of ['bridge_hosts', 'bridge_alive', 'bridge_leases']) {
+    const { config } = (await administrator.request(`$JS.API.STREAM.INFO.KV_${bucket}`)).json<{ config: object }>();
+    expect(config).toMatchObject({ allow_rollup_hdrs: false, allow_direct: true });
+    if (bucket === 'bridge_leases') expect(config).toMatchObject({ republish: { dest: 'mcp.v1.lease.>' } });
+  }
+  await administrator.request('$JS.API.STREAM.DELETE.KV_bridge_leases');
+  await kvm.create('bridge_leases');
+  const build = await startAs(nats, 'carol');
+  await until(async () => /bucket bridge_leases was made in another way/.test((await hostsOf(build)).faults.join()));
+  await administrator.close();
+});
 
 natsTest('a server whose calls NATS does not let a host hear is not announced', async () => {
   const nats = await startNats();

@@ -32,6 +32,13 @@ export class MemoryLeases {
     this.write(key, value, this.#leases.get(key)?.write);
   }
 
+  /** Removes a lease, and says so. */
+  remove(key: string): void {
+    this.#leases.delete(key);
+    const write = ++this.#writes;
+    for (const watcher of [...this.#watchers]) tell(watcher, () => watcher.changed(key, undefined, write));
+  }
+
   /** Forgets everything, and counts from 1 again. */
   lose(): void {
     this.#leases.clear();

@@ -229,6 +229,16 @@ test('a lease that somebody has spoilt is written again at once by its holder, w
   expect([hosts.serving(), hosts.leases.read(`acme.${NAME}`)]).toEqual([[holder], before]);
 });
 
+test('a lease that is gone from the board is written again with a higher number', async () => {
+  const hosts = new Hosts();
+  const one = hosts.host('one');
+  one.table.offer([NAME]);
+  await hosts.pass(2000);
+  hosts.leases.remove(`acme.${NAME}`);
+  await hosts.pass(2000);
+  expect([hosts.serving(), hosts.leases.read(`acme.${NAME}`)]).toMatchObject([['one'], { host: 'one', fence: 2 }]);
+});
+
 test('a number that nobody can have begins again', async () => {
   const hosts = new Hosts();
   hosts.leases.write(`acme.${NAME}`, Buffer.from('{"v":1,"host":"evil","run":"r","fence":1000000000}'), undefined);
