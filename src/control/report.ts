@@ -154,6 +154,8 @@ export interface StatusReport {
   readonly parkedBytes: number;
   /** Calls that were answered with questions, and that wait for the request that goes on with them. */
   readonly suspended: number;
+  /** Programs of models whose clients are to come back with answers. A daemon of an earlier build does not say. */
+  readonly waitingPrograms?: number;
   readonly memory: MemoryReport;
   readonly instances: readonly InstanceReport[];
   readonly latencies: readonly ServerLatency[];
