@@ -376,7 +376,7 @@ export interface QuestionReport {
   readonly server: string;
   /** `sampling`, `elicitation`, `roots`, `tasks`; or `input`, for answers that a call waits for. */
   readonly about: string;
-  /** Null while it is not certain whom it is for. */
+  /** Null while it is not certain which client it is for. */
   readonly client: string | null;
   readonly state: 'held' | 'asked';
 }

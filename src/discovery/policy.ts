@@ -121,7 +121,7 @@ function refusal(rule: string, reason: string): PolicyDecision {
 export interface OwnPolicy {
   readonly allowedMcpServers?: unknown;
   readonly deniedMcpServers?: unknown;
-  /** It is not understood whom it denies. */
+  /** A rule of which it is not known what it denies. */
   readonly deniesAll?: true;
 }
 
