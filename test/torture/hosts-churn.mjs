@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { hostConfig, hostsOf, startCluster, startNats, untilUsed } from './hosts-place.mjs';
 import { Peer, textOf } from './peer.mjs';
-import { descriptorsOf, until } from './place.mjs';
+import { commandOf, descriptorsOf, until } from './place.mjs';
 import { Dice } from './random.mjs';
 
 const LEDGER = join(import.meta.dirname, '../fixtures/servers/ledger.mjs');
@@ -14,6 +14,8 @@ const SWITCHED = join(import.meta.dirname, 'switched.cjs');
 const OWNERS = ['one', 'two'];
 const VIEWS = ['server:ledger@one', 'server:ledger@two', 'server:ledger'];
 const MIB = 1 << 20;
+/** An owner that lives has its server, and the watcher that ends it if the owner is killed. */
+const PROCESSES_OF_OWNER = 2;
 /** A call that nobody hears of any more is lost after 15 s, and may go on to another host for as long. */
 const PATIENCE_MS = 60_000;
 
@@ -64,6 +66,11 @@ class World {
   async whole() {
     for (const host of OWNERS) await untilUsed(this.home, `ledger@${host}`);
     await until('the home has no faults', async () => (await hostsOf(this.home)).faults.length === 0, PATIENCE_MS);
+  }
+
+  /** The commands of all that runs, for people. */
+  get commands() {
+    return this.#place.running().map((pid) => commandOf(pid).slice(0, 120));
   }
 
   // --- what is done to it ---
@@ -213,7 +220,8 @@ export const hostsChurn = {
     const what = `seed ${seed}: ${JSON.stringify({ before, rounds: rounds.slice(-8) })}`;
     assert(after.descriptors <= before.descriptors + 12, `descriptors: ${what}`);
     assert(after.heapMib <= before.heapMib + 12, `memory: ${what}`);
-    assert(after.processes <= before.processes + OWNERS.length, `processes: ${what}`);
+    const mostProcesses = before.processes + OWNERS.length * PROCESSES_OF_OWNER;
+    assert(after.processes <= mostProcesses, `processes: ${what}: ${world.commands.join('; ')}`);
     const { nats, owners, stops } = world.churned;
     if (process.env.SHOW_SLOW) console.log(world.slow.join('\n'));
     const errors = [...world.errors].map(([code, count]) => `${count} ${code}`).join(', ') || 'no errors';
