@@ -4,10 +4,23 @@
 /** The store, as one tenant sees it. It keeps what nobody takes for some minutes. */
 export interface ClaimStore {
   put(id: string, bytes: Uint8Array): Promise<void>;
-  /** Takes what was put there, and forgets it. Throws why that is not possible. */
+  /** Takes what was put there, and forgets it. Throws why that is not possible: a ClaimFault if it never will be. */
   take(id: string, mostBytes: number): Promise<Uint8Array>;
 }
 
+/** What is wrong with a claim for good: it is not tried again. */
+export class ClaimFault extends Error {
+  /** True if there is nothing to take any more; false if what is there is not taken. */
+  readonly isGone: boolean;
+
+  constructor(message: string, { isGone = false } = {}) {
+    super(message);
+    this.isGone = isGone;
+  }
+}
+
+/** Nobody comes for an object that is older. */
+export const CLAIM_AGE_MS = 300_000;
 /** A longer answer is parked. */
 export const CLAIM_BYTES = 16 * 1024 * 1024;
 export const MOST_CLAIM_BYTES = 64 * 1024 * 1024;
@@ -45,10 +58,10 @@ export class Claims {
 
   /** `from` is the host that has put it there. */
   async take(id: string, mostBytes: number, from: string): Promise<Uint8Array> {
-    if (!ID.test(id)) throw new Error('its claim has no id');
+    if (!ID.test(id)) throw new ClaimFault('its claim has no id');
     const most = Math.min(mostBytes, MOST_CLAIM_BYTES);
     const bytes = await this.#inTurn(`from ${from}`, (store) => store.take(id, most));
-    if (bytes.length > mostBytes) throw new Error(`it has ${bytes.length} bytes, and ${mostBytes} are permitted`);
+    if (bytes.length > mostBytes) throw new ClaimFault(`it has ${bytes.length} bytes, and ${mostBytes} are permitted`);
     return bytes;
   }
 

@@ -11,7 +11,7 @@ import { printable } from '../util/printable.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import type { BusHeaders, FixedHeaders, ReceivedMessage } from './bus.ts';
-import { CLAIM_BYTES } from './claims.ts';
+import { CLAIM_AGE_MS, CLAIM_BYTES, ClaimFault } from './claims.ts';
 import { FrameReceiver } from './frame-receiver.ts';
 import { FrameSender } from './frame-sender.ts';
 import {
@@ -38,6 +38,9 @@ const SILENT_MS = 1.5 * KEEP_ALIVE_MS;
 /** The time after which an answer that comes in parts, and does not go on, is asked for the first time. */
 const STALL_MS = 1000;
 const SOON_MS = 50;
+/** The times after which an answer that cannot be fetched is tried again: the first one, and the longest. */
+const FETCH_MS = 500;
+const LATEST_FETCH_MS = 30_000;
 /** So often parts that do not come are asked for on the connection of their own. */
 const FEW_TRIES = 2;
 /** From this size on, the owner is told at once that an answer has come, so that it need not keep it. */
@@ -158,6 +161,9 @@ export class HomeCall implements AnsweredCall {
   /** The id of an answer that is parked. */
   #claim: string | undefined;
   #isFetching = false;
+  /** The time from which on an answer is fetched, and how often that has failed. */
+  #claimedMs = 0;
+  #failedFetches = 0;
   #isPaused: boolean;
   #heardMs: number;
   #sentMs: number;
@@ -506,12 +512,44 @@ export class HomeCall implements AnsweredCall {
     if (!this.#takesClaims) return this.#onFault('an answer by claim, which nobody has asked for');
     if (this.#isCancelled !== undefined) return this.#settle();
     this.#isFetching = true;
-    const { claims, limits } = this.#context;
+    const { claims, limits, clock } = this.#context;
+    if (this.#failedFetches === 0) this.#claimedMs = clock.now();
     claims.take(id, limits.maxMessageBytes, this.#owner?.host ?? '').then(
       (bytes) => this.#fetched(() => this.#message('end', bufferOf(bytes))),
-      (error: unknown) =>
-        this.#fetched(() => this.#onFault(`an answer by claim that cannot be taken: ${messageOf(error)}`)),
+      (error: unknown) => this.#onNotFetched(id, error),
     );
+  }
+
+  /** An answer that cannot be fetched now may be there later, until the store forgets it. */
+  #onNotFetched(id: string, error: unknown): void {
+    if (this.isOver) return;
+    const { clock } = this.#context;
+    const fault = error instanceof ClaimFault ? error : undefined;
+    const why = messageOf(error);
+    const leftMs = this.#claimedMs + CLAIM_AGE_MS - clock.now();
+    if (fault?.isGone === false)
+      return this.#fetched(() => this.#onFault(`an answer by claim that cannot be taken: ${why}`));
+    if (fault !== undefined || leftMs <= 0) return this.#fetched(() => this.#onAnswerLost(why));
+    const patienceMs = Math.min(FETCH_MS * 2 ** this.#failedFetches++, LATEST_FETCH_MS, leftMs);
+    this.#soon?.cancel();
+    this.#soon = clock.after(patienceMs, () => {
+      this.#soon = undefined;
+      this.#fetch(id);
+    });
+  }
+
+  /** The call was carried out, and nobody will know with what result. */
+  #onAnswerLost(why: string): void {
+    const { refused, connection } = this.#context;
+    const server = this.#server;
+    refused(server, `a long answer could not be fetched: ${why}`);
+    this.#settle();
+    if (this.#isCancelled !== undefined) return;
+    const said = `Server ${server} has carried the call out, but its long answer could not be fetched: ${why}; the outcome is unknown`;
+    const hint = 'Look at what it was to change before it is called again. Ask for less, or look at JetStream.';
+    const error = new BridgeError('OUTCOME_UNKNOWN', said, { server, hint });
+    const message = `{"jsonrpc":"2.0","id":${this.request.idText},"error":${rpcErrorOf(error)}}\n`;
+    connection.answered(this, Buffer.from(message), undefined);
   }
 
   #fetched(task: () => void): void {

@@ -314,8 +314,8 @@ export class HomeConnection implements Link, CallConnection {
     const how =
       this.#holder === undefined ? 'has forgotten the connection' : 'is not served by the host that was asked';
     const isKept = isCancelled || this.#handler?.returned?.(copyOf({ b: body, start: 0, end: body.length })) === true;
-    if (!isKept) this.#refuse(idText, 'SERVER_UNREACHABLE', `${how}; ask again`);
-    this.#over(how);
+    if (!isKept) this.#refuse(idText, 'SERVER_UNREACHABLE', `${how}; it was not carried out: call it again`);
+    this.#overBefore(how);
   }
 
   /** The lease of a server has changed. */
@@ -324,7 +324,7 @@ export class HomeConnection implements Link, CallConnection {
     if (holder === undefined || now === undefined || tokenOf(this.definition.offeredName) !== token) return;
     const isSame = now.host === holder.host && (holder.fence === undefined || now.fence === holder.fence);
     if (isSame) this.#holder = now;
-    else this.#over(`is served by host ${now.host} now`);
+    else this.#overBefore(`is served by host ${now.host} now`);
   }
 
   lost(call: HomeCall, how: string): void {
@@ -480,6 +480,14 @@ export class HomeConnection implements Link, CallConnection {
     const { tenant, user } = this.#context;
     const server = serverToken(this.definition.offeredName, host);
     return requestSubject({ tenant, user, server, method, name: nameToken(name) });
+  }
+
+  /** Ends it where that is no fault of its calls: those that wait for it were not carried out. */
+  #overBefore(how: string): void {
+    const { name } = this.definition;
+    const said = `Server ${name} ${how}; nothing was carried out: call it again`;
+    this.failure ??= new BridgeError('SERVER_UNREACHABLE', said, { server: name, hint: 'See: mcp-bridge hosts' });
+    this.#over(how);
   }
 
   #over(how: string): void {

@@ -6,10 +6,8 @@ import { nanos } from '@nats-io/nats-core';
 import { type ObjectStore, Objm } from '@nats-io/obj';
 import { messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
-import type { ClaimStore } from './claims.ts';
+import { CLAIM_AGE_MS, ClaimFault, type ClaimStore } from './claims.ts';
 
-/** Nobody comes for an object that is older. */
-const AGE_MS = 300_000;
 /** The most that is parked for a tenant. */
 const MOST_BYTES = 1024 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
@@ -33,7 +31,10 @@ export class NatsClaims implements ClaimStore {
     if (connection === undefined) throw new Error('NATS is away');
     if (this.#store?.of === connection) return this.#store.store;
     try {
-      const store = await new Objm(connection).create(this.#bucket, { ttl: nanos(AGE_MS), max_bytes: MOST_BYTES });
+      const store = await new Objm(connection).create(this.#bucket, {
+        ttl: nanos(CLAIM_AGE_MS),
+        max_bytes: MOST_BYTES,
+      });
       this.#store = { of: connection, store };
       return store;
     } catch (error) {
@@ -56,19 +57,23 @@ export class NatsClaims implements ClaimStore {
   async take(id: string, mostBytes: number): Promise<Uint8Array> {
     const store = await this.#opened();
     const info = await store.info(id);
-    if (info === null || info.deleted) throw new Error('it is not there any more');
-    if (info.options?.link !== undefined) throw new Error('it is a link to something else');
-    if (info.size > mostBytes) throw new Error(`it has ${info.size} bytes, and ${mostBytes} are permitted`);
+    if (info === null || info.deleted) throw gone();
+    if (info.options?.link !== undefined) throw new ClaimFault('it is a link to something else');
+    if (info.size > mostBytes) throw new ClaimFault(`it has ${info.size} bytes, and ${mostBytes} are permitted`);
     const bytes = await read(store, { id, size: info.size }, this.#clock);
     await store.delete(id).catch(() => undefined); // it is over in some minutes anyway
     return bytes;
   }
 }
 
+function gone(): ClaimFault {
+  return new ClaimFault('it is not there any more', { isGone: true });
+}
+
 /** Reads an object. One whose pieces are missing would never end by itself. */
 async function read(store: ObjectStore, { id, size }: { id: string; size: number }, clock: Clock): Promise<Uint8Array> {
   const object = await store.get(id);
-  if (object === null) throw new Error('it is not there any more');
+  if (object === null) throw gone();
   object.error.catch(() => undefined); // the reader says it too
   const bytes = Buffer.allocUnsafeSlow(size);
   const reader = object.data.getReader();

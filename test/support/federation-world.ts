@@ -1,6 +1,6 @@
 // Homes and owners on a bus in the process, with a clock that the test turns. The servers of owners are functions of the test.
 
-import { Claims } from '../../src/federation/claims.ts';
+import { ClaimFault, Claims } from '../../src/federation/claims.ts';
 import { Home } from '../../src/federation/home.ts';
 import type { HomeConnection } from '../../src/federation/home-connection.ts';
 import type { Holder } from '../../src/federation/lease-table.ts';
@@ -39,6 +39,8 @@ export class FederationWorld {
   parking: Promise<void> = Promise.resolve();
   /** A reason why nothing can be parked. */
   parkingFault: Error | undefined;
+  /** A reason why nothing that is parked can be taken now. */
+  takingFault: Error | undefined;
   /** What was refused on either side. */
   readonly refused: string[] = [];
   /** Hosts that give no sign of life. */
@@ -65,9 +67,11 @@ export class FederationWorld {
           parked.set(id, bytes);
         },
         take: (id) => {
+          if (this.takingFault !== undefined) return Promise.reject(this.takingFault);
           const bytes = parked.get(id);
           parked.delete(id);
-          return bytes === undefined ? Promise.reject(new Error('it is not there any more')) : Promise.resolve(bytes);
+          const gone = new ClaimFault('it is not there any more', { isGone: true });
+          return bytes === undefined ? Promise.reject(gone) : Promise.resolve(bytes);
         },
       });
     });
@@ -132,8 +136,7 @@ class OwnerNode {
       ...{ bus: this.node, clock, turn, limits, tenant: 'acme', host, run, uid: 1 },
       accept: (link, principal) => serveLink(link, principal, serve),
       fenceOf: () => this.fence,
-      runOf: (from) =>
-        from.startsWith('invented') || world.silent.has(from) ? undefined : (world.runs.get(from) ?? `run-${from}`),
+      isListed: (from) => !from.startsWith('invented') && !world.silent.has(from),
       claims: world.claims(),
       refused: (_, why) => world.refused.push(why),
     });
