@@ -36,6 +36,11 @@ interface ConnectionManagerOptions extends RouterContext {
   readonly manyListed?: () => void;
 }
 
+/** The most clients there may be for one more to be let in. Those of other hosts leave the last quarter to the clients of this one. */
+function mostClients({ maxClients }: Limits, { kind }: Principal): number {
+  return kind === 'bus' ? maxClients - (maxClients >> 2) : maxClients;
+}
+
 /** All sessions of the daemon, from accept to their end. */
 export class ConnectionManager {
   readonly #options: ConnectionManagerOptions;
@@ -135,7 +140,8 @@ export class ConnectionManager {
       now: { date: new Date(), ms: clock.now() },
       ...{ principal, fixedView },
     });
-    const refusal = this.#refusalNow() === undefined ? undefined : this.#refusalFor();
+    const most = mostClients(this.#limits, principal);
+    const refusal = this.#refusalNow(most) === undefined ? undefined : this.#refusalFor(most);
     this.#sessions.add(session);
     this.#openCount++;
     link.start(this.#handlerOf(session));
@@ -193,9 +199,9 @@ export class ConnectionManager {
   }
 
   /** The reason for which there is no room for one more client, even if a silent one gives way. */
-  #refusalFor(): string | undefined {
+  #refusalFor(most: number): string | undefined {
     if (!this.#isDraining) this.#endOneSilent();
-    return this.#refusalNow();
+    return this.#refusalNow(most);
   }
 
   /** A connection on which nothing was ever said is kept while there is room: its client may ask without a handshake. */
@@ -213,10 +219,9 @@ export class ConnectionManager {
     }
   }
 
-  #refusalNow(): string | undefined {
+  #refusalNow(most: number): string | undefined {
     if (this.#isDraining) return 'The bridge is shutting down';
-    if (this.#openCount >= this.#limits.maxClients)
-      return `The bridge has ${this.#limits.maxClients} clients already (limits.maxClients)`;
+    if (this.#openCount >= most) return `The bridge has ${most} clients already (limits.maxClients)`;
     if (this.#options.hasRoom?.() === false) return 'The bridge has no descriptors left for another client';
     return undefined;
   }

@@ -35,11 +35,16 @@ import {
 /** The least time that a call has to be answered before its caller is told that it has begun; the most is twice as long. */
 const ACK_MS = 20;
 const TICK_MS = 1000;
-/** The most streams of one host, of all hosts that are on no list, of one user, and of all together. A host is named by its own word, a user by the subject. */
-const MOST_STREAMS_OF_HOST = 256;
-const MOST_STREAMS_UNLISTED = 256;
-const MOST_STREAMS_OF_USER = 1536;
-const MOST_STREAMS = 2048;
+/** The most of one host, of all hosts that are on no list, of one user, and of all together. A host is named by its own word, a user by the subject. */
+interface StreamBounds {
+  readonly ofHost: number;
+  readonly unlisted: number;
+  readonly ofUser: number;
+  readonly all: number;
+}
+const STREAMS: StreamBounds = { ofHost: 256, unlisted: 256, ofUser: 1536, all: 2048 };
+/** Those at servers of which each stream has an instance of its own: a process, as a rule. */
+const INSTANCES: StreamBounds = { ofHost: 128, unlisted: 32, ofUser: 256, all: 512 };
 /** The most bytes of requests that wait, and of answers that wait, for the same. */
 const MOST_BYTES_OF_HOST = 64 * 1024 * 1024;
 const MOST_BYTES_UNLISTED = 64 * 1024 * 1024;
@@ -55,8 +60,8 @@ const LATEST_MS = 600_000;
 
 export interface OwnerOptions extends OwnerContext {
   readonly uid: number;
-  /** The run of a host that is on the list of hosts. */
-  readonly runOf: (host: string) => string | undefined;
+  /** True for a host that is on the list of hosts. */
+  readonly isListed: (host: string) => boolean;
   /** Makes a session for a link, with this one view. */
   readonly accept: (link: Carrier, principal: BusPrincipal, view: string) => unknown;
   /** A request was refused for what it is. */
@@ -67,6 +72,8 @@ export interface OfferedName {
   readonly name: string;
   /** True if requests to any host that offers it may come here. */
   readonly isForAny: boolean;
+  /** True if each client has an instance of its own. */
+  readonly isDedicated?: boolean;
 }
 
 const envelope = new Envelope(ERA_2026.keys);
@@ -82,6 +89,10 @@ export class Owner {
   /** By the token on the bus. */
   readonly #offers = new Map<string, { readonly name: string; readonly end: () => void }>();
   readonly #streams = new Map<string, CallStream>();
+  /** The names of offered servers that have an instance for each client. */
+  #dedicated: ReadonlySet<string> = new Set();
+  /** Bounds all streams: clients of this host keep the other half of the places for clients. */
+  readonly #streamBounds: StreamBounds;
   readonly #subjects = new Map<string, RequestSubject>();
   /** The headers of each frame for callers that count. */
   readonly #ownHeaders: FixedHeaders;
@@ -91,8 +102,6 @@ export class Owner {
   #forgottenMs = Number.NEGATIVE_INFINITY;
   /** Hosts that give no sign of life, and the time until which their calls go on. */
   readonly #silent = new Map<string, number>();
-  /** Streams of hosts that have said goodbye: the run that has, and the time when they end, whoever is under that name by then. */
-  readonly #left = new Map<CallStream, { readonly run: string; readonly untilMs: number }>();
   readonly #tick: Timer;
   /** Calls that take what their callers say about them, by user and reply subject. */
   readonly #controlled = new Map<string, (message: ReceivedMessage) => void>();
@@ -106,7 +115,8 @@ export class Owner {
 
   constructor(options: OwnerOptions) {
     this.#options = options;
-    const { bus, tenant, host, run, clock } = options;
+    const { bus, tenant, host, run, clock, limits } = options;
+    this.#streamBounds = { ...STREAMS, all: Math.min(STREAMS.all, Math.max(1, limits.maxClients >> 1)) };
     this.#ownHeaders = new FixedHeaders({ [HEADER.owner]: `${host} ${run}` });
     this.#tick = everyOnTime(clock, TICK_MS, () => this.tick());
     this.#endControl = bus.subscribe(controlPattern(tenant, host), (message) =>
@@ -124,6 +134,7 @@ export class Owner {
   /** Offers exactly these servers from now on. */
   offer(names: readonly OfferedName[]): void {
     const { host } = this.#options;
+    this.#dedicated = new Set(names.filter(({ isDedicated }) => isDedicated).map(({ name }) => name));
     const wanted = new Map<string, string>();
     for (const { name, isForAny } of names) {
       wanted.set(serverToken(name, host), name);
@@ -172,14 +183,10 @@ export class Owner {
     this.#silent.set(host, this.#options.clock.now() + this.#options.limits.resumeGraceMs);
   }
 
-  /** A run of a host has said goodbye: it asks nothing more, and may wait for what it has asked while the next run is there already. */
-  hostLeft(host: string, run: string): void {
+  /** A host has said goodbye: it asks nothing more, and may still wait for what it has asked. */
+  hostLeft(host: string): void {
     this.hostSilent(host);
-    const untilMs = this.#options.clock.now() + this.#options.limits.resumeGraceMs;
-    for (const stream of this.#streamsOf(host)) {
-      if (stream.openCount === 0) stream.end();
-      else if (!this.#left.has(stream)) this.#left.set(stream, { run, untilMs });
-    }
+    for (const stream of this.#streamsOf(host)) if (stream.openCount === 0) stream.end();
   }
 
   /** A host is gone: nobody takes answers there any more. */
@@ -250,17 +257,13 @@ export class Owner {
     return subject;
   }
 
-  #isListed(host: string): boolean {
-    return this.#options.runOf(host) !== undefined;
-  }
-
   #isOfThisRun(headers: BusHeaders): boolean {
     return headers[HEADER.again]?.split(' ')[1] === this.#options.run;
   }
 
   #newStream(key: string, server: string, { user, host }: Sender, isCounted: boolean): CallStream | undefined {
     const { tenant, uid } = this.#options;
-    if (!this.#hasRoomForStream({ user, host })) return undefined;
+    if (!this.#hasRoomForStream({ user, host }, server)) return undefined;
     const principal: BusPrincipal = { kind: 'bus', uid, pid: undefined, tenant, user, host };
     const stream = new CallStream(
       { server, principal },
@@ -269,7 +272,6 @@ export class Owner {
         ownHeaders: this.#ownHeaders,
         ended: () => {
           this.#streams.delete(key);
-          this.#left.delete(stream);
           if (isCounted) this.#noteEnded(key);
         },
         refused: (message, code, why) => this.#refuse(message, { server, who: principal }, code, why),
@@ -297,27 +299,39 @@ export class Owner {
     }
   }
 
-  /** True if a caller may have one more stream. At a bound, the one that has been idle longest gives way: of those that count there, or of the user with most. */
-  #hasRoomForStream(who: Sender): boolean {
-    const { ofHost, unlisted, ofUser, all } = this.#sums(who, () => 1);
-    const streams = [...this.#streams.values()];
-    if (ofHost >= MOST_STREAMS_OF_HOST)
+  /** True if a caller may have one more stream at a server. Where each client has an instance of its own, fewer may. */
+  #hasRoomForStream(who: Sender, server: string): boolean {
+    const isDedicated = (one: string): boolean => this.#dedicated.has(one);
+    if (isDedicated(server) && !this.#isWithin(INSTANCES, who, (stream) => isDedicated(stream.server))) return false;
+    return this.#isWithin(this.#streamBounds, who, () => true);
+  }
+
+  /**
+   * True if there is room for one more of the streams that count. At a bound, the one that has been idle longest gives way: of those that count there, or of
+   * the user with most.
+   */
+  #isWithin(bounds: StreamBounds, who: Sender, counts: (stream: CallStream) => boolean): boolean {
+    const { ofHost, unlisted, ofUser, all } = this.#sums(who, (stream) => (counts(stream) ? 1 : 0));
+    const { isListed } = this.#options;
+    const streams = [...this.#streams.values()].filter(counts);
+    if (ofHost >= bounds.ofHost)
       return endIdle(streams.filter(({ principal: { user, host } }) => user === who.user && host === who.host));
-    if (!this.#isListed(who.host) && unlisted >= MOST_STREAMS_UNLISTED)
-      return endIdle(streams.filter(({ principal }) => !this.#isListed(principal.host)));
-    if (ofUser < MOST_STREAMS_OF_USER && all < MOST_STREAMS) return true;
+    if (!isListed(who.host) && unlisted >= bounds.unlisted)
+      return endIdle(streams.filter(({ principal }) => !isListed(principal.host)));
+    if (ofUser < bounds.ofUser && all < bounds.all) return true;
     const byUser = new Map<string, CallStream[]>();
     for (const stream of streams) {
       const { user } = stream.principal;
       byUser.set(user, [...(byUser.get(user) ?? []), stream]);
     }
+    if (ofUser >= bounds.ofUser) return endIdle(byUser.get(who.user) ?? []);
     const [most = []] = [...byUser.values()].toSorted((one, other) => other.length - one.length);
     return endIdle(most);
   }
 
   #hasRoomFor(who: Sender, bytes: number): boolean {
     const { ofHost, unlisted, ofUser, all } = this.#sums(who, ({ heldBytes }) => heldBytes);
-    if (!this.#isListed(who.host) && unlisted + bytes > MOST_BYTES_UNLISTED) return false;
+    if (!this.#options.isListed(who.host) && unlisted + bytes > MOST_BYTES_UNLISTED) return false;
     return ofHost + bytes <= MOST_BYTES_OF_HOST && ofUser + bytes <= MOST_BYTES_OF_USER && all + bytes <= MOST_BYTES;
   }
 
@@ -330,7 +344,7 @@ export class Owner {
       sums.all += count;
       if (principal.user === user) sums.ofUser += count;
       if (principal.user === user && principal.host === host) sums.ofHost += count;
-      if (!this.#isListed(principal.host)) sums.unlisted += count;
+      if (!this.#options.isListed(principal.host)) sums.unlisted += count;
     }
     return sums;
   }
@@ -388,12 +402,8 @@ export class Owner {
   tick(): void {
     const nowMs = this.#options.clock.now();
     for (const stream of [...this.#streams.values()]) stream.tick(nowMs);
-    for (const [stream, { run, untilMs }] of [...this.#left]) {
-      if (this.#options.runOf(stream.principal.host) === run) this.#left.delete(stream);
-      else if (nowMs >= untilMs) stream.end();
-    }
     for (const [host, untilMs] of this.#silent) {
-      if (this.#isListed(host)) this.#silent.delete(host);
+      if (this.#options.isListed(host)) this.#silent.delete(host);
       else if (nowMs >= untilMs) this.hostGone(host);
     }
   }

@@ -253,3 +253,19 @@ natsTest(
     expect(window.worst).toBeLessThanOrEqual(WINDOW_BYTES);
   },
 );
+
+natsTest('clients of another host leave places to the clients of this one', async () => {
+  const nats = await NatsServer.start();
+  const servers = { fixture: { ...fixtureServer(), sharing: 'dedicated' } };
+  const builder = await startHost(nats, 'builder', { servers, more: { limits: { maxClients: 8 } } });
+  const laptop = await startHost(nats, 'laptop');
+  await untilKnown(laptop, 'fixture@builder');
+  const enter = (): Promise<RawClient> => laptop.client({ 'mcp-bridge/view': 'server:fixture@builder' });
+  for (let i = 0; i < 4; i++) await expectEcho(await enter(), 'echo', `${i}`);
+  const late = await enter();
+  late.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: { text: 'late' } } });
+  await builder.until(({ counters }) => (counters.busRefused ?? 0) > 0);
+  expect((await builder.status()).instances).toHaveLength(4);
+  const locals = [await builder.client(), await builder.client(), await builder.client()];
+  for (const local of locals) await expectEcho(local, 'fixture__echo', 'here');
+});

@@ -52,7 +52,6 @@ describe('start, status, clients, stop', () => {
       'parked',
       'parkedBytes',
       'suspended',
-      'waitingPrograms',
       'memory',
       'instances',
       'latencies',
@@ -73,7 +72,6 @@ describe('start, status, clients, stop', () => {
       'missingInputs',
       'pendingApprovals',
       'audit',
-      'telemetry',
     ]);
     expect(status).toMatchObject({ socketPath: path, clients: 1 });
     expect(status.instances).toEqual([

@@ -94,40 +94,12 @@ test('a call of a host that says goodbye is answered, and what is not asked any 
   open.pop()?.answer({ text: 'early' });
   world.settle();
   connection.call(2, {});
-  owner.owner.hostLeft('laptop', 'run-laptop');
+  owner.owner.hostLeft('laptop');
   world.settle();
   expect(owner.owner.load.streams).toBe(1);
   open.pop()?.answer({ text: 'late' });
   world.settle();
   expect(connection.answersTo(2)).toEqual([{ jsonrpc: '2.0', id: 2, result: { text: 'late' } }]);
-});
-
-test('calls of a run that has said goodbye end after a while, and what its next run asks goes on', () => {
-  const world = new FederationWorld();
-  const open: Asked[] = [];
-  const owner = world.owner('builder', (asked) => open.push(asked));
-  const home = world.home('laptop');
-  home.open('builder').call(1, {});
-  owner.owner.hostLeft('laptop', 'run-laptop');
-  world.runs.set('laptop', 'another run');
-  const after = home.open('builder');
-  after.call(2, {});
-  world.advance(world.limits.resumeGraceMs - 1000, 1000);
-  expect(owner.owner.load).toEqual({ streams: 2, calls: 2 }); // the run before may wait for its answer
-  world.advance(2000, 1000);
-  expect(owner.owner.load).toEqual({ streams: 1, calls: 1 });
-  open[1]?.answer({ text: 'late' });
-  world.settle();
-  expect(after.answersTo(2)).toEqual([{ jsonrpc: '2.0', id: 2, result: { text: 'late' } }]);
-});
-
-test('calls of a host whose entry was away for a moment go on', () => {
-  const world = new FederationWorld();
-  const owner = world.owner('builder', () => undefined);
-  world.home('laptop').open('builder').call(1, {});
-  owner.owner.hostLeft('laptop', 'run-laptop');
-  world.advance(2 * world.limits.resumeGraceMs, 1000);
-  expect(owner.owner.load).toEqual({ streams: 1, calls: 1 });
 });
 
 test('large requests and large answers go in parts', () => {
@@ -545,6 +517,21 @@ describe('a server that one host serves at a time', () => {
     },
   );
 
+  test.each(['the owner', 'the lease'])(
+    '%s says that another host serves it: what waits may be called again',
+    async (who) => {
+      const { one, home, connection } = leased();
+      if (who === 'the owner') {
+        one.fence = 4;
+        connection.call(1, {});
+      } else home.home.leaseChanged('tools', { host: 'two', fence: 4 });
+      await connection.connection.ended;
+      const { code, message } = connection.connection.failure ?? {};
+      expect(code).toBe('SERVER_UNREACHABLE');
+      expect(message).toMatch(/^Server tools is (?:not )?served by .*; nothing was carried out: call it again$/);
+    },
+  );
+
   test('a request in parts is not begun if the lease is over when it is whole', () => {
     const { world, open, one, connection } = leased();
     world.bus.fateOf = ({ subject }) => ({ delayMs: isControl(subject) ? 500 : 0 });
@@ -794,6 +781,52 @@ test.each([
   expect(connections[256]?.answersTo(2)[0]?.result?.text).toBe('goes on');
 });
 
+describe('where each client has an instance of its own', () => {
+  function dedicated(limits: Partial<Limits> = {}) {
+    const world = new FederationWorld(limits);
+    const open: Asked[] = [];
+    const { owner } = world.owner('builder', (asked) => open.push(asked));
+    owner.offer([{ name: 'tools', isForAny: false, isDedicated: true }]);
+    return { world, open, owner };
+  }
+
+  test('clients of one host have at most 128, an idle one gives way, and other hosts have theirs', async () => {
+    const { world, open, owner } = dedicated();
+    const home = world.home('laptop');
+    const [first, ...others] = Array.from({ length: 129 }, () => home.open('builder'));
+    for (const connection of [first, ...others]) connection?.call(1, {});
+    expect([owner.load.streams, open.length]).toEqual([128, 128]);
+    const { error } = others.at(-1)?.answersTo(1)[0] ?? {};
+    expect([error?.code, error?.message]).toEqual([-32603, 'Too many clients of this host']);
+    world.home('desk').open('builder').call(1, {});
+    expect(owner.load.streams).toBe(129);
+    open[0]?.answer({ text: 'first' });
+    world.settle();
+    expect(first?.answersTo(1)[0]?.result?.text).toBe('first');
+    home.open('builder').call(1, {});
+    expect([owner.load.streams, open.length]).toEqual([129, 130]);
+    first?.call(2, {});
+    await first?.connection.ended;
+    expect(first?.returned).toEqual([2]);
+  });
+
+  test.each([
+    ['one user', (i: number) => `host-${i}`, 256],
+    ['hosts that are on no list', (i: number) => `invented-${i}`, 32],
+  ])('clients of %s have a bound in all', (_, hostOf, most) => {
+    const { world, owner } = dedicated();
+    for (let i = 0; i < 260; i++) world.home(hostOf(i)).open('builder').call(1, {});
+    expect(owner.load.streams).toBe(most);
+  });
+
+  test('clients of other hosts never take more than half of the places for clients', () => {
+    const { world, owner } = dedicated({ maxClients: 10 });
+    owner.offer([{ name: 'tools', isForAny: true }]);
+    for (let i = 0; i < 12; i++) world.home(`host-${i}`).open('builder').call(1, {});
+    expect(owner.load.streams).toBe(5);
+  });
+});
+
 describe('answers that are too long for frames', () => {
   const LONG = 17 << 20;
 
@@ -803,6 +836,20 @@ describe('answers that are too long for frames', () => {
     world.owner('builder', (asked) => open.push(asked));
     const home = world.home('laptop');
     return { world, open, home, connection: home.open('builder') };
+  }
+
+  /** Turns the clock on by half minutes, at most so often. */
+  async function untilAnswered(
+    world: FederationWorld,
+    connection: ReturnType<typeof longAnswers>['connection'],
+    times: number,
+  ): Promise<void> {
+    const isAnswered = (): boolean => connection.answersTo(1).length > 0;
+    for (let i = 0; i < times && !isAnswered(); i++) {
+      await world.passed(isAnswered);
+      world.advance(30_000, 1000);
+    }
+    await world.passed(isAnswered);
   }
 
   test('are parked, and taken once', async () => {
@@ -825,6 +872,47 @@ describe('answers that are too long for frames', () => {
     const { error } = connection.answersTo(1)[0] ?? {};
     expect(error).toMatchObject({ code: -32012 });
     expect(error?.message).toMatch(/goes through JetStream: there is no JetStream\. Ask for less/);
+  });
+
+  test('are fetched again until they can be', async () => {
+    const { world, open, connection } = longAnswers();
+    world.takingFault = new Error('NATS is slow');
+    connection.call(1, {});
+    open[0]?.answer({ text: 'x'.repeat(LONG) });
+    await untilAnswered(world, connection, 5);
+    expect(connection.came).toEqual([]);
+    world.takingFault = undefined;
+    await untilAnswered(world, connection, 2);
+    expect(connection.answersTo(1)[0]?.result?.text?.length).toBe(LONG);
+  });
+
+  test('that can never be fetched end as calls that were carried out, and hold up no other', async () => {
+    const { world, open, connection } = longAnswers();
+    world.takingFault = new Error('NATS is slow');
+    connection.call(1, {});
+    open[0]?.answer({ text: 'x'.repeat(LONG) });
+    connection.call(2, {});
+    await untilAnswered(world, connection, 20);
+    const [{ error } = {}, ...others] = connection.answersTo(1);
+    expect([error?.data?.code, others]).toEqual(['OUTCOME_UNKNOWN', []]);
+    expect(error?.message).toBe(
+      'Server tools@builder has carried the call out, but its long answer could not be fetched: NATS is slow; the outcome is unknown',
+    );
+    open[1]?.answer({ text: 'short' });
+    world.settle();
+    expect(connection.answersTo(2)[0]?.result?.text).toBe('short');
+  });
+
+  test('are not fetched again once nobody waits for them', async () => {
+    const { world, open, connection } = longAnswers();
+    world.takingFault = new Error('NATS is slow');
+    connection.call(1, {});
+    open[0]?.answer({ text: 'x'.repeat(LONG) });
+    await untilAnswered(world, connection, 2);
+    connection.cancel(1);
+    world.takingFault = undefined;
+    await untilAnswered(world, connection, 20);
+    expect([connection.came, world.parked.size]).toEqual([[], 1]);
   });
 
   test('end with the reason above 64 MiB', async () => {
