@@ -23,18 +23,34 @@ const INBOX_MS = 5000;
 /** Reacts when something new waits, or does not wait any more. */
 const NEWS = /^(?:tools\.changed|approvals\.wanted|question\.|server\.connected|instance\.failed)/;
 
-/** Asks what waits. */
+let lastAsked = 0;
+let lastShown = 0;
+
+/** Asks what waits. An answer that comes behind a later one says nothing any more. */
 export async function readInbox(): Promise<void> {
+  const turn = ++lastAsked;
   const answer = await ask<JsonFields>('ui/inbox').catch(() => undefined);
-  if (answer !== undefined) inbox.value = answer;
+  if (answer === undefined || turn < lastShown) return;
+  lastShown = turn;
+  inbox.value = answer;
 }
 
 /** Keeps the inbox as it is now while the page is open; gives back what ends that. */
 export function keepInbox(): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let isLooking = false;
+  let hasNews = false;
+  // One look at a time: each would ask again and again for as long as the page is open.
   const look = async (): Promise<void> => {
+    hasNews = true;
+    if (isLooking) return;
+    isLooking = true;
     clearTimeout(timer);
-    if (phase.value.is === 'open' && !document.hidden) await readInbox();
+    while (hasNews) {
+      hasNews = false;
+      if (phase.value.is === 'open' && !document.hidden) await readInbox();
+    }
+    isLooking = false;
     timer = setTimeout(() => void look(), INBOX_MS);
   };
   const ends = [

@@ -5,7 +5,7 @@ import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasBrowser, openBrowser } from '../support/browser.ts';
 import { goTo, PATIENCE, type StartedUi, startUi, violations, WatchedPages } from '../support/dashboard-page.ts';
@@ -168,6 +168,34 @@ describe.skipIf(!hasBrowser)('the dashboard shows what waits', () => {
     await asked.answerTo('ask');
     await go('inbox');
     await panel('Question').waitFor({ state: 'detached' });
+  });
+
+  test('many questions at once are asked for one look after the other', async () => {
+    const open = new Set<Request>();
+    let most = 0;
+    const isInbox = (request: Request): boolean => request.postData()?.includes('ui/inbox') === true;
+    page.on('request', (request) => {
+      if (isInbox(request)) most = Math.max(most, open.add(request).size);
+    });
+    page.on('requestfinished', (request) => void open.delete(request));
+    page.on('requestfailed', (request) => void open.delete(request));
+    const asked = await connected({ 'mcp-bridge/clientId': 'cleo' }, { elicitation: {} });
+    const ids = Array.from({ length: 30 }, (_, i) => `many ${i}`);
+    let answered = 0;
+    asked.answerQuestions(({ method }) => {
+      if (method === QUESTION.method) answered++;
+      return { result: { action: 'decline' } };
+    });
+    const looked = page.waitForRequest(isInbox);
+    for (const id of ids) {
+      const params = { name: 'desk__ask', arguments: QUESTION };
+      asked.send({ jsonrpc: '2.0', id, method: 'tools/call', params });
+    }
+    await expect.poll(() => answered, PATIENCE).toBe(ids.length);
+    await looked;
+    await expect.poll(() => open.size, PATIENCE).toBe(0);
+    await panel('Question').waitFor({ state: 'detached' });
+    expect(most).toBe(1);
   });
 
   test('a call that waits until its client comes back; it is cancelled here, and the client is told so', async () => {
