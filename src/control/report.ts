@@ -154,6 +154,8 @@ export interface StatusReport {
   readonly parkedBytes: number;
   /** Calls that were answered with questions, and that wait for the request that goes on with them. */
   readonly suspended: number;
+  /** Programs of models whose clients are to come back with answers. A daemon of an earlier build does not say. */
+  readonly waitingPrograms?: number;
   readonly memory: MemoryReport;
   readonly instances: readonly InstanceReport[];
   readonly latencies: readonly ServerLatency[];
@@ -374,7 +376,7 @@ export interface QuestionReport {
   readonly server: string;
   /** `sampling`, `elicitation`, `roots`, `tasks`; or `input`, for answers that a call waits for. */
   readonly about: string;
-  /** Null while it is not certain whom it is for. */
+  /** Null while it is not certain which client it is for. */
   readonly client: string | null;
   readonly state: 'held' | 'asked';
 }

@@ -34,6 +34,7 @@ export interface StatusSources {
   readonly connections: ConnectionManager;
   readonly pool: { report(): InstanceReport[] };
   readonly suspended: { readonly size: number };
+  readonly waitingPrograms: number;
   readonly meters: CallMeters;
   readonly accounts: ToolAccounts;
   readonly results: { readonly report: KeptReport };
@@ -83,6 +84,7 @@ export function statusReport(of: StatusSources, cwd: string | undefined): Status
     parked: of.connections.parkedCount,
     parkedBytes: of.connections.parkedBytes,
     suspended: of.suspended.size,
+    waitingPrograms: of.waitingPrograms,
     memory: of.options.memory(),
     instances: of.pool.report(),
     latencies: of.meters.report(),

@@ -33,7 +33,7 @@ export interface CallOwner {
   wasSent(call: Call): boolean;
   /** The client is going: nothing more of the call is sent, and only `abandon` ends it. */
   withdraw(call: Call): void;
-  /** Somebody ends the call whom its client did not ask: the client gets the error, and the server is told. */
+  /** Somebody else than its client ends the call: the client gets the error, and the server is told. */
   stop(call: Call, error: BridgeError): void;
   /** The client has gone. */
   abandon(call: Call): void;

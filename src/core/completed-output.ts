@@ -56,7 +56,7 @@ export class CompletedOutput extends ClientOutput {
   #headFor = '';
   #head = '';
 
-  /** `serverInfo` tells who answers, as JSON of which each character is one byte. */
+  /** `serverInfo` tells who answers, as JSON with one byte for each character. */
   constructor(
     client: WrittenClient,
     events: Events,
@@ -258,7 +258,7 @@ export class CompletedOutput extends ClientOutput {
     for (const id of this.#listens.hearingOf(uri)) this.#write(resourceNotice(uri, id), id);
   }
 
-  /** Writes a message of which each character is one byte, for the request of this id. */
+  /** Writes a message with one byte for each character, for the request of this id. */
   #write(message: string, id: string): void {
     this.streams?.during(id);
     this.outbox.latin1(message);

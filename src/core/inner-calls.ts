@@ -14,7 +14,7 @@ import { type AnsweredQuestion, type AnsweredRequest, ClientOutput, type Tracked
 import type { PendingRequests } from './pending-requests.ts';
 import type { Session } from './session.ts';
 
-/** The end of an inner call. Texts are JSON of which each character is one byte. */
+/** The end of an inner call. Texts are JSON with one byte for each character. */
 export type InnerEnd =
   | { readonly is: 'result' | 'error'; readonly text: string }
   /** Whoever asks has to ask the client, and to make the call once more with the answers. Only clients of 2026 are asked so. */

@@ -162,7 +162,7 @@ function writeMeta(splice: Splice, { b, start }: Frame, envelope: Envelope, keys
   splice.replace(params + 1, params + 1, members.metaBeforeOthers);
 }
 
-/** Members for `_meta` in the forms in which they are written, as JSON of which each character is one byte. */
+/** Members for `_meta` in the forms in which they are written, as JSON with one byte for each character. */
 class AddedMembers {
   readonly text: string;
   /** Made when it is first needed: most are for one request, which needs one form. */

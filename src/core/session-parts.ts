@@ -226,7 +226,7 @@ export class SessionParts {
     this.#pending.answer(call, () => call.output.answer(call.idText, result));
   }
 
-  /** Names the one that answers a session: its one server, else the bridge. JSON of which each character is one byte. */
+  /** Names the one that answers a session: its one server, else the bridge. JSON with one byte for each character. */
   #serverInfoOf(session: Session): string {
     const { view } = session;
     const [server] = view?.isTransparent === true ? view.servers() : [];

@@ -124,7 +124,7 @@ export type DaemonTelemetry = Pick<Telemetry, 'watch' | 'report' | 'close'>;
 /** Traces and metrics may take so long to arrive when the daemon ends. */
 const MOST_TELEMETRY_MS = 2000;
 
-/** Everybody whom the mode of the daemon's socket lets in. */
+/** Everybody that the mode of the daemon's socket lets in. */
 const LOCAL: Principal = { kind: 'local', uid: ownUid(), pid: undefined };
 
 export class Daemon implements ControlledDaemon {
@@ -535,7 +535,8 @@ export class Daemon implements ControlledDaemon {
       isActivated: this.#socket?.isHandedOn === true,
       connections: this.#connections,
       pool: this.#pool,
-      suspended: { size: this.#suspended.size + this.programsAway.length },
+      suspended: this.#suspended,
+      waitingPrograms: this.programsAway.length,
       meters: this.#meters,
       accounts: this.#accounts,
       results: this.#results.kept,

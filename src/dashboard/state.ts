@@ -96,14 +96,19 @@ function takeParts(parts: Readonly<Record<string, unknown>>): void {
   if (parts.clients !== undefined)
     clients.value = (parts.clients as ClientReport[]).filter(({ view }) => view !== 'control');
   if (parts.status === undefined) return;
-  const before = status.value?.suspended ?? 0;
+  const before = awayIn(status.value);
   status.value = parts.status as Status;
   // No event tells of the end of a wait: its call goes on under another name.
-  if (hasSuspended || status.value.suspended !== before) void listCalls();
+  if (hasSuspended || awayIn(status.value) !== before) void listCalls();
   hasSuspended = false;
   if (last === undefined && history.value.length === 0) takeKeptHistory(status.value);
   addSecond(status.value.uptimeMs);
   if (calls.hasUnfollowed && !isListing) void listCalls();
+}
+
+/** The calls and programs that wait for their clients. */
+function awayIn(now: Status | undefined): number {
+  return (now?.suspended ?? 0) + (now?.waitingPrograms ?? 0);
 }
 
 /** A call was answered with a question since the last look. */

@@ -121,7 +121,7 @@ function refusal(rule: string, reason: string): PolicyDecision {
 export interface OwnPolicy {
   readonly allowedMcpServers?: unknown;
   readonly deniedMcpServers?: unknown;
-  /** It is not understood whom it denies. */
+  /** Nobody can tell what it denies, so it denies everything. */
   readonly deniesAll?: true;
 }
 

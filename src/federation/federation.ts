@@ -130,7 +130,7 @@ export class Federation {
       ...common,
       run,
       fenceOf: (name) => this.#leases.fenceOf(name),
-      isListed: (other) => this.#list.get(other) !== undefined,
+      runOf: (other) => this.#list.get(other)?.run,
       refused: ({ user: who, host: from, server }, why) =>
         this.#note('a request of another host was refused', { user: who, from, server, why }),
     });
@@ -147,7 +147,7 @@ export class Federation {
     this.#list = new HostList({
       ...place,
       changed: () => this.#hostsChanged(),
-      gone: (gone) => this.#onGone(gone),
+      gone: (gone, itsRun) => this.#onGone(gone, itsRun),
       replaced: (by) => this.#own.wasReplaced(by),
       refused: (from, why) => this.#note('the entry of a host was not taken', { host: from, why }),
       fault: (error) => this.#onBoardFault('read', error),
@@ -262,9 +262,9 @@ export class Federation {
   }
 
   /** A host has left, was started again, or gives no sign of life any more. */
-  #onGone(host: string): void {
+  #onGone(host: string, run: string): void {
     const known = [...this.#list.known].find((one) => one.host === host);
-    if (known === undefined) this.#owner.hostLeft(host);
+    if (known === undefined) this.#owner.hostLeft(host, run);
     else if (known.isSilent) this.#owner.hostSilent(host);
     else this.#owner.hostGone(host); // another run of its daemon is there
   }

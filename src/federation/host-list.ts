@@ -45,7 +45,8 @@ export interface HostListOptions {
   readonly isDown: () => boolean;
   /** Hosts have come or gone, or offer something else. */
   readonly changed: () => void;
-  readonly gone: (host: string) => void;
+  /** A host has left, was started again, or gives no sign of life; `run` is the one that was there. */
+  readonly gone: (host: string, run: string) => void;
   /** Something else was written under the own name: the entry of another daemon, or what is none. */
   readonly replaced: (by: HostEntry | undefined) => void;
   /** The entry of a host was not taken. */
@@ -218,7 +219,7 @@ export class HostList {
   #fallsSilent(known: KnownHost): void {
     const lastSignMs = this.#options.clock.now() - SIGN_AGE_MS;
     this.#set({ ...known, seenMs: Math.max(known.seenMs, Math.min(lastSignMs, this.seenMsOf(known))), isSilent: true });
-    this.#options.gone(known.host);
+    this.#options.gone(known.host, known.run);
     this.#tell();
   }
 
@@ -282,7 +283,7 @@ export class HostList {
     // What was written just now is of a daemon that is there. Of what was there before, the look that follows says it.
     const isThere = isNews || known?.isSilent === false;
     this.#keep({ ...entry, seenMs: nowMs, isSilent: !isThere, isRemembered: false, bytes: value.length });
-    if (known !== undefined && known.run !== entry.run) this.#options.gone(entry.host);
+    if (known !== undefined && known.run !== entry.run) this.#options.gone(entry.host, known.run);
   }
 
   #noRoomFor({ servers }: HostEntry, bytes: number, known: KnownHost | undefined): string | undefined {
@@ -321,19 +322,20 @@ export class HostList {
   }
 
   #forget(host: string | undefined): void {
-    if (host === undefined || !this.#drop(host)) return;
-    this.#options.gone(host);
+    const known = host === undefined ? undefined : this.#hosts.get(host);
+    if (known === undefined) return;
+    this.#drop(known.host);
+    this.#options.gone(known.host, known.run);
     this.#tell();
   }
 
-  #drop(host: string): boolean {
+  #drop(host: string): void {
     const known = this.#hosts.get(host);
-    if (known === undefined) return false;
+    if (known === undefined) return;
     this.#hosts.delete(host);
     this.#byToken.delete(tokenOf(host));
     this.#bytes -= known.bytes;
     this.#servers -= known.servers.length;
-    return true;
   }
 
   /** Entries that are over give no word of it, and hosts that were remembered may be gone for good. */

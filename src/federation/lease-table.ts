@@ -24,7 +24,8 @@ export interface LeaseBoard {
   watch(prefix: string, changed: LeaseListener, ended: () => void): Promise<() => void>;
 }
 
-export type LeaseListener = (key: string, value: Uint8Array | undefined, write: number) => void;
+/** `refuted` is the number of a write that is not the last one, by the word of the board, which has read this one for that reason. */
+export type LeaseListener = (key: string, value: Uint8Array | undefined, write: number, refuted?: number) => void;
 
 /** A lease as it is on the bus: its host, and its number. */
 export interface Holder {
@@ -145,7 +146,7 @@ export class LeaseTable {
     try {
       const unwatch = await board.watch(
         this.#prefix,
-        (key, value, write) => this.#arrived(key.slice(this.#prefix.length), value, write),
+        (key, value, write, refuted) => this.#arrived(key.slice(this.#prefix.length), value, write, refuted),
         () => {
           isOver = true;
           if (this.#unwatch === unwatch) this.#unwatch = undefined;
@@ -163,9 +164,10 @@ export class LeaseTable {
     else if (ups !== this.#ups) void this.#watch(); // the bus came back meanwhile
   }
 
-  #arrived(key: string, value: Uint8Array | undefined, write: number): void {
+  #arrived(key: string, value: Uint8Array | undefined, write: number, refuted: number | undefined): void {
     const known = this.#leases.get(key);
-    if (known !== undefined && known.write > write && !this.#stale.delete(key)) return; // a later write of our own was confirmed first
+    const isEarlier = known !== undefined && known.write > write && known.write !== refuted;
+    if (isEarlier && !this.#stale.delete(key)) return; // a later write of our own was confirmed first
     // One that cannot be read is that of before, which its holder writes again at once; or nobody's, and is written over.
     const lease = value === undefined ? undefined : leaseIn(value);
     const isSpoiled = value !== undefined && lease === undefined;
@@ -207,8 +209,7 @@ export class LeaseTable {
     if (lease === undefined) return void this.#take(key, after(this.#gone.get(key) ?? 0), undefined);
     if (this.#isOwn(lease)) return void this.#take(key, lease.fence, lease.write);
     if (lease.host === host) {
-      if (!this.#inherited.has(key)) void this.#take(key, after(lease.fence), lease.write);
-      this.#inherited.add(key);
+      if (!this.#inherited.has(key)) void this.#inherit(key, lease);
       return;
     }
     const isSettled = clock.now() - this.#watchedMs >= SETTLE_MS;
@@ -219,23 +220,29 @@ export class LeaseTable {
     if (isFree || isGone) void this.#take(key, after(lease.fence), lease.write);
   }
 
-  async #take(key: string, fence: number, over: number | undefined): Promise<void> {
+  async #inherit(key: string, { fence, write }: Lease): Promise<void> {
+    if (await this.#take(key, after(fence), write)) this.#inherited.add(key);
+  }
+
+  /** Returns true once the lease is held here. */
+  async #take(key: string, fence: number, over: number | undefined): Promise<boolean> {
     const { host, run, fault } = this.#options;
     const write = await this.#write(key, { host, run, fence }, over).catch((error: unknown) => void fault(error));
-    if (this.#isClosed) return;
+    if (this.#isClosed) return false;
     if (write === undefined) {
       // Another write came first, and is told of in a moment; or the board has lost all that it had.
       if (this.#stale.delete(key)) this.#forget(key);
-      return;
+      return false;
     }
     const known = this.#leases.get(key);
-    if (known !== undefined && known.write > write) return; // somebody else was quicker after all
+    if (known !== undefined && known.write > write) return false; // somebody else was quicker after all
     this.#leases.set(key, { host, run, fence, write });
     this.#held.set(key, fence);
     this.#gone.delete(key);
     fault(undefined);
     this.#checkLife();
     if (known?.host !== host || known.fence !== fence) this.#options.changed(key);
+    return true;
   }
 
   async #write(key: string, lease: Omit<Lease, 'write'>, over: number | undefined): Promise<number | undefined> {

@@ -4,7 +4,17 @@
 import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { Board, EntryListener } from './board.ts';
-import { type Bucket, ENTRIES, failTask, forEachOf, keysIn, openedBucket, SIGNS, stateOf } from './nats-buckets.ts';
+import {
+  type Bucket,
+  ENTRIES,
+  failTask,
+  forEachOf,
+  isRemoval,
+  keysIn,
+  openedBucket,
+  SIGNS,
+  stateOf,
+} from './nats-buckets.ts';
 
 /** Entries that are read at the same time. */
 const AT_ONCE = 16;
@@ -80,7 +90,7 @@ export class NatsBoard implements Board {
         if (error !== null) return; // not permitted, which is told elsewhere
         const key = subject.slice(ENTRIES_BEGIN.length);
         heard.add(key);
-        changed(key, headers?.get('KV-Operation') ? undefined : data, true);
+        changed(key, isRemoval(headers) ? undefined : data, true);
       },
     });
     try {

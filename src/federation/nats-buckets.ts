@@ -2,7 +2,7 @@
 // elsewhere an administrator makes them once, and a daemon that finds none says so.
 
 import { type KV, Kvm } from '@nats-io/kv';
-import { errors, type NatsConnection } from '@nats-io/nats-core';
+import { errors, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core';
 import type { NatsSettings } from '../model/federation-settings.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
@@ -143,6 +143,12 @@ async function configOf(
   if (isRecord(error) && error.err_code === NOT_FOUND) return undefined;
   if (isRecord(error)) throw new Error(String(error.description));
   return membersOf(config);
+}
+
+/** True for a write that removes its key. Any writer may put these headers: they mean the same here as where the key is read from the bucket. */
+export function isRemoval(headers: MsgHdrs | undefined): boolean {
+  if (headers?.get('Nats-Marker-Reason') === 'MaxAge') return true;
+  return (headers?.get('KV-Operation') || 'PUT') !== 'PUT';
 }
 
 /** The keys of a bucket that begin like this. */

@@ -6,7 +6,7 @@ import type { KV, KvEntry } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { LeaseBoard, LeaseListener } from './lease-table.ts';
 import type { BoardBus } from './nats-board.ts';
-import { failTask, forEachOf, keysIn, LEASES, openedBucket } from './nats-buckets.ts';
+import { failTask, forEachOf, isRemoval, keysIn, LEASES, openedBucket } from './nats-buckets.ts';
 import { LEASE_BEGIN } from './subject.ts';
 
 /** Another write came first. */
@@ -54,15 +54,16 @@ export class NatsLeases implements LeaseBoard {
         return await (over === undefined ? kv.create(key, value) : kv.update(key, value, over));
       } catch (error) {
         if (!(error instanceof JetStreamApiError && WRONG_LAST.includes(error.code))) throw error;
-        await this.#tell(kv, key); // what stands there may never have been heard: the bucket is another one by now
+        await this.#tell(kv, key, over); // what stands there may never have been heard: the bucket is another one by now
         return undefined;
       }
     });
   }
 
-  async #tell(kv: KV, key: string): Promise<void> {
+  async #tell(kv: KV, key: string, refuted: number | undefined): Promise<void> {
     const entry = await kv.get(key);
-    for (const { prefix, changed } of [...this.#watchers]) if (key.startsWith(prefix)) tell(changed, key, entry);
+    for (const { prefix, changed } of [...this.#watchers])
+      if (key.startsWith(prefix)) tell(changed, key, entry, refuted);
   }
 
   async watch(prefix: string, changed: LeaseListener, ended: () => void): Promise<() => void> {
@@ -74,7 +75,8 @@ export class NatsLeases implements LeaseBoard {
         if (error !== null) return; // not permitted, which is told elsewhere
         const key = subject.slice(LEASE_BEGIN.length);
         heard.add(key);
-        changed(key, headers?.get('KV-Operation') ? undefined : data, Number(headers?.get(SEQUENCE)) || 0);
+        // The server puts its number behind those that the writer has put there.
+        changed(key, isRemoval(headers) ? undefined : data, Number(headers?.last(SEQUENCE)) || 0);
       },
     });
     const watcher = { prefix, changed };
@@ -101,7 +103,7 @@ export class NatsLeases implements LeaseBoard {
   }
 }
 
-function tell(changed: LeaseListener, key: string, entry: KvEntry | null): void {
-  if (entry?.operation === 'PUT') changed(key, entry.value, entry.revision);
-  else changed(key, undefined, entry?.revision ?? LAST);
+function tell(changed: LeaseListener, key: string, entry: KvEntry | null, refuted?: number): void {
+  if (entry?.operation === 'PUT') changed(key, entry.value, entry.revision, refuted);
+  else changed(key, undefined, entry?.revision ?? LAST, refuted);
 }

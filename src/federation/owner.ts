@@ -60,8 +60,8 @@ const LATEST_MS = 600_000;
 
 export interface OwnerOptions extends OwnerContext {
   readonly uid: number;
-  /** True for a host that is on the list of hosts. */
-  readonly isListed: (host: string) => boolean;
+  /** The run of a host that is on the list of hosts. */
+  readonly runOf: (host: string) => string | undefined;
   /** Makes a session for a link, with this one view. */
   readonly accept: (link: Carrier, principal: BusPrincipal, view: string) => unknown;
   /** A request was refused for what it is. */
@@ -102,6 +102,8 @@ export class Owner {
   #forgottenMs = Number.NEGATIVE_INFINITY;
   /** Hosts that give no sign of life, and the time until which their calls go on. */
   readonly #silent = new Map<string, number>();
+  /** Streams of hosts that have said goodbye: the run that has, and the time when they end, whoever is under that name by then. */
+  readonly #left = new Map<CallStream, { readonly run: string; readonly untilMs: number }>();
   readonly #tick: Timer;
   /** Calls that take what their callers say about them, by user and reply subject. */
   readonly #controlled = new Map<string, (message: ReceivedMessage) => void>();
@@ -183,10 +185,14 @@ export class Owner {
     this.#silent.set(host, this.#options.clock.now() + this.#options.limits.resumeGraceMs);
   }
 
-  /** A host has said goodbye: it asks nothing more, and may still wait for what it has asked. */
-  hostLeft(host: string): void {
+  /** A run of a host has said goodbye: it asks nothing more, and may wait for what it has asked while the next run is there already. */
+  hostLeft(host: string, run: string): void {
     this.hostSilent(host);
-    for (const stream of this.#streamsOf(host)) if (stream.openCount === 0) stream.end();
+    const untilMs = this.#options.clock.now() + this.#options.limits.resumeGraceMs;
+    for (const stream of this.#streamsOf(host)) {
+      if (stream.openCount === 0) stream.end();
+      else if (!this.#left.has(stream)) this.#left.set(stream, { run, untilMs });
+    }
   }
 
   /** A host is gone: nobody takes answers there any more. */
@@ -257,6 +263,10 @@ export class Owner {
     return subject;
   }
 
+  #isListed(host: string): boolean {
+    return this.#options.runOf(host) !== undefined;
+  }
+
   #isOfThisRun(headers: BusHeaders): boolean {
     return headers[HEADER.again]?.split(' ')[1] === this.#options.run;
   }
@@ -272,6 +282,7 @@ export class Owner {
         ownHeaders: this.#ownHeaders,
         ended: () => {
           this.#streams.delete(key);
+          this.#left.delete(stream);
           if (isCounted) this.#noteEnded(key);
         },
         refused: (message, code, why) => this.#refuse(message, { server, who: principal }, code, why),
@@ -312,12 +323,11 @@ export class Owner {
    */
   #isWithin(bounds: StreamBounds, who: Sender, counts: (stream: CallStream) => boolean): boolean {
     const { ofHost, unlisted, ofUser, all } = this.#sums(who, (stream) => (counts(stream) ? 1 : 0));
-    const { isListed } = this.#options;
     const streams = [...this.#streams.values()].filter(counts);
     if (ofHost >= bounds.ofHost)
       return endIdle(streams.filter(({ principal: { user, host } }) => user === who.user && host === who.host));
-    if (!isListed(who.host) && unlisted >= bounds.unlisted)
-      return endIdle(streams.filter(({ principal }) => !isListed(principal.host)));
+    if (!this.#isListed(who.host) && unlisted >= bounds.unlisted)
+      return endIdle(streams.filter(({ principal }) => !this.#isListed(principal.host)));
     if (ofUser < bounds.ofUser && all < bounds.all) return true;
     const byUser = new Map<string, CallStream[]>();
     for (const stream of streams) {
@@ -331,7 +341,7 @@ export class Owner {
 
   #hasRoomFor(who: Sender, bytes: number): boolean {
     const { ofHost, unlisted, ofUser, all } = this.#sums(who, ({ heldBytes }) => heldBytes);
-    if (!this.#options.isListed(who.host) && unlisted + bytes > MOST_BYTES_UNLISTED) return false;
+    if (!this.#isListed(who.host) && unlisted + bytes > MOST_BYTES_UNLISTED) return false;
     return ofHost + bytes <= MOST_BYTES_OF_HOST && ofUser + bytes <= MOST_BYTES_OF_USER && all + bytes <= MOST_BYTES;
   }
 
@@ -344,7 +354,7 @@ export class Owner {
       sums.all += count;
       if (principal.user === user) sums.ofUser += count;
       if (principal.user === user && principal.host === host) sums.ofHost += count;
-      if (!this.#options.isListed(principal.host)) sums.unlisted += count;
+      if (!this.#isListed(principal.host)) sums.unlisted += count;
     }
     return sums;
   }
@@ -402,8 +412,12 @@ export class Owner {
   tick(): void {
     const nowMs = this.#options.clock.now();
     for (const stream of [...this.#streams.values()]) stream.tick(nowMs);
+    for (const [stream, { run, untilMs }] of [...this.#left]) {
+      if (this.#options.runOf(stream.principal.host) === run) this.#left.delete(stream);
+      else if (nowMs >= untilMs) stream.end();
+    }
     for (const [host, untilMs] of this.#silent) {
-      if (this.#options.isListed(host)) this.#silent.delete(host);
+      if (this.#isListed(host)) this.#silent.delete(host);
       else if (nowMs >= untilMs) this.hostGone(host);
     }
   }

@@ -49,7 +49,7 @@ export interface ProgramRequest {
   readonly timeoutMs: number | undefined;
   /** Programs of one client may have one process, one after the other. */
   readonly client: object;
-  /** The user of a client of whom there may be many; undefined for the user of the daemon, who may have them all. */
+  /** The user of a client, if a user may have many; undefined for the user of the daemon, who may have them all. */
   readonly owner: string | undefined;
   /** The only servers that it may use, by their names; undefined for all that the client sees. */
   readonly servers?: readonly string[] | undefined;

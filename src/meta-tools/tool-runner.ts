@@ -28,7 +28,7 @@ export interface ToolRunnerContext {
   readonly timeoutMs: () => number;
 }
 
-/** A tool that may be run by clients for whom its server's list and gate are these. */
+/** A tool that clients may run as long as its server's list and gate are these. */
 interface Target {
   readonly place: JoinedPlace;
   /** The clients' name for the server. */

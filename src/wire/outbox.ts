@@ -144,7 +144,7 @@ export class Outbox {
     return this.#appendedBytes - this.queuedBytes;
   }
 
-  /** Appends a text of which each character is one byte. */
+  /** Appends a text. Each of its characters is one byte. */
   latin1(text: string): void {
     if (text.length > LARGE_PIECE) return this.bytes(Buffer.from(text, 'latin1'), 0, text.length);
     const block = this.#room(text.length);

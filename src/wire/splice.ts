@@ -28,7 +28,7 @@ export class Splice {
   }
 
   /**
-   * b[from, to) becomes `text`, of which each character is one byte. Cuts may come in any order, but not overlap. Many cost
+   * b[from, to) becomes `text`. Each of its characters is one byte. Cuts may come in any order, but not overlap. Many cost
    * least in the order of the frame. A text that is added at a place stands before a cut that begins there.
    */
   replace(from: number, to: number, text: string): this {

@@ -463,13 +463,13 @@ describe('a program whose client of 2026 is to come back with an answer', () => 
     const program = waiting.find(({ server }) => server === null);
     expect(program).toMatchObject({ tool: 'run_code', clientName: 'raw', role: 'call', request: '1' });
     expect(waiting.filter((one) => one !== program)).toMatchObject([{ server: 'fixture', tool: 'ask' }]);
-    expect((await daemon.status()).suspended).toBe(2);
+    expect(await daemon.status()).toMatchObject({ suspended: 1, waitingPrograms: 1 });
     expect(await cancelled(control, program?.call)).toEqual({ cancelled: true, reason: null });
     expect(await suspended(control)).toMatchObject([{ call: program?.call }]);
     expect(await cancelled(control, program?.call)).toMatchObject({ cancelled: false });
     expect((await asking(code, retry)).error?.data).toMatchObject({ code: 'CALL_STOPPED' });
     expect(await suspended(control)).toEqual([]);
-    expect((await daemon.status()).suspended).toBe(0);
+    expect(await daemon.status()).toMatchObject({ suspended: 0, waitingPrograms: 0 });
   });
 
   test('that has ended meanwhile cannot be ended: the retry gets its result', async () => {

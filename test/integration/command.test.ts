@@ -52,6 +52,7 @@ describe('start, status, clients, stop', () => {
       'parked',
       'parkedBytes',
       'suspended',
+      'waitingPrograms',
       'memory',
       'instances',
       'latencies',
@@ -72,6 +73,7 @@ describe('start, status, clients, stop', () => {
       'missingInputs',
       'pendingApprovals',
       'audit',
+      'telemetry',
     ]);
     expect(status).toMatchObject({ socketPath: path, clients: 1 });
     expect(status.instances).toEqual([

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect } from '@nats-io/transport-node';
+import { connect, headers } from '@nats-io/transport-node';
 import { afterAll, afterEach, expect } from 'vitest';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { textOf } from '../support/raw-client.ts';
@@ -116,5 +116,35 @@ natsTest('a host that only says that a server remembers takes its name from nobo
   const later = await laptop.client({ 'mcp-bridge/view': 'server:fixture' });
   for (const each of [client, later]) expect(at(textOf(await each.callTool('env', 'env')))).toBe('one');
   await until(isToldOf);
+  await odd.close();
+});
+
+natsTest('headers that a writer puts on a lease give it no other number, and remove nothing', async () => {
+  const nats = await NatsServer.start();
+  const one = await startHost(nats, 'one', { servers: { fixture: kept('one') } });
+  const laptop = await startHost(nats, 'laptop');
+  await untilKnown(laptop, 'fixture@one');
+  const client = await laptop.client({ 'mcp-bridge/view': 'server:fixture' });
+  expect(at(await untilAnswered(client, 'env'))).toBe('one');
+  const odd = await connect({ servers: nats.url });
+  const heard: string[] = [];
+  odd.subscribe('mcp.v1.lease.acme.fixture', {
+    callback: (_, message) => void heard.push(`${message.headers?.get('Odd')}${message.string()}`),
+  });
+  await odd.flush();
+  const forged = { 'Nats-Sequence': '900000000000000', 'Nats-Last-Sequence': '7', 'KV-Operation': 'PUT' };
+  const lease = JSON.stringify({ v: 1, host: 'one', run: 'earlier', fence: 7 });
+  for (const [round, text] of ['rubbish', lease, 'rubbish'].entries()) {
+    const more = headers();
+    for (const [name, value] of Object.entries({ ...forged, Odd: `${round}` })) more.append(name, value);
+    odd.publish('$KV.bridge_leases.acme.fixture', text, { headers: more });
+    // Its holder writes it again, over the number that NATS has given it.
+    await until(() =>
+      Promise.resolve(heard.at(-1)?.startsWith('{') === true && heard.some((h) => h[0] === `${round}`)),
+    );
+    expect(JSON.parse(heard.at(-1) ?? '')).toMatchObject({ host: 'one', fence: round === 0 ? 1 : 8 });
+    expect(at(await untilAnswered(client, 'env'))).toBe('one');
+  }
+  expect((await hostsOf(one)).faults).toEqual([]);
   await odd.close();
 });

@@ -136,7 +136,8 @@ class OwnerNode {
       ...{ bus: this.node, clock, turn, limits, tenant: 'acme', host, run, uid: 1 },
       accept: (link, principal) => serveLink(link, principal, serve),
       fenceOf: () => this.fence,
-      isListed: (from) => !from.startsWith('invented') && !world.silent.has(from),
+      runOf: (from) =>
+        from.startsWith('invented') || world.silent.has(from) ? undefined : (world.runs.get(from) ?? `run-${from}`),
       claims: world.claims(),
       refused: (_, why) => world.refused.push(why),
     });

@@ -32,6 +32,19 @@ export class MemoryLeases {
     this.write(key, value, this.#leases.get(key)?.write);
   }
 
+  /** The same, and tells of it with a number that it does not have. */
+  misnumber(key: string, value: Uint8Array, told: number): void {
+    this.#leases.set(key, { value, write: ++this.#writes });
+    for (const watcher of [...this.#watchers]) tell(watcher, () => watcher.changed(key, value, told));
+  }
+
+  /** Tells of what stands under a key where another write was taken for the last one. */
+  tellOf(key: string, watchers: readonly Watcher[], refuted: number | undefined): void {
+    const { value, write = Number.MAX_SAFE_INTEGER } = this.#leases.get(key) ?? {};
+    for (const watcher of watchers)
+      if (this.#watchers.has(watcher)) tell(watcher, () => watcher.changed(key, value, write, refuted));
+  }
+
   /** Removes a lease, and says so. */
   remove(key: string): void {
     this.#leases.delete(key);
@@ -75,15 +88,16 @@ export class LeaseView implements LeaseBoard {
   }
 
   write(key: string, value: Uint8Array, over: number | undefined): Promise<number | undefined> {
-    return this.fault === undefined
-      ? Promise.resolve(this.#leases.write(key, value, over))
-      : Promise.reject(this.fault);
+    if (this.fault !== undefined) return Promise.reject(this.fault);
+    const write = this.#leases.write(key, value, over);
+    if (write === undefined) this.#leases.tellOf(key, this.#watchers, over);
+    return Promise.resolve(write);
   }
 
   watch(prefix: string, changed: LeaseListener, _ended: () => void): Promise<() => void> {
     if (this.fault !== undefined) return Promise.reject(this.fault);
-    const ofPrefix: LeaseListener = (key, value, write) => {
-      if (key.startsWith(prefix)) changed(key, value, write);
+    const ofPrefix: LeaseListener = (key, ...rest) => {
+      if (key.startsWith(prefix)) changed(key, ...rest);
     };
     const watcher: Watcher = { changed: ofPrefix, isHeldUp: false, waiting: [] };
     this.#watchers.push(watcher);

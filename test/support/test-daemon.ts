@@ -52,6 +52,7 @@ export interface TestStatus {
   readonly parked: number;
   readonly parkedBytes: number;
   readonly suspended: number;
+  readonly waitingPrograms: number;
   readonly protocolVersions: Readonly<Record<string, number>>;
   readonly instances: {
     server: string;

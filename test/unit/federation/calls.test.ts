@@ -94,12 +94,40 @@ test('a call of a host that says goodbye is answered, and what is not asked any 
   open.pop()?.answer({ text: 'early' });
   world.settle();
   connection.call(2, {});
-  owner.owner.hostLeft('laptop');
+  owner.owner.hostLeft('laptop', 'run-laptop');
   world.settle();
   expect(owner.owner.load.streams).toBe(1);
   open.pop()?.answer({ text: 'late' });
   world.settle();
   expect(connection.answersTo(2)).toEqual([{ jsonrpc: '2.0', id: 2, result: { text: 'late' } }]);
+});
+
+test('calls of a run that has said goodbye end after a while, and what its next run asks goes on', () => {
+  const world = new FederationWorld();
+  const open: Asked[] = [];
+  const owner = world.owner('builder', (asked) => open.push(asked));
+  const home = world.home('laptop');
+  home.open('builder').call(1, {});
+  owner.owner.hostLeft('laptop', 'run-laptop');
+  world.runs.set('laptop', 'another run');
+  const after = home.open('builder');
+  after.call(2, {});
+  world.advance(world.limits.resumeGraceMs - 1000, 1000);
+  expect(owner.owner.load).toEqual({ streams: 2, calls: 2 }); // the run before may wait for its answer
+  world.advance(2000, 1000);
+  expect(owner.owner.load).toEqual({ streams: 1, calls: 1 });
+  open[1]?.answer({ text: 'late' });
+  world.settle();
+  expect(after.answersTo(2)).toEqual([{ jsonrpc: '2.0', id: 2, result: { text: 'late' } }]);
+});
+
+test('calls of a host whose entry was away for a moment go on', () => {
+  const world = new FederationWorld();
+  const owner = world.owner('builder', () => undefined);
+  world.home('laptop').open('builder').call(1, {});
+  owner.owner.hostLeft('laptop', 'run-laptop');
+  world.advance(2 * world.limits.resumeGraceMs, 1000);
+  expect(owner.owner.load).toEqual({ streams: 1, calls: 1 });
 });
 
 test('large requests and large answers go in parts', () => {

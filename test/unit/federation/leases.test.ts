@@ -229,6 +229,19 @@ test('a lease that somebody has spoilt is written again at once by its holder, w
   expect([hosts.serving(), hosts.leases.read(`acme.${NAME}`)]).toEqual([[holder], before]);
 });
 
+test('a number that no write has is corrected by what stands on the board', async () => {
+  const hosts = new Hosts();
+  const [one, two] = [hosts.host('one'), hosts.host('two')];
+  for (const { table } of [one, two]) table.offer([NAME]);
+  await hosts.pass(3000);
+  const [holder = ''] = hosts.serving();
+  const lease = { v: 1, host: holder, run: 'earlier', fence: 7 };
+  hosts.leases.misnumber(`acme.${NAME}`, Buffer.from(JSON.stringify(lease)), 900_000_000_000_000);
+  await hosts.pass(20_000);
+  expect(hosts.serving()).toHaveLength(1);
+  expect(hosts.leases.read(`acme.${NAME}`)).toMatchObject({ host: hosts.serving()[0], fence: 8 });
+});
+
 test('a lease that is gone from the board is written again with a higher number', async () => {
   const hosts = new Hosts();
   const one = hosts.host('one');
