@@ -7,6 +7,7 @@ import type { Board, EntryListener } from './board.ts';
 import {
   type Bucket,
   ENTRIES,
+  entryIn,
   failTask,
   forEachOf,
   isRemoval,
@@ -14,6 +15,7 @@ import {
   openedBucket,
   SIGNS,
   stateOf,
+  UNREADABLE,
 } from './nats-buckets.ts';
 
 /** Entries that are read at the same time. */
@@ -69,8 +71,8 @@ export class NatsBoard implements Board {
   }
 
   async get(key: string): Promise<Uint8Array | undefined> {
-    const entry = await this.#with(ENTRIES, (kv) => kv.get(key));
-    return entry?.operation === 'PUT' ? entry.value : undefined;
+    const entry = await this.#with(ENTRIES, (kv) => entryIn(this.#connected(), kv, ENTRIES, key));
+    return entry !== UNREADABLE && entry?.operation === 'PUT' ? entry.value : undefined;
   }
 
   async remove(key: string): Promise<void> {

@@ -1,7 +1,7 @@
 // The buckets of JetStream in which hosts meet: what they keep, and how they are opened. A daemon makes one that is missing only where NATS lets it;
 // elsewhere an administrator makes them once, and a daemon that finds none says so.
 
-import { type KV, Kvm } from '@nats-io/kv';
+import { type KV, type KvEntry, Kvm } from '@nats-io/kv';
 import { errors, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core';
 import type { NatsSettings } from '../model/federation-settings.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
@@ -143,6 +143,30 @@ async function configOf(
   if (isRecord(error) && error.err_code === NOT_FOUND) return undefined;
   if (isRecord(error)) throw new Error(String(error.description));
   return membersOf(config);
+}
+
+/** A key whose writer has put the status of an error on it: NATS keeps and hands out that status as its own. */
+export const UNREADABLE = Symbol('unreadable');
+
+/** Reads a key. One that cannot be read fails nobody who reads others. */
+export async function entryIn(
+  connection: NatsConnection,
+  kv: KV,
+  bucket: Bucket,
+  key: string,
+): Promise<KvEntry | null | typeof UNREADABLE> {
+  try {
+    return await kv.get(key);
+  } catch (error) {
+    if (!isStatus(error)) throw error;
+    await stateOf(connection, bucket); // fails where the status is the server's
+    return UNREADABLE;
+  }
+}
+
+/** True for a failure that a stored message can feign. */
+export function isStatus(error: unknown): boolean {
+  return isUnanswered(error) || (error instanceof Error && error.name === 'JetStreamStatusError');
 }
 
 /** True for a write that removes its key. Any writer may put these headers: they mean the same here as where the key is read from the bucket. */

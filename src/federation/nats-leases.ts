@@ -6,13 +6,24 @@ import type { KV, KvEntry } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { LeaseBoard, LeaseListener } from './lease-table.ts';
 import type { BoardBus } from './nats-board.ts';
-import { failTask, forEachOf, isRemoval, keysIn, LEASES, openedBucket } from './nats-buckets.ts';
+import {
+  entryIn,
+  failTask,
+  forEachOf,
+  isRemoval,
+  isStatus,
+  keysIn,
+  LEASES,
+  openedBucket,
+  UNREADABLE,
+} from './nats-buckets.ts';
 import { LEASE_BEGIN } from './subject.ts';
 
 /** Another write came first. */
 const WRONG_LAST: readonly number[] = [10071, 10164];
 /** Leases that are read at the same time. */
 const AT_ONCE = 16;
+const NOTHING = new Uint8Array(0);
 const SEQUENCE = 'Nats-Sequence';
 /** A lease that is not there comes after each write of it. */
 const LAST = Number.MAX_SAFE_INTEGER;
@@ -51,19 +62,22 @@ export class NatsLeases implements LeaseBoard {
   async write(key: string, value: Uint8Array, over: number | undefined): Promise<number | undefined> {
     return this.#with(async (kv) => {
       try {
-        return await (over === undefined ? kv.create(key, value) : kv.update(key, value, over));
+        return await (over === undefined ? created(kv, key, value) : kv.update(key, value, over));
       } catch (error) {
         if (!(error instanceof JetStreamApiError && WRONG_LAST.includes(error.code))) throw error;
-        await this.#tell(kv, key, over); // what stands there may never have been heard: the bucket is another one by now
+        await this.#tell(kv, key, over, numberIn(error)); // what stands there may never have been heard: the bucket is another one by now
         return undefined;
       }
     });
   }
 
-  async #tell(kv: KV, key: string, refuted: number | undefined): Promise<void> {
-    const entry = await kv.get(key);
-    for (const { prefix, changed } of [...this.#watchers])
-      if (key.startsWith(prefix)) tell(changed, key, entry, refuted);
+  async #tell(kv: KV, key: string, refuted: number | undefined, last: number | undefined): Promise<void> {
+    const entry = await entryIn(this.#connected(), kv, LEASES, key);
+    for (const { prefix, changed } of [...this.#watchers]) {
+      if (!key.startsWith(prefix)) continue;
+      if (entry !== UNREADABLE) tell(changed, key, entry, refuted);
+      else if (last !== undefined) changed(key, NOTHING, last, refuted);
+    }
   }
 
   async watch(prefix: string, changed: LeaseListener, ended: () => void): Promise<() => void> {
@@ -90,8 +104,8 @@ export class NatsLeases implements LeaseBoard {
       await this.#bus.whileUp(connection.flush());
       const keys = await this.#bus.whileUp(keysIn(connection, LEASES, prefix));
       await forEachOf(keys, AT_ONCE, async (key) => {
-        const entry = heard.has(key) ? null : await this.#bus.whileUp(kv.get(key));
-        if (entry !== null && !heard.has(key)) tell(changed, key, entry);
+        const entry = heard.has(key) ? null : await this.#bus.whileUp(entryIn(connection, kv, LEASES, key));
+        if (entry !== null && entry !== UNREADABLE && !heard.has(key)) tell(changed, key, entry);
       });
     } catch (error) {
       this.#bucket = undefined;
@@ -101,6 +115,22 @@ export class NatsLeases implements LeaseBoard {
     heard.clear();
     return end;
   }
+}
+
+/** Writes a key that is not there. Where what is there cannot be read, the failure says its number all the same. */
+async function created(kv: KV, key: string, value: Uint8Array): Promise<number> {
+  try {
+    return await kv.create(key, value);
+  } catch (error) {
+    if (!isStatus(error)) throw error;
+    return kv.put(key, value, { previousSeq: 0 });
+  }
+}
+
+/** The number of the last write of a key, by the words of NATS. */
+function numberIn({ message }: Error): number | undefined {
+  const [, number] = /wrong last sequence: (\d{1,15})\b/.exec(message) ?? [];
+  return number === undefined ? undefined : Number(number);
 }
 
 function tell(changed: LeaseListener, key: string, entry: KvEntry | null, refuted?: number): void {

@@ -1,6 +1,8 @@
 // Servers that remember, offered by several hosts, by their name alone: one host serves each at a time.
 
+import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { connect as connectTo } from 'node:net';
 import { join } from 'node:path';
 import { connect, headers } from '@nats-io/transport-node';
 import { afterAll, afterEach, expect } from 'vitest';
@@ -147,4 +149,31 @@ natsTest('headers that a writer puts on a lease give it no other number, and rem
   }
   expect((await hostsOf(one)).faults).toEqual([]);
   await odd.close();
+});
+
+natsTest('a key on which somebody has put the status of an error hides no other', async () => {
+  const nats = await NatsServer.start();
+  await startHost(nats, 'one', { servers: { other: kept('one') } });
+  const early = await startHost(nats, 'early');
+  await untilKnown(early, 'other@one');
+  const raw = connectTo(nats.port, '127.0.0.1').resume();
+  const put = (key: string, head: string, data: string): void => {
+    const size = `${head.length} ${head.length + data.length}`;
+    raw.write(`HPUB $KV.${key} ${size}\r\n${head}${data}\r\n`);
+  };
+  raw.write('CONNECT {"verbose":false,"headers":true}\r\n');
+  put('bridge_hosts.acme.odd', 'NATS/1.0 500 bad\r\n\r\n', 'x');
+  put('bridge_hosts.acme.silent', 'NATS/1.0 503\r\n\r\n', '');
+  put('bridge_leases.acme.fixture', 'NATS/1.0 500 bad\r\n\r\n', 'x');
+  put('bridge_leases.acme.silent', 'NATS/1.0 503\r\n\r\n', '');
+  raw.end('PING\r\n');
+  await once(raw, 'close');
+  await startHost(nats, 'two', { servers: { fixture: kept('two'), silent: kept('two') } });
+  const late = await startHost(nats, 'late');
+  await untilKnown(late, 'other@one', 'fixture@two');
+  for (const name of ['other', 'fixture', 'silent']) {
+    const client = await late.client({ 'mcp-bridge/view': `server:${name}` });
+    expect(at(await untilAnswered(client, 'env'))).toBe(name === 'other' ? 'one' : 'two');
+  }
+  expect((await hostsOf(late)).faults).toEqual([]);
 });
