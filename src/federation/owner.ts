@@ -45,6 +45,8 @@ interface StreamBounds {
 const STREAMS: StreamBounds = { ofHost: 256, unlisted: 256, ofUser: 1536, all: 2048 };
 /** Those at servers of which each stream has an instance of its own: a process, as a rule. */
 const INSTANCES: StreamBounds = { ofHost: 128, unlisted: 32, ofUser: 256, all: 512 };
+/** The most streams that one host, or all that are on no list, may begin between two ticks: each costs a session. */
+const MOST_NEW_STREAMS = 256;
 /** The most bytes of requests that wait, and of answers that wait, for the same. */
 const MOST_BYTES_OF_HOST = 64 * 1024 * 1024;
 const MOST_BYTES_UNLISTED = 64 * 1024 * 1024;
@@ -104,6 +106,8 @@ export class Owner {
   readonly #silent = new Map<string, number>();
   /** Streams of hosts that have said goodbye: the run that has, and the time when they end, whoever is under that name by then. */
   readonly #left = new Map<CallStream, { readonly run: string; readonly untilMs: number }>();
+  /** The streams that were begun since the last tick, by user and host. Those of hosts that are on no list count together. */
+  readonly #new = new Map<string, number>();
   readonly #tick: Timer;
   /** Calls that take what their callers say about them, by user and reply subject. */
   readonly #controlled = new Map<string, (message: ReceivedMessage) => void>();
@@ -273,7 +277,10 @@ export class Owner {
 
   #newStream(key: string, server: string, { user, host }: Sender, isCounted: boolean): CallStream | undefined {
     const { tenant, uid } = this.#options;
-    if (!this.#hasRoomForStream({ user, host }, server)) return undefined;
+    const sender = this.#isListed(host) ? `${user} ${host}` : '';
+    const begun = this.#new.get(sender) ?? 0;
+    if (begun >= MOST_NEW_STREAMS || !this.#hasRoomForStream({ user, host }, server)) return undefined;
+    this.#new.set(sender, begun + 1);
     const principal: BusPrincipal = { kind: 'bus', uid, pid: undefined, tenant, user, host };
     const stream = new CallStream(
       { server, principal },
@@ -411,6 +418,7 @@ export class Owner {
   /** Called once a second. */
   tick(): void {
     const nowMs = this.#options.clock.now();
+    this.#new.clear();
     for (const stream of [...this.#streams.values()]) stream.tick(nowMs);
     for (const [stream, { run, untilMs }] of [...this.#left]) {
       if (this.#options.runOf(stream.principal.host) === run) this.#left.delete(stream);

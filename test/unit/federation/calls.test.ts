@@ -786,6 +786,33 @@ describe('hostile peers', () => {
   });
 });
 
+test('a host whose streams come and go begins a bounded number of them in a second, and others begin theirs', () => {
+  const world = new FederationWorld();
+  let begun = 0;
+  world.owner('builder', (asked) => {
+    begun++;
+    echo(asked);
+  });
+  const home = world.home('laptop');
+  const connections = Array.from({ length: 400 }, () => home.open('builder'));
+  for (const connection of connections) connection.call(1, { text: 'mine' });
+  expect(begun).toBe(256);
+  const [answer] = connections[399]?.answersTo(1) ?? [];
+  expect(answer?.error).toMatchObject({
+    code: -32603,
+    message: expect.stringMatching(/^Too many clients of this host/),
+  });
+  const desk = world.home('desk').open('builder');
+  desk.call(1, { text: 'hello' });
+  expect(desk.answersTo(1)[0]?.result?.text).toBe('hello');
+  connections[0]?.call(2, { text: 'goes on' });
+  expect(connections[0]?.answersTo(2)[0]?.result?.text).toBe('goes on');
+  world.advance(2000);
+  const later = home.open('builder');
+  later.call(1, { text: 'later' });
+  expect(later.answersTo(1)[0]?.result?.text).toBe('later');
+});
+
 test.each([
   ['of one host', 'laptop'],
   ['of hosts that are on no list', 'invented'],

@@ -101,12 +101,12 @@ describe('the first request of a connection that is lost', () => {
     world.bus.fateOf = ({ headers }) => ({ isLost: headers['Mcp-Owner'] !== undefined });
     connection.call(1, {});
     owner.owner.hostGone('laptop');
-    const desk = world.home('desk');
     for (let ended = 0; ended <= 4096; ended += 200) {
+      const desk = world.home(`desk-${ended}`);
       for (let i = 0; i < 200; i++) desk.open('builder').list(1);
-      owner.owner.hostGone('desk');
+      owner.owner.hostGone(`desk-${ended}`);
+      desk.home.close();
     }
-    desk.home.close();
     world.bus.fateOf = () => ({});
     world.advance(5000);
     expect(open.filter(({ method }) => method === 'tools/call')).toHaveLength(1);
