@@ -560,6 +560,29 @@ describe('a server that one host serves at a time', () => {
     },
   );
 
+  test.each([1, 2])(
+    'the word that another host serves it counts for attempt %i only if it is the first',
+    async (attempt) => {
+      const { world, connection } = leased();
+      world.bus.fateOf = ({ headers }) => (headers['Mcp-Call'] === undefined ? {} : { isLost: true });
+      connection.call(1, {});
+      const requests = () => world.bus.published.filter(({ headers }) => headers['Mcp-Call'] !== undefined);
+      for (let i = 0; i < 30 && requests().length < attempt; i++) world.advance(100);
+      expect(requests()).toHaveLength(attempt);
+      const error = { code: -32011, message: 'This host does not serve tools now' };
+      world.bus.node().publish({
+        subject: requests()[0]?.reply ?? '',
+        headers: { 'Mcp-Frame': 'err', 'Mcp-Owner': 'one run-one' },
+        data: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, error })),
+      });
+      world.settle();
+      await connection.connection.ended;
+      expect(connection.returned).toEqual(attempt === 1 ? [1] : []);
+      // The core says of what is not handed back that its outcome is unknown.
+      expect(connection.connection.failure?.code).toBe(attempt === 1 ? 'SERVER_UNREACHABLE' : undefined);
+    },
+  );
+
   test('a request in parts is not begun if the lease is over when it is whole', () => {
     const { world, open, one, connection } = leased();
     world.bus.fateOf = ({ subject }) => ({ delayMs: isControl(subject) ? 500 : 0 });
