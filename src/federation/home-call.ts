@@ -441,7 +441,8 @@ export class HomeCall implements AnsweredCall {
     if (this.#owner === undefined) return 'no host offers it now';
     const { host } = this.#owner;
     if (this.#context.runOf(host) === undefined) return `host ${host} is not there`;
-    return `host ${host} is there, but takes no calls for ${this.#context.connection.offeredName}; \`mcp-bridge hosts\` there says why`;
+    // It was heard of a moment ago. Its daemon may have been killed since, or NATS does not let it hear calls.
+    return `host ${host} takes no calls for it`;
   }
 
   /** The owner has refused the request before it was a call. */

@@ -90,7 +90,7 @@ natsTest('three hosts meet, call each other, and go on when one of each part is 
     /kill -9 (\d+), which is the server on build.*build has started process (\d+)/s.exec(stdout) ?? [];
   expect(Number(next)).toBeGreaterThan(0);
   expect(next).not.toBe(killed);
-  expect(stdout).toContain('Server example@build cannot be reached: host build is not there');
+  expect(stdout).toContain('Server example@build cannot be reached: host build takes no calls for it');
   expect(stdout).toMatch(/on any host:\n {5}Calls answered by process \d+: \d+\n {3}build has left the lists/);
   expect(stdout).toMatch(/daemon killed +│.*uses example@lab +│/s);
   const pids = [...stdout.matchAll(/(?:process|daemon|example) (\d+)/g)].map(([, pid]) => Number(pid));
