@@ -18,10 +18,11 @@ const TOOLS = [
   { name: 'take_picture', inputSchema: { type: 'object' } },
 ];
 
-/** Those that go on until somebody ends them, show what only a terminal shows, or are tested for themselves. */
-const ENDLESS = /^(?:serve|top|status --watch|(?:logs|events) --follow|demo|announce|attach|connect|"\$EDITOR")/;
-/** What cannot be done here, as there is nobody to sign in to or to send to, nothing is typed, and no server has such a thing. */
-const REFUSED = /^(?:auth docs$|send |input (?:set|remove) |resources (?:read|list --server docs)|prompts get )/;
+/** Those that go on until somebody ends them or opens a page, show what only a terminal shows, or are tested for themselves. */
+const ENDLESS = /^(?:serve|top|ui|status --watch|(?:logs|events) --follow|demo|announce|attach|connect|"\$EDITOR")/;
+/** What cannot be done here, as there is nobody to sign in to or to send to, no NATS, nothing is typed, and no server has such a thing. */
+const REFUSED =
+  /^(?:auth docs$|hosts --make-buckets |send |input (?:set|remove) |resources (?:read|list --server docs)|prompts get )/;
 /** What says by its exit code that something is not there: a service, and the server that another example has added. */
 const WANTING = /^(?:service status|doctor --start)$/;
 
