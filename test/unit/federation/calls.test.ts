@@ -204,7 +204,9 @@ test('a host that is there and takes no calls for the server is not said to be a
   world.runs.set('builder', 'run-builder');
   const connection = world.home('laptop').open('builder');
   connection.call(1, {});
-  expect(connection.answersTo(1)[0]?.error?.message).toContain('Server tools@builder cannot be reached: host builder takes no calls for it');
+  expect(connection.answersTo(1)[0]?.error?.message).toContain(
+    'Server tools@builder cannot be reached: host builder takes no calls for it',
+  );
 });
 
 test('without a bus a call fails at once', () => {
