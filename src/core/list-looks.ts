@@ -1,7 +1,8 @@
 // Looks at servers on other hosts, to learn their lists: a few at a time for all clients together, one client after the other. A connection that is
 // there for a look alone ends with it. So a thousand servers cost no more connections at once than a few.
 
-import type { Clock } from '../util/clock.ts';
+import { type Clock, turnOf } from '../util/clock.ts';
+import { deferred } from '../util/deferred.ts';
 import { FairQueue } from './fair-queue.ts';
 
 /** A look that takes longer gives its turn away: a host that hangs holds up no other. */
@@ -17,15 +18,11 @@ export interface ListLook {
   readonly done: Promise<void>;
 }
 
-interface WaitingLook {
-  readonly begin: () => void;
-}
-
 export class ListLooks {
   readonly #most: number;
   readonly #clock: Clock;
   readonly #manyOver: () => void;
-  readonly #waiting = new FairQueue<object, WaitingLook>();
+  readonly #waiting = new FairQueue<object, () => void>();
   /** The looks that wait or are under way, by who looks and at what. */
   readonly #open = new WeakMap<object, Map<string, ListLook>>();
   #taken = 0;
@@ -48,10 +45,7 @@ export class ListLooks {
     this.#open.set(owner, own);
     const known = own.get(at);
     if (known !== undefined) return known;
-    let begin: () => void = () => undefined;
-    const begun = new Promise<void>((resolve) => {
-      begin = resolve;
-    });
+    const { promise: begun, resolve: begin } = deferred<void>();
     const done = begun.then(async () => {
       const leave = this.#enter();
       try {
@@ -66,23 +60,17 @@ export class ListLooks {
     });
     const added = { begun, done };
     own.set(at, added);
-    this.#waiting.push(owner, { begin });
+    this.#waiting.push(owner, begin);
     this.#next();
     return added;
   }
 
   /** Takes a turn that was given already; returns what ends it. */
   #enter(): () => void {
-    let isInside = true;
-    const leave = (): void => {
-      if (!isInside) return;
-      isInside = false;
-      timer.cancel();
+    return turnOf(this.#clock, TURN_MS, () => {
       this.#taken--;
       this.#next();
-    };
-    const timer = this.#clock.after(TURN_MS, leave);
-    return leave;
+    });
   }
 
   #rest(): void {
@@ -94,11 +82,11 @@ export class ListLooks {
 
   #next(): void {
     while (this.#taken < this.#most) {
-      const next = this.#waiting.take(() => true);
-      if (next === undefined) return this.#rest();
+      const begin = this.#waiting.take(() => true);
+      if (begin === undefined) return this.#rest();
       this.#taken++;
       this.#row++;
-      next.begin();
+      begin();
     }
   }
 }

@@ -3,7 +3,7 @@
 // Clients take turns, and so do the servers of one client: a client that needs sixty holds up another client's by one start.
 
 import type { Events } from '../core/events.ts';
-import type { Clock } from '../util/clock.ts';
+import { type Clock, turnOf } from '../util/clock.ts';
 
 /** The longest turn. */
 const TURN_MS = 3_000;
@@ -50,15 +50,10 @@ export class StartGate {
 
   #enter(start: (leave: () => void) => void): void {
     this.#taken++;
-    let isInside = true;
-    const leave = (): void => {
-      if (!isInside) return;
-      isInside = false;
-      timer.cancel();
+    const leave = turnOf(this.#clock, TURN_MS, () => {
       this.#taken--;
       this.#takeNext()?.start();
-    };
-    const timer = this.#clock.after(TURN_MS, leave);
+    });
     start(leave);
   }
 

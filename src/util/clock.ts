@@ -28,6 +28,19 @@ export function everyOnTime(clock: Clock, periodMs: number, callback: () => void
   });
 }
 
+/** A turn that lasts for so long at most. Returns what ends it; `over` is called once, however it ends. */
+export function turnOf(clock: Clock, mostMs: number, over: () => void): () => void {
+  let isOver = false;
+  const end = (): void => {
+    if (isOver) return;
+    isOver = true;
+    timer.cancel();
+    over();
+  };
+  const timer = clock.after(mostMs, end);
+  return end;
+}
+
 /** The same time; an error in a callback goes to `failed`, or one timer's fault would end the process with all others. */
 export function containedClock(clock: Clock, failed: (error: unknown) => void): Clock {
   const contained = (callback: () => void) => (): void => {
