@@ -42,27 +42,22 @@ export function readPrivate(path: string, mostBytes = Number.POSITIVE_INFINITY):
 }
 
 export function writePrivate(path: string, text: string): void {
-  isOurs(path);
-  const temporary = `${path}.${randomName(6)}`;
-  tryingFile(`Cannot write ${path}`, () => {
-    try {
-      writeNew(temporary, text, writeAll);
-      renameSync(temporary, path);
-      syncDir(dirname(path));
-    } finally {
-      rmSync(temporary, { force: true });
-    }
-  });
+  replace(path, text, true);
 }
 
 /** The same for a file that may be lost with the power: nobody waits for the disk. It is whole, or it is the one from before, or it cannot be read. */
 export function writePrivateCache(path: string, text: string): void {
+  replace(path, text, false);
+}
+
+function replace(path: string, text: string, isSynced: boolean): void {
   isOurs(path);
   const temporary = `${path}.${randomName(6)}`;
   tryingFile(`Cannot write ${path}`, () => {
     try {
-      writeNew(temporary, text, writeUnsynced);
+      writeNew(temporary, text, isSynced ? writeAll : writeUnsynced);
       renameSync(temporary, path);
+      if (isSynced) syncDir(dirname(path));
     } finally {
       rmSync(temporary, { force: true });
     }
