@@ -18,8 +18,6 @@ import {
   UNREADABLE,
 } from './nats-buckets.ts';
 
-/** Entries that are read at the same time. */
-const AT_ONCE = 16;
 const ENTRIES_BEGIN = `$KV.${ENTRIES}.`;
 const NOTHING = new Uint8Array(0);
 
@@ -98,7 +96,7 @@ export class NatsBoard implements Board {
     try {
       await connection.flush();
       const keys = await this.#keysIn(ENTRIES, prefix);
-      await forEachOf(keys, AT_ONCE, async (key) => {
+      await forEachOf(keys, async (key) => {
         const value = heard.has(key) ? undefined : await this.get(key);
         if (value !== undefined && !heard.has(key)) changed(key, value, false);
       });

@@ -21,8 +21,6 @@ import { LEASE_BEGIN } from './subject.ts';
 
 /** Another write came first. */
 const WRONG_LAST: readonly number[] = [10071, 10164];
-/** Leases that are read at the same time. */
-const AT_ONCE = 16;
 const NOTHING = new Uint8Array(0);
 const SEQUENCE = 'Nats-Sequence';
 /** A lease that is not there comes after each write of it. */
@@ -103,7 +101,7 @@ export class NatsLeases implements LeaseBoard {
     try {
       await this.#bus.whileUp(connection.flush());
       const keys = await this.#bus.whileUp(keysIn(connection, LEASES, prefix));
-      await forEachOf(keys, AT_ONCE, async (key) => {
+      await forEachOf(keys, async (key) => {
         const entry = heard.has(key) ? null : await this.#bus.whileUp(entryIn(connection, kv, LEASES, key));
         if (entry !== null && entry !== UNREADABLE && !heard.has(key)) tell(changed, key, entry);
       });
