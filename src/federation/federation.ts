@@ -217,9 +217,7 @@ export class Federation {
     this.#offers = servers;
     this.#announce();
     const taken = this.#hasRival ? [] : servers;
-    this.#owner.offer(
-      taken.map(({ name, ...terms }) => ({ name, isForAny: !isBound(terms), isDedicated: isBound(terms) })),
-    );
+    this.#owner.offer(taken.map(({ name, ...terms }) => ({ name, isForAny: !isBound(terms) })));
   }
 
   /** Announces the servers whose calls come here. */

@@ -43,7 +43,7 @@ interface StreamBounds {
   readonly all: number;
 }
 const STREAMS: StreamBounds = { ofHost: 256, unlisted: 256, ofUser: 1536, all: 2048 };
-/** Those at servers of which each stream has an instance of its own: a process, as a rule. */
+/** The bounds at servers that give each stream an instance of its own: a process, as a rule. */
 const INSTANCES: StreamBounds = { ofHost: 128, unlisted: 32, ofUser: 256, all: 512 };
 /** The most streams that one host, or all that are on no list, may begin between two ticks: each costs a session. */
 const MOST_NEW_STREAMS = 256;
@@ -72,10 +72,8 @@ export interface OwnerOptions extends OwnerContext {
 
 export interface OfferedName {
   readonly name: string;
-  /** True if requests to any host that offers it may come here. */
+  /** True if requests to any host that offers it may come here. False for one that remembers: each client has an instance of its own. */
   readonly isForAny: boolean;
-  /** True if each client has an instance of its own. */
-  readonly isDedicated?: boolean;
 }
 
 const envelope = new Envelope(ERA_2026.keys);
@@ -140,7 +138,7 @@ export class Owner {
   /** Offers exactly these servers from now on. */
   offer(names: readonly OfferedName[]): void {
     const { host } = this.#options;
-    this.#dedicated = new Set(names.filter(({ isDedicated }) => isDedicated).map(({ name }) => name));
+    this.#dedicated = new Set(names.filter(({ isForAny }) => !isForAny).map(({ name }) => name));
     const wanted = new Map<string, string>();
     for (const { name, isForAny } of names) {
       wanted.set(serverToken(name, host), name);

@@ -866,7 +866,7 @@ describe('where each client has an instance of its own', () => {
     const world = new FederationWorld(limits);
     const open: Asked[] = [];
     const { owner } = world.owner('builder', (asked) => open.push(asked));
-    owner.offer([{ name: 'tools', isForAny: false, isDedicated: true }]);
+    owner.offer([{ name: 'tools', isForAny: false }]);
     return { world, open, owner };
   }
 
