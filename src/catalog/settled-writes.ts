@@ -38,7 +38,7 @@ export class SettledWrites {
   readonly #options: SettledWritesOptions;
   /** In the order of their times. */
   readonly #due = new Map<string, Due>();
-  /** Those that have failed are tried again with the next change. */
+  /** The files that could not be written. They are tried again with the next change. */
   readonly #failed = new Map<string, () => string>();
   #underWay: UnderWay | undefined;
   #timer: Timer | undefined;

@@ -8,7 +8,7 @@ export interface ClaimStore {
   take(id: string, mostBytes: number): Promise<Uint8Array>;
 }
 
-/** What is wrong with a claim for good: it is not tried again. */
+/** A fault of a claim that stays: it is not tried again. */
 export class ClaimFault extends Error {
   /** True if there is nothing to take any more; false if what is there is not taken. */
   readonly isGone: boolean;
@@ -34,7 +34,7 @@ const AT_ONCE = 6;
 /** The most of them with one other side: one host whose objects do not come holds up only its own. */
 const AT_ONCE_EACH = 2;
 
-/** What waits and is under way with one other side. */
+/** The claims that wait and are under way with one other side. */
 interface Side {
   underway: number;
   readonly waiting: (() => void)[];
@@ -51,7 +51,7 @@ export class Claims {
     this.#load = load;
   }
 
-  /** `to` is the caller, for whom it is put there. */
+  /** `to` is the caller, who fetches it there. */
   async put(id: string, bytes: Uint8Array, to: string): Promise<void> {
     await this.#inTurn(`to ${to}`, (store) => store.put(id, bytes));
   }

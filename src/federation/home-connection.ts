@@ -81,7 +81,7 @@ export class HomeConnection implements Link, CallConnection {
     | undefined;
   readonly #end = deferred<string>();
   readonly #calls = new Map<string, HomeCall>();
-  /** Those of them whose request goes in parts. */
+  /** The calls with a request that goes in parts. */
   readonly #large = new Set<HomeCall>();
   readonly #tasks = new TaskHosts();
   /** The hosts that have answered. */

@@ -39,7 +39,7 @@ export class MessageOutbox extends Outbox {
     this.#take = take;
   }
 
-  /** What is written from here on goes there, or nowhere. */
+  /** Sends what is written from here on there, or nowhere. */
   aim(take: TakeMessage | undefined): void {
     this.#take = this.#isClosed ? undefined : take;
   }

@@ -17,7 +17,7 @@ const MOST_LINE_BYTES = 1024 * 1024;
 /** After so many messages it asks whether others have waited long enough. */
 const STEPS_BETWEEN_LOOKS = 8;
 
-/** What takes the messages of the subscriptions of one connection, by their numbers. */
+/** The takers of the messages of one connection, by the numbers of its subscriptions. */
 export type NatsRoutes = Map<number, (message: ReceivedMessage) => void>;
 
 export interface NatsReaderOptions {

@@ -30,7 +30,7 @@ const HEAD: Readonly<Record<string, string>> = {
 const KEY_HEADER = 'x-mcp-bridge-key';
 const MOST_BODY_BYTES = 1024 * 1024;
 const MOST_STREAMS = 32;
-/** Of more connections, the oldest one gives way on which no page was let in: other users of this machine may hold as many as they want. */
+/** The most connections. Beyond it the oldest one without a page gives way: other users of this machine may open as many as they want. */
 const MOST_CONNECTIONS = 256;
 /** The requests of all pages at the same time. */
 const MOST_ASKED = 64;
