@@ -1,8 +1,8 @@
 // The turns of work that takes time: one piece at a time, one of each owner after the other, and a look at everything else in between.
 // An owner that asks for much holds up nobody but itself.
 
+import { FairQueue } from '../util/fair-queue.ts';
 import { nextTurn } from '../util/next-turn.ts';
-import { FairQueue } from './fair-queue.ts';
 
 type Job = () => Promise<void>;
 

@@ -3,7 +3,7 @@
 
 import { type Clock, turnOf } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
-import { FairQueue } from './fair-queue.ts';
+import { FairQueue } from '../util/fair-queue.ts';
 
 /** A look that takes longer gives its turn away: a host that hangs holds up no other. */
 const TURN_MS = 3_000;

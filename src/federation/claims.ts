@@ -1,6 +1,8 @@
 // Claims: an answer that is too long for frames is parked in a store, and the caller gets its id, which nobody can guess. Few are put or taken at a time, so
 // that what is on its way stays bounded. The store is brought in when the first one is needed.
 
+import { FairQueue } from '../util/fair-queue.ts';
+
 /** The store, as one tenant sees it. It keeps what nobody takes for some minutes. */
 export interface ClaimStore {
   put(id: string, bytes: Uint8Array): Promise<void>;
@@ -34,18 +36,14 @@ const AT_ONCE = 6;
 /** The most of them with one other side: one host whose objects do not come holds up only its own. */
 const AT_ONCE_EACH = 2;
 
-/** The claims that wait and are under way with one other side. */
-interface Side {
-  underway: number;
-  readonly waiting: (() => void)[];
-}
-
 export class Claims {
   readonly #load: () => Promise<ClaimStore>;
   #store: Promise<ClaimStore> | undefined;
   #free = AT_ONCE;
-  /** By the other side, the one that had its turn longest ago first. */
-  readonly #sides = new Map<string, Side>();
+  /** Those that wait, by the other side. */
+  readonly #waiting = new FairQueue<string, () => void>();
+  /** How many are put or taken, by the other side. */
+  readonly #underway = new Map<string, number>();
 
   constructor(load: () => Promise<ClaimStore>) {
     this.#load = load;
@@ -65,34 +63,35 @@ export class Claims {
     return bytes;
   }
 
-  async #inTurn<T>(name: string, task: (store: ClaimStore) => Promise<T>): Promise<T> {
-    const side = this.#sides.get(name) ?? { underway: 0, waiting: [] };
-    if (side.waiting.length >= MOST_WAITING) throw new Error('too many long answers are on their way');
-    this.#sides.set(name, side);
+  async #inTurn<T>(side: string, task: (store: ClaimStore) => Promise<T>): Promise<T> {
+    if (this.#waiting.countOf(side) >= MOST_WAITING) throw new Error('too many long answers are on their way');
     await new Promise<void>((resolve) => {
-      side.waiting.push(resolve);
+      this.#waiting.push(side, () => {
+        this.#underway.set(side, this.#underwayWith(side) + 1);
+        resolve();
+      });
       this.#startNext();
     });
     try {
       return await task(await this.#opened());
     } finally {
       this.#free++;
-      side.underway--;
-      if (side.underway === 0 && side.waiting.length === 0) this.#sides.delete(name);
+      const left = this.#underwayWith(side) - 1;
+      if (left > 0) this.#underway.set(side, left);
+      else this.#underway.delete(side);
       this.#startNext();
     }
   }
 
-  /** Gives each free place to the side that has waited longest for its turn. */
+  #underwayWith(side: string): number {
+    return this.#underway.get(side) ?? 0;
+  }
+
   #startNext(): void {
-    for (const [name, side] of [...this.#sides]) {
-      if (this.#free === 0) return;
-      const start = side.underway < AT_ONCE_EACH ? side.waiting.shift() : undefined;
-      if (start === undefined) continue;
+    while (this.#free > 0) {
+      const start = this.#waiting.take((side) => this.#underwayWith(side) < AT_ONCE_EACH);
+      if (start === undefined) return;
       this.#free--;
-      side.underway++;
-      this.#sides.delete(name);
-      this.#sides.set(name, side);
       start();
     }
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FairQueue } from '../../../src/core/fair-queue.ts';
+import { FairQueue } from '../../../src/util/fair-queue.ts';
 
 /** The same by a list of owners in turn, each with its items. */
 class NaiveQueue {

@@ -10,6 +10,11 @@ export class FairQueue<Owner, Item> {
     return this.#size;
   }
 
+  /** The items of an owner. */
+  countOf(owner: Owner): number {
+    return this.#waiting.get(owner)?.length ?? 0;
+  }
+
   push(owner: Owner, item: Item): void {
     const fifo = this.#waiting.get(owner);
     if (fifo !== undefined) fifo.push(item);
