@@ -19,6 +19,8 @@ export interface ServerConnection {
   readonly hasHungUp?: boolean;
   /** True if the server is reached in a way that the era of 2026 does not have. */
   readonly isOfEarlierEra?: boolean | undefined;
+  /** True if the server is reached in a way that only the era of 2026 has. */
+  readonly isOf2026Alone?: boolean | undefined;
   /** The reason why it could not be opened, where that says more than how it ended. */
   readonly failure?: BridgeError | undefined;
   /** Both sides have settled on this version of the protocol. */

@@ -231,7 +231,7 @@ export class InstanceRunner {
     this.#child = child;
     this.#output = child.output;
     this.#context.logger.info('server starting', { server: this.definition.name, pid: child.pid });
-    this.#listenTo(child, { plan: child.isOfEarlierEra ? 'initialize' : plan, program, isSecond });
+    this.#listenTo(child, { plan: planOf(child) ?? plan, program, isSecond });
   }
 
   #listenTo(child: ServerConnection, { plan, program, isSecond }: Words): void {
@@ -417,6 +417,12 @@ export class InstanceRunner {
   #startError(child: ServerConnection, how: string): BridgeError {
     return startFailure(this.definition, child, { how, cwd: this.#context.cwd });
   }
+}
+
+/** The plan where the way to a server decides. */
+function planOf({ isOfEarlierEra, isOf2026Alone }: ServerConnection): HandshakePlan | undefined {
+  if (isOf2026Alone === true) return 'patient';
+  return isOfEarlierEra === true ? 'initialize' : undefined;
 }
 
 /** The finding for a server that ended at the probe. */

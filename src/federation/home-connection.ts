@@ -7,7 +7,10 @@ import { ERA_2026 } from '../protocol/era-2026.ts';
 import { rpcErrorOf } from '../protocol/rpc-error.ts';
 import { isProbeId } from '../protocol/server-discovery.ts';
 import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
+import type { Timer } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
+import { membersOf, textOf } from '../util/json-value.ts';
+import { printable } from '../util/printable.ts';
 import { KNOWN_TOKEN } from '../util/secret-signs.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
@@ -22,6 +25,7 @@ import {
   HEADER,
   headerValue,
   KEEP_ALIVE_MS,
+  LOST_MS,
   MOST_FRAME_BYTES,
   PROTOCOL_VERSION,
   WIRE_VERSION,
@@ -39,6 +43,7 @@ import {
 import type { Holder } from './lease-table.ts';
 import { idleSink, TurnOutbox } from './message-outbox.ts';
 import { type CallWay, hostIn, newWay, nextHost, secondWay, TaskHosts, withHost } from './owner-choice.ts';
+import type { StreamPace } from './stream-pace.ts';
 import { isBusMethod, nameToken, requestSubject, serverToken, tokenOf } from './subject.ts';
 
 /** A connection on which nothing was asked for so long asks something itself, so that its owner keeps what it has for it. */
@@ -51,12 +56,18 @@ const MOST_AIMS = 64;
 const MOST_AIM_LETTERS = 256;
 /** The longest name or URI of a request, which is a header too. */
 const MOST_NAME_BYTES = 16 * 1024;
+/** An owner that is busy for a moment says when it may be asked again. It is believed between these bounds. */
+const SOONEST_RETRY_MS = 250;
+const LATEST_RETRY_MS = 5000;
+/** The most characters of what an owner says. */
+const MOST_SAID = 400;
 
 const envelope = new Envelope(ERA_2026.keys);
 const NOTHING = Buffer.alloc(0);
 
 interface ConnectionContext extends HomeOptions, OpenContext {
   readonly down: () => string | undefined;
+  readonly pace: StreamPace;
   /** The host that serves the server by its name alone, where one does at a time, when the connection is opened. */
   readonly holder: Holder | undefined;
   readonly expect: (call: AnsweredCall) => ExpectedAnswers;
@@ -64,6 +75,8 @@ interface ConnectionContext extends HomeOptions, OpenContext {
 
 export class HomeConnection implements Link, CallConnection {
   readonly pid = undefined;
+  /** An owner speaks the era of 2026 alone: its answer to the probe decides. */
+  readonly isOf2026Alone = true;
   /** An owner that does not answer the probe is not asked in another way. */
   readonly wasOpen = false;
   readonly outbox: Outbox;
@@ -97,6 +110,8 @@ export class HomeConnection implements Link, CallConnection {
   #isEnded = false;
   #hasAsked = false;
   #askedMs: number;
+  /** Asks the first question later. */
+  #later: Timer | undefined;
 
   constructor(definition: BusServer, context: ConnectionContext) {
     this.definition = definition;
@@ -171,9 +186,7 @@ export class HomeConnection implements Link, CallConnection {
     if (method === 'initialize') return; // an owner speaks the era of 2026 alone: the probe is answered, or fails
     this.#hasAsked = true;
     this.#askedMs = this.#context.clock.now();
-    const down = this.#context.down();
-    if (down !== undefined)
-      return this.#refuse(idText, 'SERVER_UNREACHABLE', `cannot be reached: NATS is away (${down})`);
+    if (this.#isDown(idText)) return;
     if (!isBusMethod(method)) return this.#refuse(idText, 'REQUEST_REFUSED', `has no method ${method.slice(0, 64)}`);
     const { name: field, isRepeatable, role } = ERA_2026.methods.of(b, envelope);
     const named = field === undefined ? undefined : envelope.decode(b, field);
@@ -184,13 +197,38 @@ export class HomeConnection implements Link, CallConnection {
     }
     const body = b.subarray(0, end);
     const request = { idText, method, name, body };
+    if (isProbeId(idText)) return this.#askFirst(request, this.#context.pace.next(this.host ?? ''));
     const { host } = this;
     if (host !== undefined) return this.#begin({ ...request, host });
     const state = envelope.has(Field.requestState) ? hostIn(body, envelope.from(Field.requestState)) : undefined;
     if (state !== undefined) return this.#goBackTo(state.host, { ...request, body: state.message });
     const ofTask = role === 'task' && name !== undefined ? this.#tasks.of(name) : undefined;
     if (ofTask !== undefined) return this.#goBackTo(ofTask, request);
-    const isSafe = isRepeatable || this.#handler?.mayRepeat?.(idText) === true;
+    this.#askAny(request, isRepeatable || this.#handler?.mayRepeat?.(idText) === true);
+  }
+
+  /** True if nothing can be asked now: whoever asks is told why. */
+  #isDown(idText: string): boolean {
+    const down = this.#context.down();
+    if (down !== undefined) this.#refuse(idText, 'SERVER_UNREACHABLE', `cannot be reached: NATS is away (${down})`);
+    return down !== undefined;
+  }
+
+  /** Asks the first question, which begins the connection at its owner, after a while. */
+  #askFirst(request: Omit<HomeRequest, 'host'>, waitMs: number): void {
+    const ask = (): void => {
+      const { host } = this;
+      if (this.#isDown(request.idText)) return;
+      if (host === undefined) this.#askAny(request, true);
+      else this.#begin({ ...request, host });
+    };
+    if (waitMs === 0) return ask();
+    this.#later = this.#context.clock.after(waitMs, () => this.#contain(ask));
+  }
+
+  /** Asks any of the hosts that offer the server. */
+  #askAny(request: Omit<HomeRequest, 'host'>, isSafe: boolean): void {
+    const { idText } = request;
     const way = newWay(isSafe, this.#askedMs);
     if (this.#mayAskAny) return this.#begin({ ...request, host: undefined, way });
     const first = this.#nextHost(way);
@@ -251,7 +289,40 @@ export class HomeConnection implements Link, CallConnection {
 
   answered({ request }: HomeCall, message: Buffer, host: string | undefined): void {
     if (request.idText === PING_ID) return;
+    if (isProbeId(request.idText) && this.#isRefused(request, message, host)) return;
     this.#hand(this.host === undefined && host !== undefined ? this.#bound(message, host) : message);
+  }
+
+  /**
+   * True if the owner has refused the first question. It is asked again if the owner says that this is only for a moment; else the connection ends
+   * with the owner's words.
+   */
+  #isRefused(request: HomeRequest, message: Buffer, host: string | undefined): boolean {
+    if (!envelope.scan(message, 0, message.length - 1, DEEPEST) || !envelope.has(Field.error)) return false;
+    const { message: said, data } = membersOf(envelope.decode(message, Field.error));
+    const { retryAfterMs, code, hint } = membersOf(data);
+    const isInTime = this.#context.clock.now() - this.#askedMs < LOST_MS;
+    if (typeof retryAfterMs === 'number' && isInTime) {
+      const bounded = Math.min(LATEST_RETRY_MS, Math.max(SOONEST_RETRY_MS, retryAfterMs));
+      this.#askFirst(request, bounded * (1 + Math.random() / 2)); // those that were refused together do not come back together
+      return true;
+    }
+    const { name } = this.definition;
+    const where = host === undefined ? 'its host' : `host ${host}`;
+    const how = `cannot be used: ${where} says: ${this.#said(said) || 'nothing more'}`;
+    // What has a code is the word of the bridge there on the server itself.
+    this.failure ??= new BridgeError(
+      code === undefined ? 'SERVER_UNREACHABLE' : 'SERVER_START_FAILED',
+      `Server ${name} ${how}`,
+      { server: name, hint: textOf(hint) === '' ? 'See: mcp-bridge hosts' : `On ${where}: ${this.#said(hint)}` },
+    );
+    this.#over(how);
+    return true;
+  }
+
+  /** A text of an owner, for people. */
+  #said(text: unknown): string {
+    return printable(this.safe(textOf(text).slice(0, MOST_SAID)));
   }
 
   /** An answer with what leads a later request to the same host, where any other one would know nothing of it. */
@@ -424,6 +495,7 @@ export class HomeConnection implements Link, CallConnection {
   destroy(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#later?.cancel();
     this.outbox.close();
     this.#received.drop();
     for (const call of [...this.#calls.values()]) call.abandon();

@@ -13,6 +13,7 @@ import { BULK_END } from './frames.ts';
 import type { AnsweredCall } from './home-call.ts';
 import { HomeConnection } from './home-connection.ts';
 import type { Holder } from './lease-table.ts';
+import { StreamPace } from './stream-pace.ts';
 import { tokenOf } from './subject.ts';
 
 const TICK_MS = 1000;
@@ -53,6 +54,7 @@ export class Home {
   readonly #calls = new Map<string, AnsweredCall>();
   readonly #connections = new Set<HomeConnection>();
   readonly #ends: (() => void)[];
+  readonly #pace: StreamPace;
   readonly #tick: Timer;
   #tokens: string[] = [];
   /** Undefined while the bus is there. */
@@ -61,6 +63,7 @@ export class Home {
   constructor(options: HomeOptions) {
     this.#options = options;
     const { bus, clock, host, hasBulk } = options;
+    this.#pace = new StreamPace(clock);
     this.#prefix = `_INBOX.${tokenOf(host)}.${randomToken()}.`;
     const take = (message: ReceivedMessage): void => {
       const [token = ''] = message.subject.slice(this.#prefix.length).split('.');
@@ -96,6 +99,7 @@ export class Home {
       ...this.#options,
       ...context,
       holder,
+      pace: this.#pace,
       down: () => this.#down,
       expect: (call) => {
         const token = this.#token();

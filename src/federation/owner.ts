@@ -248,9 +248,15 @@ export class Owner {
     if (this.#ended.has(key)) return this.#unknown(message, 'its connection was ended');
     if (isFencedOff(server, headers, this.#options))
       return this.#fail(message, rpcError(WIRE_CODE.nobody, `This host does not serve ${server} now`));
+    if (known === undefined && this.#beginsTooMany(who)) {
+      const why = `Host ${who.host} begins too many connections at once`;
+      return this.#refuse(message, { server, who }, INTERNAL_ERROR, why, { retryAfterMs: TICK_MS });
+    }
     const stream = known ?? this.#newStream(key, server, who, place !== undefined);
-    if (stream === undefined)
-      return this.#refuse(message, { server, who }, INTERNAL_ERROR, 'Too many clients of this host');
+    if (stream === undefined) {
+      const why = `There is no room for one more client of host ${who.host}: all that are here have calls under way`;
+      return this.#refuse(message, { server, who }, INTERNAL_ERROR, why);
+    }
     stream.begin(subject, message, isNumbered ? place : undefined);
   }
 
@@ -273,12 +279,20 @@ export class Owner {
     return headers[HEADER.again]?.split(' ')[1] === this.#options.run;
   }
 
+  /** The name under which the new streams of a host are counted. */
+  #countedAs({ user, host }: Sender): string {
+    return this.#isListed(host) ? `${user} ${host}` : '';
+  }
+
+  #beginsTooMany(who: Sender): boolean {
+    return (this.#new.get(this.#countedAs(who)) ?? 0) >= MOST_NEW_STREAMS;
+  }
+
   #newStream(key: string, server: string, { user, host }: Sender, isCounted: boolean): CallStream | undefined {
     const { tenant, uid } = this.#options;
-    const sender = this.#isListed(host) ? `${user} ${host}` : '';
-    const begun = this.#new.get(sender) ?? 0;
-    if (begun >= MOST_NEW_STREAMS || !this.#hasRoomForStream({ user, host }, server)) return undefined;
-    this.#new.set(sender, begun + 1);
+    if (!this.#hasRoomForStream({ user, host }, server)) return undefined;
+    const counted = this.#countedAs({ user, host });
+    this.#new.set(counted, (this.#new.get(counted) ?? 0) + 1);
     const principal: BusPrincipal = { kind: 'bus', uid, pid: undefined, tenant, user, host };
     const stream = new CallStream(
       { server, principal },
@@ -394,9 +408,10 @@ export class Owner {
     { server, who }: { readonly server: string; readonly who: Pick<BusPrincipal, 'user' | 'host'> },
     code: number,
     why: string,
+    data?: Readonly<Record<string, unknown>>,
   ): void {
     this.#options.refused({ user: who.user, host: who.host, server }, why);
-    this.#fail(message, rpcError(code, why));
+    this.#fail(message, rpcError(code, why, data));
   }
 
   #unknown(message: ReceivedMessage, why: string): void {

@@ -62,6 +62,18 @@ natsTest('a server that waits for approval is offered once it is approved, and o
   expect((await client.callTool(newId(), 'notes_builder__echo', { text: 'x' })).error).toBeDefined();
 });
 
+natsTest('a server that does not start at its owner is said so at once, in the words of its owner', async () => {
+  const nats = await NatsServer.start();
+  const bad = { command: process.execPath, args: ['-e', 'console.error("no licence"); process.exit(3)'] };
+  await startHost(nats, 'builder', { servers: { bad } });
+  const more = { limits: { startTimeoutMs: 3_600_000 } }; // nobody waits for that
+  const laptop = await startHost(nats, 'laptop', { more });
+  await untilKnown(laptop, 'bad@builder');
+  const { code, stderr } = await runCommand(['call', 'bad@builder', 'echo', '--mcp-bridge-socket', laptop.path]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/Server bad@builder cannot be used: host builder says: Server bad exited.*no licence/);
+});
+
 natsTest('a tool that has changed at its owner is refused to callers of other hosts too', async () => {
   const nats = await NatsServer.start();
   const file = join(tempDir(), 'tools.json');
