@@ -45,6 +45,8 @@ const LATEST_FETCH_MS = 30_000;
 const FEW_TRIES = 2;
 /** From this size on, the owner is told at once that an answer has come, so that it need not keep it. */
 const LARGE_ANSWER = 64 * 1024;
+/** The errors of an owner's daemon that say that a call was not begun. */
+const UNBEGUN: ReadonlySet<unknown> = new Set([WIRE_CODE.streamLost, WIRE_CODE.nobody, WIRE_CODE.mismatch]);
 /** The most characters of what an owner says. */
 const MOST_REASON = 120;
 
@@ -224,9 +226,14 @@ export class HomeCall implements AnsweredCall {
     return this.#isCancelled !== undefined;
   }
 
-  /** False if the call was certainly not begun anywhere. */
+  /** False if the call was certainly not begun anywhere. An owner may say that it has begun before it may. */
   get mayHaveBegun(): boolean {
-    return this.#mayHaveBegun;
+    return this.#mayHaveBegun || this.#hasBegun;
+  }
+
+  /** True once the owner has said that the call has begun, or was told that it may begin. */
+  get #isUnderWay(): boolean {
+    return this.#hasBegun || (this.#isHeld && this.#mayHaveBegun);
   }
 
   /** True if the owner has said something since then. */
@@ -363,7 +370,8 @@ export class HomeCall implements AnsweredCall {
     this.#isHeard = true;
     if (this.#isCancelled !== undefined) this.#control({}, this.#isCancelled);
     if (kind === 'ka' || kind === 'ack') return this.#onSign(kind, headers);
-    this.#hasBegun = true;
+    // An error of the owner's daemon comes before the call, or after it.
+    if (kind !== 'err') this.#hasBegun = true;
     this.#receivedBytes += data.length;
     if (kind === 'end' && headers[HEADER.claim] !== undefined) this.#claim ??= headers[HEADER.claim];
     this.#frameMs = this.#heardMs;
@@ -451,20 +459,28 @@ export class HomeCall implements AnsweredCall {
     const isRead =
       body !== undefined && envelope.scan(body, 0, body.length - 1, DEEPEST) && envelope.kind === 'response';
     const error = isRead ? envelope.decode(body, Field.error) : undefined;
-    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+    const code = codeIn(error);
+    const isForgotten = body === undefined || code === undefined || code === WIRE_CODE.streamLost;
+    if (this.#isUnderWay && !isForgotten) return this.#onTakenBack(error);
     // What was sent once, and is refused, was not begun: the stream is over, or the lease.
-    const isOverThere = code === WIRE_CODE.streamLost && this.request.way === undefined && this.#attempts === 1;
+    const isNew = this.request.way === undefined && this.#attempts === 1 && !this.#isUnderWay;
+    const isOverThere = code === WIRE_CODE.streamLost && isNew;
     const isServedElsewhere = code === WIRE_CODE.nobody && this.#fence !== undefined;
     if (isServedElsewhere && this.#attempts > 1) return this.#lost('is served by another host by now');
     if (isOverThere || isServedElsewhere) {
       this.#settle();
       return this.#context.connection.overThere(this);
     }
-    if (body === undefined || code === undefined || code === WIRE_CODE.streamLost)
-      return this.#lost(`does not know the call any more${whyIn(error)}`);
+    if (isForgotten) return this.#lost(`does not know the call any more${whyIn(error)}`);
     if (code !== INTERNAL_ERROR || this.isCancelled || this.request.way === undefined) return this.#answer(body);
     this.#settle();
     if (!this.#context.connection.turnedAway(this, host)) this.#context.connection.answered(this, body, host);
+  }
+
+  /** An owner that has said that it began the call says now that it did not: nobody knows what it has done. */
+  #onTakenBack(error: unknown): void {
+    this.#context.refused(this.#server, 'it has begun a call, and then refused it');
+    this.#lost(`has begun the call, and then refused it${whyIn(error)}`);
   }
 
   #onFault(what: string): void {
@@ -505,6 +521,8 @@ export class HomeCall implements AnsweredCall {
     }
     if (!isSound || envelope.kind !== 'response' || envelope.raw(message, Field.id) !== this.request.idText)
       return this.#onFault('frames that are not the answer to its request');
+    const error = kind === 'err' && this.#isUnderWay ? envelope.decode(message, Field.error) : undefined;
+    if (UNBEGUN.has(codeIn(error))) return this.#onTakenBack(error);
     this.#answer(message);
   }
 
@@ -587,7 +605,9 @@ export class HomeCall implements AnsweredCall {
   }
 
   denied(): void {
+    if (this.#isHeard) return; // the owner has the request: only the same one once more was denied
     const how = `may not be used: NATS does not let this daemon publish to ${this.#subject}`;
+    if (this.#attempts > 1 && this.mayHaveBegun) return this.#lost(how);
     this.#undone('REQUEST_REFUSED', how);
   }
 
@@ -647,6 +667,10 @@ export class HomeCall implements AnsweredCall {
     const patienceMs = this.#isHeard && this.#hasBegun ? SILENT_MS : RESEND_MS;
     if (silentMs >= patienceMs && nowMs - this.#sentMs >= RESEND_MS) this.#askAgain();
   }
+}
+
+function codeIn(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }
 
 /** The reason that an owner gives with an error: short, as it is another host's text. */
