@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { Bus, ReceivedMessage } from './bus.ts';
-import { tokenOf } from './subject.ts';
+import { isInbox, tokenOf } from './subject.ts';
 
 const PREFIX = 'mcp.v1.mail';
 /** A letter with all that is around it. */
@@ -24,8 +24,9 @@ const LONGEST_ID = 128;
 /** An id is remembered longer than a letter is sent again. */
 const REMEMBERED_MS = 60_000;
 const MOST_REMEMBERED = 4096;
-/** The most requests of one host in a second. Others are not answered. */
-const MOST_PER_SECOND = 100;
+/** The most requests of one host in a second, and of one user, under whatever names of hosts. Others are not answered. */
+const MOST_OF_HOST = 100;
+const MOST_OF_USER = 500;
 const MOST_COUNTED = 4096;
 /** The codes of errors that another host may say; any other is a refusal. */
 const TOLD: readonly BridgeErrorCode[] = [
@@ -54,14 +55,21 @@ export interface AgentMailOptions {
   readonly refused: (host: string, why: string) => void;
 }
 
+/** A question to another host that is not answered. */
+interface Unanswered {
+  readonly take: (message: ReceivedMessage) => void;
+  readonly giveUp: () => void;
+}
+
 export class AgentMail implements AgentsElsewhere {
   readonly #options: AgentMailOptions;
   readonly #inbox: string;
   readonly #ends: readonly (() => void)[];
   readonly #tick: Timer;
-  readonly #waiting = new Map<string, (message: ReceivedMessage) => void>();
+  readonly #waiting = new Map<string, Unanswered>();
   /** Answers to letters that have come, by the sender and the id of the letter. */
   readonly #answered = new Map<string, { readonly answer: string; readonly atMs: number }>();
+  /** The requests of this second: by the user, and by the user and the host. */
   readonly #counts = new Map<string, number>();
 
   constructor(options: AgentMailOptions) {
@@ -70,7 +78,7 @@ export class AgentMail implements AgentsElsewhere {
     this.#inbox = `_INBOX.${tokenOf(host)}.${newId()}.`;
     this.#ends = [
       bus.subscribe(`${this.#inbox}*`, (message) =>
-        this.#waiting.get(message.subject.slice(this.#inbox.length))?.(message),
+        this.#waiting.get(message.subject.slice(this.#inbox.length))?.take(message),
       ),
       bus.subscribe(`${PREFIX}.${tenant}.*.*.${tokenOf(host)}`, (message) => this.take(message)),
     ];
@@ -130,24 +138,25 @@ export class AgentMail implements AgentsElsewhere {
       const send = (): void => bus.publish(message);
       const again = clock.every(RESEND_MS, send);
       const end = (settle: () => void): void => {
-        again.cancel();
-        patience.cancel();
+        for (const timer of [again, soon, patience]) timer.cancel();
         this.#waiting.delete(token);
         settle();
       };
-      const patience = clock.after(patienceMs, () => end(() => reject(unknown(host))));
-      this.#waiting.set(token, ({ isUnheard, data: answer }) => {
+      // The bus says at once that nobody listens; what it says later is about a letter that was sent again.
+      const soon = clock.after(RESEND_MS - 1, () => {
+        wasHeard = true;
+      });
+      const giveUp = (): void => end(() => reject(unknown(host)));
+      const patience = clock.after(patienceMs, giveUp);
+      const take = ({ isUnheard, data: answer }: ReceivedMessage): void => {
         // Once it may have come, a daemon that has left does not make it undone.
         if (isUnheard && !wasHeard) return end(() => reject(notThere(host)));
         if (isUnheard) return;
         end(() => resolve(recordIn(answer, MOST_ANSWER_BYTES) ?? {}));
-      });
+      };
+      this.#waiting.set(token, { take, giveUp });
       if (data.length > MOST_BYTES) return end(() => reject(tooLarge(data.length)));
       send();
-      // The bus says at once that nobody listens; what it says later is about a letter that was sent again.
-      clock.after(RESEND_MS - 1, () => {
-        wasHeard = true;
-      });
     });
   }
 
@@ -158,15 +167,25 @@ export class AgentMail implements AgentsElsewhere {
     const { bus, refused } = this.#options;
     const [user = '', sender = ''] = subject.split('.').slice(4);
     if (reply === undefined) return;
-    const count = (this.#counts.get(sender) ?? 0) + 1;
-    if (this.#counts.size < MOST_COUNTED || this.#counts.has(sender)) this.#counts.set(sender, count);
-    if (count > MOST_PER_SECOND || !this.#counts.has(sender)) return refused(sender, 'it sends too many messages');
+    if (!this.#hasShareLeft(user, sender)) return refused(sender, 'it sends too many messages');
+    if (!isInbox(reply)) return refused(sender, 'its answer is to go to no inbox');
     const question = recordIn(data, MOST_BYTES);
     const host = textOf(question?.host);
     if (question?.v !== 1 || host === '' || tokenOf(host) !== sender)
       return refused(sender, 'its message is not in the form that is expected, or names another host');
     const answer = this.#answer(`${user} ${host}`, host, question);
     bus.publish({ subject: reply, headers: {}, data: Buffer.from(answer) });
+  }
+
+  /** A host is named by its own word, a user by the subject: whoever takes the names of other hosts uses up the share of their own user. */
+  #hasShareLeft(user: string, sender: string): boolean {
+    const key = `${user} ${sender}`;
+    const ofUser = this.#counts.get(user) ?? 0;
+    const ofHost = this.#counts.get(key) ?? 0;
+    if (ofUser >= MOST_OF_USER || ofHost >= MOST_OF_HOST) return false;
+    if (ofHost === 0 && this.#counts.size >= MOST_COUNTED) return false;
+    this.#counts.set(user, ofUser + 1).set(key, ofHost + 1);
+    return true;
   }
 
   #answer(sender: string, host: string, question: Readonly<Record<string, unknown>>): string {
@@ -213,6 +232,7 @@ export class AgentMail implements AgentsElsewhere {
   close(): void {
     this.#tick.cancel();
     for (const end of this.#ends) end();
+    for (const { giveUp } of [...this.#waiting.values()]) giveUp();
   }
 }
 

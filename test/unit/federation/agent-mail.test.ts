@@ -156,10 +156,10 @@ describe('a list of agents', () => {
 });
 
 describe('a hostile host', () => {
-  const send = (node: MemoryNode, subject: string, body: object | Buffer): void =>
+  const send = (node: MemoryNode, subject: string, body: object | Buffer, reply = '_INBOX.x'): void =>
     node.publish({
       subject,
-      reply: '_INBOX.x',
+      reply,
       headers: {},
       data: Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body)),
     });
@@ -219,4 +219,39 @@ describe('a hostile host', () => {
     expect(b.received.length).toBeLessThanOrEqual(100);
     expect(await post.outcome(a.mail.post('b', LETTER))).toMatchObject({ id: expect.any(String) as string });
   });
+
+  test('that floods under the names of others, or under many names, silences none of another user', async () => {
+    const a = post.office('a', ['b']);
+    const b = post.office('b', ['a', 'bad']);
+    const bad = post.bus.node();
+    for (let i = 0; i < 200; i++) send(bad, 'mcp.v1.mail.acme.eve.a.b', letter({ id: `i${i}` }));
+    for (let i = 0; i < 5000; i++) send(bad, `mcp.v1.mail.acme.eve.bad${i}.b`, letter({ id: `i${i}` }));
+    await post.pass();
+    expect(await post.outcome(a.mail.post('b', LETTER))).toMatchObject({ id: expect.any(String) as string });
+    expect(b.received).toHaveLength(1);
+  });
+
+  test('has no answer written where its own permissions do not let it write', async () => {
+    const b = post.office('b', ['bad']);
+    post.office('bad', []);
+    const bad = post.bus.node();
+    for (const reply of ['$KV.bridge_hosts.acme.b', 'mcp.v1.req.acme.ann.tools-at-b.tools.list._', '_INBOX.>'])
+      send(bad, 'mcp.v1.mail.acme.ann.bad.b', letter(), reply);
+    await post.pass();
+    expect(post.bus.published.map(({ subject }) => subject)).toEqual(Array(3).fill('mcp.v1.mail.acme.ann.bad.b'));
+    expect(b.received).toEqual([]);
+    expect(b.refused).toHaveLength(3);
+  });
+});
+
+test('what waits for an answer ends with the daemon', async () => {
+  const a = post.office('a', ['b']);
+  post.office('b', ['a']);
+  post.bus.fateOf = () => ({ isLost: true });
+  const sent = a.mail.post('b', LETTER);
+  a.mail.close();
+  expect(await post.outcome(sent)).toContain('OUTCOME_UNKNOWN');
+  const before = post.bus.published.length;
+  await post.pass(5000);
+  expect(post.bus.published).toHaveLength(before);
 });
