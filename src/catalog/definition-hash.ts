@@ -27,8 +27,11 @@ export function hashOfIdentity(definition: ServerDefinition): string {
   return hashOf([name, command, args, cwd ?? dir]);
 }
 
+/** Cut as bytes: a part of a text would keep all of it. */
+const HASH_BYTES = 16;
+
 function hashOf(decisive: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(decisive)).digest('hex').slice(0, 32);
+  return createHash('sha256').update(JSON.stringify(decisive)).digest().toString('hex', 0, HASH_BYTES);
 }
 
 function sorted(map: Readonly<Record<string, string>>): [string, string][] {

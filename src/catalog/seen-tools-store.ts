@@ -6,18 +6,10 @@ import { readPrivate } from '../local/private-file.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import { messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
-import { expectSyntaxError } from '../util/expected-error.ts';
-import { isRecord } from '../util/json-value.ts';
 import type { Logger } from '../util/logger.ts';
 import { hashOfIdentity } from './definition-hash.ts';
-import {
-  LOST,
-  type SeenBefore,
-  type SeenDefinition,
-  type SeenTool,
-  SeenTools,
-  type SeenToolsPorts,
-} from './seen-tools.ts';
+import { LOST, SeenTools, type SeenToolsPorts } from './seen-tools.ts';
+import { decodeSeen, type SeenBefore } from './seen-tools-file.ts';
 import { SettledWrites } from './settled-writes.ts';
 import { FilesInUse, noteUse, type SweptDirectory } from './sweeper.ts';
 
@@ -57,9 +49,11 @@ export class SeenToolsStore {
     if (known !== undefined) return known;
     const path = dir === undefined ? undefined : join(dir, `${hash}.json`);
     const save = (seen: SeenTools): void => {
-      if (path !== undefined) this.#writes.add(path, () => encodeSeen(name, seen.before));
+      if (path !== undefined) this.#writes.add(path, () => seen.packed());
     };
-    const seen = new SeenTools(name, { save, changed }, path === undefined ? undefined : this.#read(path, name));
+    const before = path === undefined ? undefined : this.#read(path, name);
+    const seen = new SeenTools(name, { save, changed }, before);
+    if (before !== undefined) seen.packed();
     this.#known.set(hash, new WeakRef(seen));
     if (path !== undefined) this.#files.add(path, seen);
     return seen;
@@ -96,46 +90,4 @@ export class SeenToolsStore {
   flush(): boolean {
     return this.#writes.flush();
   }
-}
-
-// --- the file format ---
-
-const FORMAT = 1;
-
-export function encodeSeen(server: string, { tools, digest, isLost }: SeenBefore): string {
-  const listed = [...tools].map(([name, tool]) => ({ name, ...tool }));
-  return `${JSON.stringify({ format: FORMAT, server, digest, isLost, tools: listed })}\n`;
-}
-
-/** Reads a file. Undefined if it is not in the expected form. */
-export function decodeSeen(content: string): SeenBefore | undefined {
-  const saved = parsed(content);
-  if (!isRecord(saved) || saved.format !== FORMAT || typeof saved.isLost !== 'boolean') return undefined;
-  const { digest, isLost, tools: listed } = saved;
-  if (!isTextOrNothing(digest) || !Array.isArray(listed)) return undefined;
-  const tools = new Map<string, SeenTool>();
-  for (const entry of listed) {
-    if (!isRecord(entry) || typeof entry.name !== 'string' || typeof entry.isNew !== 'boolean') return undefined;
-    const { name, accepted, current, isNew } = entry;
-    if (!isDefinition(accepted) || !isDefinition(current) || (accepted ?? current) === undefined) return undefined;
-    tools.set(name, { accepted, current, isNew });
-  }
-  return { tools, digest, isLost };
-}
-
-function parsed(content: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch (error) {
-    expectSyntaxError(error);
-    return undefined;
-  }
-}
-
-function isDefinition(value: unknown): value is SeenDefinition | undefined {
-  return value === undefined || (isRecord(value) && typeof value.hash === 'string' && isTextOrNothing(value.text));
-}
-
-function isTextOrNothing(value: unknown): value is string | undefined {
-  return value === undefined || typeof value === 'string';
 }

@@ -1,29 +1,12 @@
 // The tools of one server as they were first seen or last accepted, and which have changed since. A tool that disappears is
-// remembered, or it could come back with another definition unnoticed.
+// remembered, or it could come back with another definition unnoticed. While nothing changes, they are kept deflated: there may be
+// thousands of servers, and the texts of their tools would be most of what the daemon has of them.
 
 import type { ListPage, ToolListing } from '../core/server-knowledge.ts';
+import { invariant } from '../util/invariant.ts';
+import { packedText, unpackedText } from '../util/packed-text.ts';
+import { decodeSeen, encodeSeen, type SeenBefore, type SeenDefinition, type SeenTool } from './seen-tools-file.ts';
 import { definitionsIn, digestOf, hashOfText } from './tool-definitions.ts';
-
-export interface SeenDefinition {
-  readonly hash: string;
-  /** Undefined for a text that was too long to keep. */
-  readonly text: string | undefined;
-}
-
-export interface SeenTool {
-  /** The definition that was first seen or accepted; undefined if it was lost. */
-  readonly accepted: SeenDefinition | undefined;
-  /** The definition now, if it differs. */
-  readonly current: SeenDefinition | undefined;
-  /** It appeared after the first list, and nobody has accepted it. */
-  readonly isNew: boolean;
-}
-
-export interface SeenBefore {
-  readonly tools: ReadonlyMap<string, SeenTool>;
-  readonly digest: string | undefined;
-  readonly isLost: boolean;
-}
 
 export interface SeenToolsPorts {
   /** Something has changed that is to be kept. */
@@ -39,6 +22,7 @@ const MOST_NAMES = 1024 * 1024;
 const LONGEST_TEXT = 64 * 1024;
 const MOST_TEXT = 1024 * 1024;
 
+const NONE: ReadonlySet<string> = new Set();
 const NOTHING: SeenBefore = { tools: new Map(), digest: undefined, isLost: false };
 /** The state after its file was lost: every tool counts as changed. */
 export const LOST: SeenBefore = { ...NOTHING, isLost: true };
@@ -46,12 +30,16 @@ export const LOST: SeenBefore = { ...NOTHING, isLost: true };
 export class SeenTools {
   readonly server: string;
   readonly #ports: SeenToolsPorts;
-  readonly #tools: Map<string, SeenTool>;
+  /** Undefined while nobody works with them, and they are packed. */
+  #tools: Map<string, SeenTool> | undefined;
+  /** The state as in its file, deflated; undefined after it has changed. */
+  #packed: Buffer | undefined;
   #digest: string | undefined;
   #isLost: boolean;
   #textKept = 0;
   #namesKept = 0;
-  #changed: ReadonlySet<string>;
+  #changed: ReadonlySet<string> = NONE;
+  #hasNew = false;
 
   constructor(server: string, ports: SeenToolsPorts, { tools, digest, isLost }: SeenBefore = NOTHING) {
     this.server = server;
@@ -61,7 +49,7 @@ export class SeenTools {
     this.#isLost = isLost;
     for (const tool of tools.values()) this.#textKept += textIn(tool);
     for (const name of tools.keys()) this.#namesKept += name.length;
-    this.#changed = this.#changedNow();
+    this.#look(tools);
   }
 
   /** Names of changed tools. The set is replaced whenever it changes. */
@@ -69,12 +57,29 @@ export class SeenTools {
     return this.#changed;
   }
 
-  get tools(): ReadonlyMap<string, SeenTool> {
-    return this.#tools;
+  /** True while tools have changed, or new ones have come, and nobody has accepted them. */
+  get hasNews(): boolean {
+    return this.#changed.size > 0 || this.#hasNew;
   }
 
-  get before(): SeenBefore {
-    return { tools: this.#tools, digest: this.#digest, isLost: this.#isLost };
+  get tools(): ReadonlyMap<string, SeenTool> {
+    return this.#tools ?? this.#unpacked();
+  }
+
+  /** Returns the state as it is written to its file, and keeps it packed. */
+  packed(): string {
+    const text = this.#packed && unpackedText(this.#packed);
+    if (text !== undefined) return text;
+    const written = encodeSeen(this.server, { tools: this.tools, digest: this.#digest, isLost: this.#isLost });
+    this.#packed = packedText(written);
+    this.#tools = undefined;
+    return written;
+  }
+
+  #unpacked(): Map<string, SeenTool> {
+    const state = this.#packed && decodeSeen(unpackedText(this.#packed));
+    invariant(state !== undefined, 'what was packed can be read');
+    return new Map(state.tools);
   }
 
   /** Takes in a list of tools, from the server or one of its instances. */
@@ -82,26 +87,43 @@ export class SeenTools {
     const digest = digestOf(pages);
     if (digest === this.#digest) return;
     const definitions = definitionsIn(pages);
-    const outcomes = new Set([...definitions].map(([name, text]) => this.#learnTool(name, text, isOnly)));
-    const isSettled = isWhole && !outcomes.has('undecided');
-    if (isSettled) this.#digest = digest;
-    if (isSettled || outcomes.has('learnt')) this.#ports.save(this);
-    this.#tellChanged();
+    this.#work((tools) => {
+      const outcomes = new Set([...definitions].map(([name, text]) => this.#learnTool(tools, name, text, isOnly)));
+      const isSettled = isWhole && !outcomes.has('undecided');
+      if (isSettled) this.#digest = digest;
+      return isSettled || outcomes.has('learnt');
+    });
   }
 
-  #learnTool(name: string, text: string, isOnly: boolean): 'known' | 'learnt' | 'undecided' {
+  /** Runs a task that may change the tools, and returns true if something has changed. */
+  #work(task: (tools: Map<string, SeenTool>) => boolean): void {
+    const tools = this.#tools ?? this.#unpacked();
+    if (task(tools)) {
+      this.#tools = tools;
+      this.#packed = undefined;
+      this.#ports.save(this);
+    }
+    this.#tellChanged(tools);
+  }
+
+  #learnTool(
+    tools: Map<string, SeenTool>,
+    name: string,
+    text: string,
+    isOnly: boolean,
+  ): 'known' | 'learnt' | 'undecided' {
     const hash = hashOfText(text);
-    const known = this.#tools.get(name);
+    const known = tools.get(name);
     if (known === undefined) {
-      if (this.#tools.size >= MOST_TOOLS || this.#namesKept + name.length > MOST_NAMES) return 'known';
-      this.#set(name, this.#asSeenFirst(this.#kept(hash, text)));
+      if (tools.size >= MOST_TOOLS || this.#namesKept + name.length > MOST_NAMES) return 'known';
+      this.#set(tools, name, this.#asSeenFirst(this.#kept(hash, text)));
     } else if (known.accepted?.hash !== hash) {
       if (known.current?.hash === hash) return 'known';
-      this.#set(name, { ...known, current: this.#kept(hash, text) });
+      this.#set(tools, name, { ...known, current: this.#kept(hash, text) });
     } else {
       if (known.current === undefined) return 'known';
       if (!isOnly) return 'undecided'; // another instance may still have the changed one
-      this.#set(name, { ...known, current: undefined });
+      this.#set(tools, name, { ...known, current: undefined });
     }
     return 'learnt';
   }
@@ -116,23 +138,24 @@ export class SeenTools {
    */
   accept(shown: ReadonlyMap<string, string>): string[] {
     const others: string[] = [];
-    for (const [name, hash] of shown) {
-      const tool = this.#tools.get(name);
-      const accepted = tool?.current ?? tool?.accepted;
-      if (accepted === undefined || accepted.hash !== hash) others.push(name);
-      else this.#set(name, { accepted, current: undefined, isNew: false });
-    }
-    if (others.length < shown.size && this.#changedNow().size === 0) this.#isLost = false;
-    this.#ports.save(this);
-    this.#tellChanged();
+    this.#work((tools) => {
+      for (const [name, hash] of shown) {
+        const tool = tools.get(name);
+        const accepted = tool?.current ?? tool?.accepted;
+        if (accepted === undefined || accepted.hash !== hash) others.push(name);
+        else this.#set(tools, name, { accepted, current: undefined, isNew: false });
+      }
+      if (others.length < shown.size && changedIn(tools).size === 0) this.#isLost = false;
+      return true;
+    });
     return others;
   }
 
-  #set(name: string, tool: SeenTool): void {
-    const before = this.#tools.get(name);
+  #set(tools: Map<string, SeenTool>, name: string, tool: SeenTool): void {
+    const before = tools.get(name);
     if (before === undefined) this.#namesKept += name.length;
     this.#textKept += textIn(tool) - textIn(before);
-    this.#tools.set(name, tool);
+    tools.set(name, tool);
   }
 
   #kept(hash: string, text: string): SeenDefinition {
@@ -140,18 +163,24 @@ export class SeenTools {
     return { hash, text: isKept ? text : undefined };
   }
 
-  #changedNow(): ReadonlySet<string> {
-    return new Set([...this.#tools].filter(([, { current }]) => current !== undefined).map(([name]) => name));
+  #tellChanged(tools: ReadonlyMap<string, SeenTool>): void {
+    const before = this.#changed;
+    this.#look(tools);
+    const young = [...this.#changed].filter((name) => !before.has(name));
+    if (young.length > 0 || this.#changed.size !== before.size) this.#ports.changed(this, young);
   }
 
-  #tellChanged(): void {
-    const before = this.#changed;
-    const now = this.#changedNow();
-    const young = [...now].filter((name) => !before.has(name));
-    if (young.length === 0 && now.size === before.size) return;
-    this.#changed = now;
-    this.#ports.changed(this, young);
+  /** Notes what a person should see. The set of changed tools is replaced only by another one. */
+  #look(tools: ReadonlyMap<string, SeenTool>): void {
+    const changed = changedIn(tools);
+    if (changed.size !== this.#changed.size || [...changed].some((name) => !this.#changed.has(name)))
+      this.#changed = changed;
+    this.#hasNew = [...tools.values()].some(({ isNew }) => isNew);
   }
+}
+
+function changedIn(tools: ReadonlyMap<string, SeenTool>): ReadonlySet<string> {
+  return new Set([...tools].filter(([, { current }]) => current !== undefined).map(([name]) => name));
 }
 
 function textIn(tool: SeenTool | undefined): number {

@@ -1,7 +1,7 @@
 // `bridge/changes` and `bridge/accept`: lists tools that have changed since they were first seen, and accepts them as they
 // are now. Only a tool with the very definition that was shown is accepted.
 
-import type { SeenDefinition, SeenTool } from '../catalog/seen-tools.ts';
+import type { SeenDefinition, SeenTool } from '../catalog/seen-tools-file.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
 import type { AcceptReport, ChangedServer, ChangedTool, ChangesReport, ShownDefinition } from './report.ts';
 import { type SeenToolsOf, type ServersHere, unknownServer } from './servers-here.ts';
@@ -14,8 +14,9 @@ export function changesIn(here: ServersHere, server: unknown): ChangesReport {
 }
 
 function changesOf(server: string, of: SeenToolsOf | undefined): ChangedServer[] {
-  const tools = [...(of?.seen.tools ?? [])].flatMap(([name, tool]) => changeOf(name, tool) ?? []);
-  return of === undefined || tools.length === 0 ? [] : [{ server, policy: of.policy, tools }];
+  if (of?.seen.hasNews !== true) return [];
+  const tools = [...of.seen.tools].flatMap(([name, tool]) => changeOf(name, tool) ?? []);
+  return [{ server, policy: of.policy, tools }];
 }
 
 function changeOf(tool: string, { accepted, current, isNew }: SeenTool): ChangedTool | undefined {

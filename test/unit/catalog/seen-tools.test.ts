@@ -1,8 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SeenTools } from '../../../src/catalog/seen-tools.ts';
-import { decodeSeen, encodeSeen, SeenToolsStore } from '../../../src/catalog/seen-tools-store.ts';
+import { SeenTools } from '../../../src/catalog/seen-tools.ts';
+import { decodeSeen, encodeSeen } from '../../../src/catalog/seen-tools-file.ts';
+import { SeenToolsStore } from '../../../src/catalog/seen-tools-store.ts';
 import type { ListPage } from '../../../src/core/server-knowledge.ts';
 import { RuledGate } from '../../../src/daemon/ruled-gate.ts';
 import { ChangeGate, ToolGates } from '../../../src/daemon/tool-gates.ts';
@@ -11,6 +13,7 @@ import type { RemoteServer, ServerDefinition, StdioServer } from '../../../src/m
 import { OPEN_GATE } from '../../../src/model/tool-gate.ts';
 import { NO_FILTER } from '../../../src/model/tool-rules.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { runs } from '../../support/runs.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
 const LOCAL: StdioServer = {
@@ -140,6 +143,57 @@ describe('the tools of a server', () => {
   });
 });
 
+describe('packed', () => {
+  const tool = fc.record({
+    name: fc.constantFrom('a', 'b', '__proto__', 'ü'),
+    title: fc.constantFrom('1', '\ud800', '"'),
+  });
+  const step = fc.record({
+    tools: fc.array(tool, { maxLength: 4 }),
+    isWhole: fc.boolean(),
+    isOnly: fc.boolean(),
+    isAccepted: fc.boolean(),
+    isPacked: fc.boolean(),
+  });
+
+  test('they are the same as never packed, whatever comes', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+        const told: (readonly string[])[][] = [[], []];
+        const twins = told.map((to) => {
+          const ports = {
+            save: () => undefined,
+            changed: (_: SeenTools, names: readonly string[]) => void to.push(names),
+          };
+          return new SeenTools('files', ports);
+        });
+        for (const { tools, isAccepted, isPacked, ...how } of steps)
+          for (const [i, seen] of twins.entries()) {
+            seen.learn(list(...tools), how);
+            const [[name, { accepted, current }] = ['none', { accepted: undefined, current: undefined }]] = seen.tools;
+            if (isAccepted) seen.accept(new Map([[name, (current ?? accepted)?.hash ?? '']]));
+            if (i === 0 && isPacked) seen.packed();
+          }
+        const [one, other] = twins.map((seen) => [seen.changed, seen.hasNews, seen.packed()]);
+        expect([one, told[0]]).toEqual([other, told[1]]);
+      }),
+      { numRuns: runs(300) },
+    );
+  });
+
+  test('news of them are seen without a look inside', () => {
+    const newsOf = (...lists: ListPage[][]): boolean[] => {
+      const dir = temporaryDir();
+      const seen = learnt(dir, ...lists);
+      return [seen.hasNews, seenAgain(dir).hasNews];
+    };
+    expect(newsOf(list(READ))).toEqual([false, false]);
+    expect(newsOf(list(READ), list(READ, WRITE))).toEqual([true, true]);
+    expect(newsOf(list(READ), list(EVIL))).toEqual([true, true]);
+    expect(newsOf(list(READ), list(EVIL), list(READ))).toEqual([false, false]);
+  });
+});
+
 describe('to accept', () => {
   test('takes what was shown, and nothing else', () => {
     const dir = temporaryDir();
@@ -193,16 +247,17 @@ describe('a file that cannot be understood', () => {
   });
 
   test('is found out at whatever length it is torn', () => {
-    const { before } = learnt(temporaryDir(), list(READ, WRITE), list(EVIL, WRITE, { name: 'new' }));
-    const whole = encodeSeen('files', before);
-    expect(decodeSeen(whole)).toEqual(before);
+    const seen = learnt(temporaryDir(), list(READ, WRITE), list(EVIL, WRITE, { name: 'new' }));
+    const whole = seen.packed();
+    const state = decodeSeen(whole);
+    expect(state?.tools).toEqual(seen.tools);
+    expect(state && encodeSeen('files', state)).toBe(whole);
     for (let length = 0; length < whole.length - 1; length++)
       expect(decodeSeen(whole.slice(0, length))).toBeUndefined();
   });
 
   test('is found out where a member of it is another kind of thing', () => {
-    const { before } = learnt(temporaryDir(), list(READ), list(EVIL));
-    const saved = JSON.parse(encodeSeen('files', before)) as Record<string, unknown>;
+    const saved = JSON.parse(learnt(temporaryDir(), list(READ), list(EVIL)).packed()) as Record<string, unknown>;
     const [tool] = saved.tools as Record<string, unknown>[];
     for (const key of ['format', 'digest', 'isLost', 'tools'])
       expect(decodeSeen(JSON.stringify({ ...saved, [key]: null }))).toBeUndefined();
