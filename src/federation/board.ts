@@ -23,7 +23,9 @@ export type EntryListener = (key: string, value: Uint8Array | undefined, isNews:
 export const LEASE_MS = 15_000;
 /** The pause between signs of life, and between looks at those of others. */
 export const SIGN_MS = 4000;
+/** The time that a board takes to drop what is over, and a daemon to tell its clients. */
+const SLACK_MS = 1000;
 /** A sign is over then. The next look at the board notices it. */
-export const SIGN_AGE_MS = LEASE_MS - SIGN_MS;
+export const SIGN_AGE_MS = LEASE_MS - SIGN_MS - SLACK_MS;
 /** An entry that nobody writes again is over then. */
 export const ENTRY_AGE_MS = 3_600_000;

@@ -2,14 +2,13 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { SIGN_AGE_MS } from '../../../src/federation/board.ts';
 import { type LeaseBoard, LeaseTable } from '../../../src/federation/lease-table.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { type LeaseView, MemoryLeases } from '../../support/memory-leases.ts';
 import { runs } from '../../support/runs.ts';
 
 const NAME = 'memory';
-/** A sign of life is over after so long. */
-const SIGN_MS = 11_000;
 const MARGIN_MS = 1000;
 
 /** Hosts with a clock that all share. A host that stands still gives no signs, and hears nothing. */
@@ -39,7 +38,7 @@ class Hosts {
         host.name === name &&
         (run === undefined || host.run === run) &&
         !host.hasLeft &&
-        this.clock.now() - host.signedMs < SIGN_MS,
+        this.clock.now() - host.signedMs < SIGN_AGE_MS,
     );
   }
 
@@ -78,7 +77,7 @@ class Host {
     };
     this.table = new LeaseTable({
       ...{ board, clock: hosts.clock, tenant: 'acme', host: name, run, isDown: () => this.isDown || this.isFrozen },
-      sureUntilMs: () => this.signedMs + SIGN_MS - MARGIN_MS,
+      sureUntilMs: () => this.signedMs + SIGN_AGE_MS - MARGIN_MS,
       isThere: (other, otherRun) => hosts.isThere(other, otherRun),
       changed: (token) => this.told.push(token),
       fault: (error) => this.faults.push(error),
