@@ -143,12 +143,13 @@ export class LeaseTable {
     this.#stale = new Set(this.#leases.keys());
     const ups = this.#ups;
     let isOver = false;
+    let unwatch: (() => void) | undefined;
     try {
-      const unwatch = await board.watch(
+      unwatch = await board.watch(
         this.#prefix,
         (key, value, write, refuted) => this.#arrived(key.slice(this.#prefix.length), value, write, refuted),
         () => {
-          isOver = true;
+          isOver = true; // maybe before the board has begun it, or where it never does
           if (this.#unwatch === unwatch) this.#unwatch = undefined;
         },
       );
@@ -167,7 +168,8 @@ export class LeaseTable {
   #arrived(key: string, value: Uint8Array | undefined, write: number, refuted: number | undefined): void {
     const known = this.#leases.get(key);
     const isEarlier = known !== undefined && known.write > write && known.write !== refuted;
-    if (isEarlier && !this.#stale.delete(key)) return; // a later write of our own was confirmed first
+    const isFirst = this.#stale.delete(key);
+    if (isEarlier && !isFirst) return; // a later write of our own was confirmed first
     // One that cannot be read is that of before, which its holder writes again at once; or nobody's, and is written over.
     const lease = value === undefined ? undefined : leaseIn(value);
     const isSpoiled = value !== undefined && lease === undefined;

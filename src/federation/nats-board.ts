@@ -9,7 +9,6 @@ import {
   ENTRIES,
   entryIn,
   failTask,
-  forEachOf,
   isRemoval,
   keysIn,
   openedBucket,
@@ -17,6 +16,7 @@ import {
   stateOf,
   UNREADABLE,
 } from './nats-buckets.ts';
+import { watchedKeys } from './nats-watch.ts';
 
 const ENTRIES_BEGIN = `$KV.${ENTRIES}.`;
 const NOTHING = new Uint8Array(0);
@@ -77,34 +77,19 @@ export class NatsBoard implements Board {
     await this.#with(ENTRIES, (kv) => kv.delete(key));
   }
 
-  /**
-   * Listens to what is written, as it is published, and reads what is there. A consumer of JetStream would do both, but it may miss
-   * what is written while it begins, and notices that after 5 s.
-   */
   async watch(prefix: string, changed: EntryListener): Promise<() => void> {
     await this.#bus.whileUp(this.#kv(ENTRIES));
-    const connection = this.#connected();
-    const heard = new Set<string>();
-    const subscription = connection.subscribe(`${ENTRIES_BEGIN}${prefix}>`, {
-      callback: (error, { subject, headers, data }) => {
-        if (error !== null) return; // not permitted, which is told elsewhere
-        const key = subject.slice(ENTRIES_BEGIN.length);
-        heard.add(key);
-        changed(key, isRemoval(headers) ? undefined : data, true);
+    const subscription = await watchedKeys(this.#connected(), {
+      begin: ENTRIES_BEGIN,
+      prefix,
+      written: (key, { headers, data }) => changed(key, isRemoval(headers) ? undefined : data, true),
+      keys: () => this.#keysIn(ENTRIES, prefix),
+      read: async (key) => {
+        const value = await this.get(key);
+        return value && (() => changed(key, value, false));
       },
+      whileUp: (asked) => this.#bus.whileUp(asked),
     });
-    try {
-      await connection.flush();
-      const keys = await this.#keysIn(ENTRIES, prefix);
-      await forEachOf(keys, async (key) => {
-        const value = heard.has(key) ? undefined : await this.get(key);
-        if (value !== undefined && !heard.has(key)) changed(key, value, false);
-      });
-    } catch (error) {
-      subscription.unsubscribe();
-      throw error;
-    }
-    heard.clear();
     return () => subscription.unsubscribe();
   }
 

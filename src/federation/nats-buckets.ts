@@ -226,18 +226,6 @@ function deniedIn(error: unknown): { readonly operation: string; readonly subjec
   return undefined;
 }
 
-/** Keys that are read at the same time. */
-const AT_ONCE = 16;
-
-/** Does something for all of a list, for a few at a time. */
-export async function forEachOf<T>(all: readonly T[], task: (one: T) => Promise<void>): Promise<void> {
-  const left = all.values();
-  const work = async (): Promise<void> => {
-    for (const one of left) await task(one);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-}
-
 /** Why a bucket cannot be used, and what to do. */
 export function bucketFault(error: unknown, bucket: Bucket = ENTRIES): string {
   const what = bucket === LEASES ? 'the list of who serves what remembers' : 'the list of hosts';

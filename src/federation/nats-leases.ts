@@ -6,17 +6,8 @@ import type { KV, KvEntry } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { LeaseBoard, LeaseListener } from './lease-table.ts';
 import type { BoardBus } from './nats-board.ts';
-import {
-  entryIn,
-  failTask,
-  forEachOf,
-  isRemoval,
-  isStatus,
-  keysIn,
-  LEASES,
-  openedBucket,
-  UNREADABLE,
-} from './nats-buckets.ts';
+import { entryIn, failTask, isRemoval, isStatus, keysIn, LEASES, openedBucket, UNREADABLE } from './nats-buckets.ts';
+import { watchedKeys } from './nats-watch.ts';
 import { LEASE_BEGIN } from './subject.ts';
 
 /** Another write came first. */
@@ -81,37 +72,33 @@ export class NatsLeases implements LeaseBoard {
   async watch(prefix: string, changed: LeaseListener, ended: () => void): Promise<() => void> {
     const kv = await this.#with((opened) => Promise.resolve(opened));
     const connection = this.#connected();
-    const heard = new Set<string>();
-    const subscription = connection.subscribe(`${LEASE_BEGIN}${prefix}>`, {
-      callback: (error, { subject, headers, data }) => {
-        if (error !== null) return; // not permitted, which is told elsewhere
-        const key = subject.slice(LEASE_BEGIN.length);
-        heard.add(key);
-        // The server puts its number behind those that the writer has put there.
-        changed(key, isRemoval(headers) ? undefined : data, Number(headers?.last(SEQUENCE)) || 0);
-      },
-    });
+    const whileUp = <T>(asked: Promise<T>): Promise<T> => this.#bus.whileUp(asked);
     const watcher = { prefix, changed };
     this.#watchers.add(watcher);
-    const end = (): void => {
-      this.#watchers.delete(watcher);
-      subscription.unsubscribe();
-    };
-    void subscription.closed.finally(ended);
     try {
-      await this.#bus.whileUp(connection.flush());
-      const keys = await this.#bus.whileUp(keysIn(connection, LEASES, prefix));
-      await forEachOf(keys, async (key) => {
-        const entry = heard.has(key) ? null : await this.#bus.whileUp(entryIn(connection, kv, LEASES, key));
-        if (entry !== null && entry !== UNREADABLE && !heard.has(key)) tell(changed, key, entry);
+      const subscription = await watchedKeys(connection, {
+        begin: LEASE_BEGIN,
+        prefix,
+        // The server puts its number behind those that the writer has put there.
+        written: (key, { headers, data }) =>
+          changed(key, isRemoval(headers) ? undefined : data, Number(headers?.last(SEQUENCE)) || 0),
+        keys: () => whileUp(keysIn(connection, LEASES, prefix)),
+        read: async (key) => {
+          const entry = await whileUp(entryIn(connection, kv, LEASES, key));
+          return entry === null || entry === UNREADABLE ? undefined : () => tell(changed, key, entry);
+        },
+        whileUp,
       });
+      void subscription.closed.finally(ended);
+      return () => {
+        this.#watchers.delete(watcher);
+        subscription.unsubscribe();
+      };
     } catch (error) {
+      this.#watchers.delete(watcher);
       this.#bucket = undefined;
-      end();
       failTask(error);
     }
-    heard.clear();
-    return end;
   }
 }
 

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SIGN_AGE_MS } from '../../../src/federation/board.ts';
-import { type LeaseBoard, LeaseTable } from '../../../src/federation/lease-table.ts';
+import { type LeaseBoard, type LeaseListener, LeaseTable } from '../../../src/federation/lease-table.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { type LeaseView, MemoryLeases } from '../../support/memory-leases.ts';
 import { runs } from '../../support/runs.ts';
@@ -281,6 +281,63 @@ test('without leases nobody serves by a lease, and the reason is told', async ()
   await hosts.pass(3000);
   expect(one.table.has(NAME)).toBe(false);
   expect(one.faults).toContain(one.view.fault);
+});
+
+/** A table on a board of the test. The host `one` is away; all others are there. */
+function tableOn(board: LeaseBoard, faults: unknown[] = []) {
+  const clock = new FakeClock();
+  const table = new LeaseTable({
+    ...{ board, clock, tenant: 'acme', host: 'two', run: 'r1', isDown: () => false },
+    sureUntilMs: () => clock.now() + SIGN_AGE_MS,
+    isThere: (host) => host !== 'one',
+    changed: () => undefined,
+    fault: (error) => faults.push(error),
+  });
+  return { table, clock };
+}
+
+test('a watch that fails is over without another fault', async () => {
+  const faults: unknown[] = [];
+  let end: () => void = () => undefined;
+  const fault = new Error('no permission');
+  const { table } = tableOn(
+    {
+      write: () => Promise.resolve(undefined),
+      watch: (_, __, ended) => {
+        end = ended;
+        return Promise.reject(fault);
+      },
+    },
+    faults,
+  );
+  table.busIsUp();
+  await flush();
+  expect(end).not.toThrow();
+  expect([faults, table.has(NAME)]).toEqual([[fault], false]);
+});
+
+test('who comes second after the bus was away knows who came first', async () => {
+  const lease = (host: string, fence: number) => Buffer.from(JSON.stringify({ v: 1, host, run: 'r', fence }));
+  let told: LeaseListener = () => undefined;
+  const { table, clock } = tableOn({
+    write: (key, _, over) => {
+      told(key, lease('three', 2), 9, over);
+      return Promise.resolve(undefined);
+    },
+    watch: (_, changed) => {
+      told = changed;
+      changed(`acme.${NAME}`, lease('one', 1), 8);
+      return Promise.resolve(() => undefined);
+    },
+  });
+  for (let i = 0; i < 2; i++) {
+    table.busIsUp();
+    await flush();
+  }
+  table.offer([NAME]);
+  clock.advance(16_000);
+  await flush();
+  expect(table.holderOf(NAME)).toEqual({ host: 'three', fence: 2 });
 });
 
 describe('whatever happens to hosts', () => {
