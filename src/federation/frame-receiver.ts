@@ -6,8 +6,9 @@ import { type BusFrameKind, bufferOf, countIn, HEADER, MOST_FRAME_BYTES, WINDOW_
 
 /** Memory may be so many times as long as what is kept of it. */
 const MOST_SPARE = 2;
-/** The most frames that may come before one that is missing. */
+/** The most frames that may come before one that is missing, and the most that a message may be cut into: each costs memory, also where it is empty. */
 const MOST_EARLY = 4096;
+const MOST_PARTS = 4096;
 
 export interface ReceiverOptions {
   /** The longest message. */
@@ -18,7 +19,7 @@ export interface ReceiverOptions {
   readonly grant: (got: number, credit: number) => void;
 }
 
-export type ReceiverFault = 'too-large' | 'out-of-window' | 'unnumbered';
+export type ReceiverFault = 'too-large' | 'too-many' | 'out-of-window' | 'unnumbered';
 
 interface EarlyFrame {
   readonly kind: BusFrameKind;
@@ -100,6 +101,7 @@ export class FrameReceiver {
     this.#gotBytes += data.length;
     if (this.#partBytes + data.length > this.#options.mostBytes) return 'too-large';
     if (kind === 'part') {
+      if (this.#parts.length >= MOST_PARTS) return 'too-many';
       this.#parts.push(ownBytes(data));
       this.#partBytes += data.length;
       return undefined;

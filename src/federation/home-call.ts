@@ -629,7 +629,9 @@ export class HomeCall implements AnsweredCall {
     this.#context.connection.callOver(this);
   }
 
+  /** The bus is there again: what was missed is asked for. */
   busIsBack(): void {
+    if (this.isOver) return; // with its connection, which has just ended
     const nowMs = this.#context.clock.now();
     this.#downMs = undefined;
     if (this.#comebacks++ < MOST_COMEBACKS) this.#heardMs = nowMs;
@@ -647,6 +649,7 @@ export class HomeCall implements AnsweredCall {
   }
 
   tick(nowMs: number): void {
+    if (this.isOver) return; // with its connection, which has just ended
     const { down, limits } = this.#context;
     const why = down();
     if (why !== undefined) {

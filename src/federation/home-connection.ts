@@ -108,7 +108,6 @@ export class HomeConnection implements Link, CallConnection {
   isPaused = false;
   #isClosed = false;
   #isEnded = false;
-  #hasAsked = false;
   #askedMs: number;
   /** Asks the first question later. */
   #later: Timer | undefined;
@@ -174,6 +173,7 @@ export class HomeConnection implements Link, CallConnection {
   }
 
   #send(b: Buffer, end: number): void {
+    if (this.#isClosed) return; // by the message before it
     if (!envelope.scan(b, 0, end, DEEPEST)) return;
     const method = envelope.decode(b, Field.method);
     if (envelope.kind === 'request' && typeof method === 'string') return this.#ask(b, end, method);
@@ -184,7 +184,6 @@ export class HomeConnection implements Link, CallConnection {
   #ask(b: Buffer, end: number, method: string): void {
     const idText = envelope.raw(b, Field.id);
     if (method === 'initialize') return; // an owner speaks the era of 2026 alone: the probe is answered, or fails
-    this.#hasAsked = true;
     this.#askedMs = this.#context.clock.now();
     if (this.#isDown(idText)) return;
     if (!isBusMethod(method)) return this.#refuse(idText, 'REQUEST_REFUSED', `has no method ${method.slice(0, 64)}`);
@@ -339,7 +338,9 @@ export class HomeConnection implements Link, CallConnection {
   }
 
   /** A call is answered, or nobody waits for it. */
-  callOver({ request }: HomeCall): void {
+  callOver(call: HomeCall): void {
+    const { request } = call;
+    this.#large.delete(call);
     if (this.#calls.get(request.idText)?.isOver === true) this.#calls.delete(request.idText);
     this.#handler?.drained();
   }
@@ -444,7 +445,7 @@ export class HomeConnection implements Link, CallConnection {
   tick(nowMs: number): void {
     for (const call of [...this.#calls.values()]) this.#contain(() => call.tick(nowMs));
     if (nowMs - this.#askedMs < IDLE_MS || this.#calls.size > 0 || this.#context.down() !== undefined) return;
-    if (this.#hasAsked) this.#ping();
+    if (this.#lastNumber > 0) this.#ping();
   }
 
   #ping(): void {
@@ -466,10 +467,7 @@ export class HomeConnection implements Link, CallConnection {
   /** Bytes of requests that wait for credit. */
   get writableLength(): number {
     let bytes = 0;
-    for (const call of this.#large) {
-      bytes += call.waitingBytes;
-      if (call.isOver) this.#large.delete(call);
-    }
+    for (const call of this.#large) bytes += call.waitingBytes;
     return bytes;
   }
 
@@ -508,7 +506,7 @@ export class HomeConnection implements Link, CallConnection {
 
   /** Tells the owners that nothing more is asked on this stream. */
   #sayGoodbye(): void {
-    if (!this.#hasAsked || this.#context.down() !== undefined) return;
+    if (this.#lastNumber === 0 || this.#context.down() !== undefined) return;
     const { bus } = this.#context;
     const place = callPlace({ stream: this.stream, number: this.#lastNumber, done: this.#lastNumber });
     const headers = { ...this.#commonHeaders(), [HEADER.frame]: 'end', [HEADER.call]: place };

@@ -749,6 +749,38 @@ describe('hostile peers', () => {
     expect(connection.answersTo(2)[0]?.result?.text).toBe('mine');
   });
 
+  test('a connection that has ended with a lost call asks for none of the others', async () => {
+    const world = new FederationWorld();
+    world.owner('builder', () => undefined);
+    world.bus.fateOf = ({ headers }) => ({ isLost: headers['Mcp-Owner'] !== undefined });
+    const connection = world.home('laptop').open('builder');
+    connection.call(1, {});
+    world.advance(13_000);
+    connection.call(2, {}); // its turn to ask again comes with the end of the first one
+    world.advance(10_000);
+    await connection.connection.ended;
+    const goodbye = world.bus.published.findIndex(
+      ({ headers, reply }) => headers['Mcp-Call'] !== undefined && reply === undefined,
+    );
+    expect(goodbye).toBeGreaterThan(0);
+    expect(world.bus.published.slice(goodbye + 1).filter(({ reply }) => reply !== undefined)).toEqual([]);
+  });
+
+  test('a connection that ends while its requests go out sends none of the rest', () => {
+    const world = new FederationWorld();
+    world.owner('builder', () => undefined);
+    const { connection } = world.home('laptop').open('builder');
+    const write = (message: object): void => {
+      connection.outbox.utf8(JSON.stringify({ jsonrpc: '2.0', ...message, params: { name: 'work', _meta: META } }));
+      connection.outbox.endFrame();
+    };
+    write({ id: 'mcp-bridge-discover', method: 'not a token' });
+    write({ id: 1, method: 'tools/call' });
+    world.settle();
+    expect(connection.failure?.message).toContain('has no method');
+    expect(world.bus.published).toEqual([]);
+  });
+
   test('a home that was held up reads the answers that have come meanwhile before it takes a call for lost', () => {
     const world = new FederationWorld();
     const open: Asked[] = [];

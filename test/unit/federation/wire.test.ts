@@ -225,6 +225,14 @@ describe('a hostile owner', () => {
     expect(world.refused).toHaveLength(1);
   });
 
+  test.each(['', 'x'])('that sends pieces of %j without end is stopped at the most pieces of a message', (piece) => {
+    const { world, connection } = hostile((_, say) => {
+      for (let seq = 1; seq <= 5000; seq++) say({ 'Mcp-Frame': 'part', 'Mcp-Seq': `${seq}` }, piece);
+    });
+    expect(connection.answersTo(7)[0]?.error?.data?.code).toBe('SERVER_ANSWER_REFUSED');
+    expect(world.refused).toHaveLength(1);
+  });
+
   test('that floods beyond its credit is refused', () => {
     const { connection } = hostile((_, say) => {
       for (let seq = 2; seq <= 20; seq++) say({ 'Mcp-Frame': 'part', 'Mcp-Seq': `${seq}` }, 'x'.repeat(262_144));
