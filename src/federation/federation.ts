@@ -262,9 +262,8 @@ export class Federation {
   /** A host has left, was started again, or gives no sign of life any more. */
   #onGone(host: string, run: string): void {
     const known = [...this.#list.known].find((one) => one.host === host);
-    if (known === undefined) this.#owner.hostLeft(host, run);
-    else if (known.isSilent) this.#owner.hostSilent(host);
-    else this.#owner.hostGone(host); // another run of its daemon is there
+    if (known?.isSilent === true) this.#owner.hostSilent(host);
+    else this.#owner.hostLeft(host, run);
   }
 
   // --- servers that remember ---

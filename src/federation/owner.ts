@@ -187,7 +187,10 @@ export class Owner {
     this.#silent.set(host, this.#options.clock.now() + this.#options.limits.resumeGraceMs);
   }
 
-  /** A run of a host has said goodbye: it asks nothing more, and may wait for what it has asked while the next run is there already. */
+  /**
+   * A run of a host has said goodbye, or another one is there: it asks nothing more, and may wait for what it has asked. The next run may have asked
+   * before anybody has heard of it, so a stream on which more is asked is the next one's.
+   */
   hostLeft(host: string, run: string): void {
     this.hostSilent(host);
     const untilMs = this.#options.clock.now() + this.#options.limits.resumeGraceMs;
@@ -257,6 +260,7 @@ export class Owner {
       const why = `There is no room for one more client of host ${who.host}: all that are here have calls under way`;
       return this.#refuse(message, { server, who }, INTERNAL_ERROR, why);
     }
+    this.#left.delete(stream);
     stream.begin(subject, message, isNumbered ? place : undefined);
   }
 

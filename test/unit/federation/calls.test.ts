@@ -121,6 +121,25 @@ test('calls of a run that has said goodbye end after a while, and what its next 
   expect(after.answersTo(2)).toEqual([{ jsonrpc: '2.0', id: 2, result: { text: 'late' } }]);
 });
 
+test('a run that has asked before anybody has heard that it replaces another one goes on', () => {
+  const world = new FederationWorld();
+  const open: Asked[] = [];
+  const owner = world.owner('builder', (asked) => open.push(asked));
+  world.home('laptop').open('builder').call(1, {}); // its daemon is killed, and started again
+  const after = world.home('laptop').open('builder');
+  after.call(2, {});
+  world.runs.set('laptop', 'another run');
+  owner.owner.hostLeft('laptop', 'run-laptop');
+  world.settle();
+  expect(owner.owner.load).toEqual({ streams: 2, calls: 2 });
+  after.call(3, {});
+  world.advance(world.limits.resumeGraceMs + 1000, 1000);
+  expect(owner.owner.load).toEqual({ streams: 1, calls: 2 });
+  for (const asked of open) asked.answer({ text: 'late' });
+  world.settle();
+  expect([2, 3].map((id) => after.answersTo(id).length)).toEqual([1, 1]);
+});
+
 test('calls of a host whose entry was away for a moment go on', () => {
   const world = new FederationWorld();
   const owner = world.owner('builder', () => undefined);
