@@ -200,7 +200,8 @@ export class OwnHost {
     this.#isClosed = true;
     this.#tick.cancel();
     const { board, isDown } = this.#options;
-    if (isDown() || this.#establishedMs === undefined || this.#rival !== undefined) return;
+    const hasWritten = this.#writtenMs !== Number.NEGATIVE_INFINITY; // maybe without an answer so far
+    if (isDown() || !hasWritten || this.#rival !== undefined) return;
     await board.remove(this.#key).catch(() => undefined); // its sign of life is over in a moment
   }
 }

@@ -196,6 +196,21 @@ describe('hosts that go', () => {
     expect(a.gone).toEqual(['b']);
   });
 
+  test('leave no entry behind when they say goodbye while their first one is being written', async () => {
+    const host = hosts.add('a');
+    const { board } = host.node;
+    const put = board.put.bind(board);
+    board.put = async (key, value) => {
+      await put(key, value);
+      await new Promise(() => undefined); // the word that it is written does not come any more
+    };
+    host.connect(true);
+    await hosts.pass(250);
+    expect(hosts.bus.get('acme.a')).toBeDefined();
+    await host.leave();
+    expect(hosts.bus.get('acme.a')).toBeUndefined();
+  });
+
   test('are gone within the lease when they die, and the list says since when they are silent', async () => {
     const a = await hosts.join('a');
     const b = await hosts.join('b');
