@@ -51,6 +51,8 @@ export interface OutgoingMessage extends BusMessage {
 export interface ReceivedMessage extends BusMessage {
   /** True for the bus's own word that nobody listens to the subject of a request. It goes to where the answer would. */
   readonly isUnheard: boolean;
+  /** The bytes of its headers, as they came. */
+  readonly headBytes?: number;
 }
 
 export type BusEvent =

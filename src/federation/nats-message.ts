@@ -31,7 +31,7 @@ export function receivedIn({ subject, reply, headBytes }: MessageHead, b: Buffer
   const headers = headersIn(text);
   if (headers === undefined) return undefined;
   const isUnheard = b.length === headBytes && statusIn(text) === UNHEARD;
-  return { subject, reply, headers, data: b.subarray(headBytes), isUnheard };
+  return { subject, reply, headers, data: b.subarray(headBytes), isUnheard, headBytes };
 }
 
 /** The code behind the version, which only messages of the server itself have. */

@@ -7,6 +7,9 @@ import { NodeTransport, nodeResolveHost } from '@nats-io/transport-node/lib/node
 import type { ReadPacer } from '../wire/read-pacer.ts';
 import { NatsReader, type NatsRoutes } from './nats-reader.ts';
 
+/** The most that was read and waits for a turn. One turn takes more than one read brings, and a flood has to be read faster than it comes. */
+const MOST_READ_AHEAD_BYTES = 1024 * 1024;
+
 /** The options of a connection, with what takes its messages. The package hands them to each transport that it makes. */
 interface RoutedOptions extends ConnectionOptions {
   readonly routes: NatsRoutes;
@@ -26,14 +29,24 @@ class NatsTransport extends NodeTransport {
     };
     const reader = new NatsReader({ routes, pass, refused });
     socket.removeAllListeners('data');
+    let aheadBytes = 0;
     // A flood of one host takes no more of a turn than the servers of this host do, and waits in the kernel meanwhile.
     const received = pacer.queue<Buffer>({
-      take: (bytes, isOver) => reader.push(bytes, isOver),
-      pause: () => socket.pause(),
+      take: (bytes, isOver) => {
+        const rest = reader.push(bytes, isOver);
+        aheadBytes -= bytes.length - (rest?.length ?? 0);
+        return rest;
+      },
+      pause: () => {
+        if (aheadBytes >= MOST_READ_AHEAD_BYTES) socket.pause();
+      },
       resume: () => socket.resume(),
       failed: () => socket.destroy(),
     });
-    socket.on('data', (bytes: Buffer) => received.push(bytes, bytes.length));
+    socket.on('data', (bytes: Buffer) => {
+      aheadBytes += bytes.length;
+      received.push(bytes, bytes.length);
+    });
     const early = this.yields.splice(0);
     for (const bytes of early) reader.push(Buffer.from(bytes));
   }

@@ -7,6 +7,7 @@ import { certainId, INTERNAL_ERROR, rpcError } from '../protocol/rpc-error.ts';
 import { everyOnTime, type Timer } from '../util/clock.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import type { Carrier } from '../wire/link.ts';
+import type { ReadPacer } from '../wire/read-pacer.ts';
 import { type BusHeaders, FixedHeaders, type ReceivedMessage } from './bus.ts';
 import { CallStream } from './call-stream.ts';
 import {
@@ -19,6 +20,7 @@ import {
   WIRE_CODE,
   WIRE_VERSION,
 } from './frames.ts';
+import { Intake, type IntakeWork, type Sender } from './intake.ts';
 import type { OwnedCall } from './owned-call.ts';
 import { isFencedOff, type OwnerContext } from './owner-context.ts';
 import {
@@ -45,8 +47,13 @@ interface StreamBounds {
 const STREAMS: StreamBounds = { ofHost: 256, unlisted: 256, ofUser: 1536, all: 2048 };
 /** The bounds at servers that give each stream an instance of its own: a process, as a rule. */
 const INSTANCES: StreamBounds = { ofHost: 128, unlisted: 32, ofUser: 256, all: 512 };
-/** The most streams that one host, or all that are on no list, may begin between two ticks: each costs a session. */
-const MOST_NEW_STREAMS = 256;
+/** The most streams that one host, or all that are on no list, and one user may begin between two ticks: each costs a session. */
+const MOST_NEW_OF_HOST = 256;
+const MOST_NEW_OF_USER = 512;
+/** The most requests of one sender that are told between two ticks that there was no room for them. Others have to ask again. */
+const MOST_TOLD = 64;
+/** The most senders for which that is counted. */
+const MOST_UNSERVED = 1024;
 /** The most bytes of requests that wait, and of answers that wait, for the same. */
 const MOST_BYTES_OF_HOST = 64 * 1024 * 1024;
 const MOST_BYTES_UNLISTED = 64 * 1024 * 1024;
@@ -62,6 +69,8 @@ const LATEST_MS = 600_000;
 
 export interface OwnerOptions extends OwnerContext {
   readonly uid: number;
+  readonly pacer: ReadPacer;
+  readonly failed: (error: unknown) => void;
   /** The run of a host that is on the list of hosts. */
   readonly runOf: (host: string) => string | undefined;
   /** Makes a session for a link, with this one view. */
@@ -78,18 +87,14 @@ export interface OfferedName {
 
 const envelope = new Envelope(ERA_2026.keys);
 
-/** The sender of a message, as far as its subject and headers say. */
-interface Sender {
-  readonly user: string;
-  readonly host: string;
-}
-
 export class Owner {
   readonly #options: OwnerOptions;
   /** By the token on the bus. */
   readonly #offers = new Map<string, { readonly name: string; readonly end: () => void }>();
   readonly #streams = new Map<string, CallStream>();
-  /** The names of offered servers that have an instance for each client. */
+  /** The names of offered servers. */
+  #offered: ReadonlySet<string> = new Set();
+  /** Those of them that have an instance for each client. */
   #dedicated: ReadonlySet<string> = new Set();
   /** Bounds all streams: clients of this host keep the other half of the places for clients. */
   readonly #streamBounds: StreamBounds;
@@ -104,8 +109,11 @@ export class Owner {
   readonly #silent = new Map<string, number>();
   /** Streams of hosts that have said goodbye: the run that has, and the time when they end, whoever is under that name by then. */
   readonly #left = new Map<CallStream, { readonly run: string; readonly untilMs: number }>();
-  /** The streams that were begun since the last tick, by user and host. Those of hosts that are on no list count together. */
+  /** The streams that were begun since the last tick, by user and host, and by user. Those of hosts that are on no list count together. */
   readonly #new = new Map<string, number>();
+  readonly #intake: Intake;
+  /** The requests since the last tick for which there was no room, by their senders. */
+  readonly #unserved = new Map<string, { readonly who: Sender; readonly server: string; count: number }>();
   readonly #tick: Timer;
   /** Calls that take what their callers say about them, by user and reply subject. */
   readonly #controlled = new Map<string, (message: ReceivedMessage) => void>();
@@ -121,6 +129,7 @@ export class Owner {
     this.#options = options;
     const { bus, tenant, host, run, clock, limits } = options;
     this.#streamBounds = { ...STREAMS, all: Math.min(STREAMS.all, Math.max(1, limits.maxClients >> 1)) };
+    this.#intake = new Intake(options);
     this.#ownHeaders = new FixedHeaders({ [HEADER.owner]: `${host} ${run}` });
     this.#tick = everyOnTime(clock, TICK_MS, () => this.tick());
     this.#endControl = bus.subscribe(controlPattern(tenant, host), (message) =>
@@ -151,21 +160,47 @@ export class Owner {
     }
     for (const [token, name] of wanted)
       if (!this.#offers.has(token)) this.#offers.set(token, this.#listen(token, name));
-    const offered = new Set(wanted.values());
-    for (const stream of [...this.#streams.values()]) if (!offered.has(stream.server)) stream.end();
+    this.#offered = new Set(wanted.values());
+    for (const stream of [...this.#streams.values()]) if (!this.#offered.has(stream.server)) stream.end();
   }
 
   /** Calls that are under way go on. */
   takeNoMore(): void {
     for (const { end } of this.#offers.values()) end();
     this.#offers.clear();
+    this.#offered = new Set();
   }
 
   #listen(token: string, name: string) {
     const { bus, tenant } = this.#options;
     // The queue also holds the second connection of one daemon off a request.
-    const end = bus.subscribe(requestPattern(tenant, token), (message) => this.take(name, message), { queue: token });
-    return { name, end };
+    const work: IntakeWork = {
+      serve: (message) => this.#take(name, message),
+      senderOf: (message) => this.#turnOf(message),
+      refuse: (message, who) => this.#onNoRoom(name, message, who),
+    };
+    const take = (message: ReceivedMessage): void => this.#intake.take(message, work);
+    return { name, end: bus.subscribe(requestPattern(tenant, token), take, { queue: token }) };
+  }
+
+  /** The sender for whose turn a request waits. All hosts that are on no list are one, in which their users take turns. */
+  #turnOf({ subject, headers }: ReceivedMessage): Sender {
+    const known = this.#subjectIn(subject);
+    if (known === undefined) return NOBODY;
+    const who = senderOf(known, headers);
+    return this.#isListed(who.host) ? who : { user: '', host: who.user };
+  }
+
+  /** One that was sent before may have begun, so it is told nothing. */
+  #onNoRoom(server: string, message: ReceivedMessage, who: Sender): void {
+    const { headers, reply } = message;
+    const sender = `${who.user} ${who.host}`;
+    const unserved = this.#unserved.get(sender) ?? { who, server, count: 0 };
+    unserved.count++;
+    if (unserved.count === 1 && this.#unserved.size < MOST_UNSERVED) this.#unserved.set(sender, unserved);
+    if (unserved.count > MOST_TOLD || !this.#unserved.has(sender) || reply === undefined || !isInbox(reply)) return;
+    if (headers[HEADER.again] === undefined)
+      this.#fail(message, rpcError(INTERNAL_ERROR, 'Too much of this host waits already', { retryAfterMs: TICK_MS }));
   }
 
   /** The number of streams of calls, and of calls that are not answered. */
@@ -212,6 +247,7 @@ export class Owner {
 
   close(): void {
     this.#tick.cancel();
+    this.#intake.close();
     this.#endControl();
     this.offer([]);
     for (const stream of [...this.#streams.values()]) stream.end();
@@ -220,7 +256,7 @@ export class Owner {
   // --- requests ---
 
   /** Takes a message on the subject of an offered server. */
-  take(server: string, message: ReceivedMessage): void {
+  #take(server: string, message: ReceivedMessage): void {
     const subject = this.#subjectIn(message.subject);
     if (subject === undefined || subject.tenant !== this.#options.tenant) return;
     const { headers, reply } = message;
@@ -251,10 +287,11 @@ export class Owner {
     if (this.#ended.has(key)) return this.#unknown(message, 'its connection was ended');
     if (isFencedOff(server, headers, this.#options))
       return this.#fail(message, rpcError(WIRE_CODE.nobody, `This host does not serve ${server} now`));
-    if (known === undefined && this.#beginsTooMany(who)) {
-      const why = `Host ${who.host} begins too many connections at once`;
-      return this.#refuse(message, { server, who }, INTERNAL_ERROR, why, { retryAfterMs: TICK_MS });
-    }
+    if (known === undefined && !this.#offered.has(server)) // it was, when the request came
+      return this.#fail(message, rpcError(WIRE_CODE.nobody, `This host does not offer ${server} any more`));
+    const busy = known === undefined ? this.#busyWith(who) : undefined;
+    if (busy !== undefined)
+      return this.#refuse(message, { server, who }, INTERNAL_ERROR, busy, { retryAfterMs: TICK_MS });
     const stream = known ?? this.#newStream(key, server, who, place !== undefined);
     if (stream === undefined) {
       const why = `There is no room for one more client of host ${who.host}: all that are here have calls under way`;
@@ -288,15 +325,19 @@ export class Owner {
     return this.#isListed(host) ? `${user} ${host}` : '';
   }
 
-  #beginsTooMany(who: Sender): boolean {
-    return (this.#new.get(this.#countedAs(who)) ?? 0) >= MOST_NEW_STREAMS;
+  /** Why a sender may begin no stream before the next tick. */
+  #busyWith(who: Sender): string | undefined {
+    const begunBy = (name: string): number => this.#new.get(name) ?? 0;
+    if (begunBy(this.#countedAs(who)) >= MOST_NEW_OF_HOST)
+      return `Host ${who.host} begins too many connections at once`;
+    if (begunBy(who.user) < MOST_NEW_OF_USER) return undefined;
+    return `The hosts of user ${who.user} begin too many connections at once`;
   }
 
   #newStream(key: string, server: string, { user, host }: Sender, isCounted: boolean): CallStream | undefined {
     const { tenant, uid } = this.#options;
     if (!this.#hasRoomForStream({ user, host }, server)) return undefined;
-    const counted = this.#countedAs({ user, host });
-    this.#new.set(counted, (this.#new.get(counted) ?? 0) + 1);
+    for (const name of [this.#countedAs({ user, host }), user]) this.#new.set(name, (this.#new.get(name) ?? 0) + 1);
     const principal: BusPrincipal = { kind: 'bus', uid, pid: undefined, tenant, user, host };
     const stream = new CallStream(
       { server, principal },
@@ -432,10 +473,19 @@ export class Owner {
     bus.publish({ subject: reply, headers, data: errorResponse(id, error) });
   }
 
+  #tellUnserved(): void {
+    for (const { who, server, count } of this.#unserved.values()) {
+      const { user, host } = who.user === '' ? { user: who.host, host: '' } : who;
+      this.#options.refused({ user, host, server }, `too much of it waits: ${count} requests were not taken`);
+    }
+    this.#unserved.clear();
+  }
+
   /** Called once a second. */
   tick(): void {
     const nowMs = this.#options.clock.now();
     this.#new.clear();
+    this.#tellUnserved();
     for (const stream of [...this.#streams.values()]) stream.tick(nowMs);
     for (const [stream, { run, untilMs }] of [...this.#left]) {
       if (this.#options.runOf(stream.principal.host) === run) this.#left.delete(stream);
@@ -447,6 +497,8 @@ export class Owner {
     }
   }
 }
+
+const NOBODY: Sender = { user: '', host: '' };
 
 /** The key of a stream of calls. User and stream are tokens; only the host, which comes last, may be any text. */
 function streamKey({ user, host }: Sender, server: string, stream = ''): string {

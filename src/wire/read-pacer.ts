@@ -34,6 +34,7 @@ export class ReadPacer {
   /** The time used by the reader that went on last. */
   #floorMs = 0;
   #deadlineMs = 0;
+  #isWorking = false;
   /** The turns in which servers were read, those of them for which something waited, and the bytes that came. */
   #turns = 0;
   #fullTurns = 0;
@@ -79,9 +80,11 @@ export class ReadPacer {
   work(task: (isOver: IsOver) => void, beforeMs: number): number {
     const began = this.#now() - beforeMs;
     this.#deadlineMs = began + BUDGET_MS - this.#spentMs;
+    this.#isWorking = true;
     try {
       task(this.#isOver);
     } finally {
+      this.#isWorking = false;
       this.#spentMs += this.#now() - began;
       this.#wake();
     }
@@ -89,6 +92,11 @@ export class ReadPacer {
   }
 
   readonly #isOver: IsOver = () => this.#now() >= this.#deadlineMs;
+
+  /** True while somebody works and the second half of the time of this turn has begun: what can wait waits, so that more is read. */
+  get isLate(): boolean {
+    return this.#isWorking && this.#now() >= this.#deadlineMs - BUDGET_MS / 2;
+  }
 
   wait(reader: PacedReader, goOn: () => void): void {
     this.#waiting.set(reader, goOn);

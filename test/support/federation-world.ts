@@ -50,6 +50,8 @@ export class FederationWorld {
   /** Hosts that may not be used. */
   readonly unused = new Set<string>();
   readonly runs = new Map<string, string>();
+  /** Its time never passes, so it never lets anything wait. */
+  pacer = new ReadPacer({ now: () => 0 });
   #later: (() => void)[] = [];
 
   constructor(limits: Partial<Limits> = {}) {
@@ -140,6 +142,10 @@ class OwnerNode {
         from.startsWith('invented') || world.silent.has(from) ? undefined : (world.runs.get(from) ?? `run-${from}`),
       claims: world.claims(),
       refused: (_, why) => world.refused.push(why),
+      pacer: world.pacer,
+      failed: (error) => {
+        throw error;
+      },
     });
     this.owner.offer([{ name: 'tools', isForAny: true }]);
   }
