@@ -287,7 +287,8 @@ export class Owner {
     if (this.#ended.has(key)) return this.#unknown(message, 'its connection was ended');
     if (isFencedOff(server, headers, this.#options))
       return this.#fail(message, rpcError(WIRE_CODE.nobody, `This host does not serve ${server} now`));
-    if (known === undefined && !this.#offered.has(server)) // it was, when the request came
+    if (known === undefined && !this.#offered.has(server))
+      // it was, when the request came
       return this.#fail(message, rpcError(WIRE_CODE.nobody, `This host does not offer ${server} any more`));
     const busy = known === undefined ? this.#busyWith(who) : undefined;
     if (busy !== undefined)
