@@ -6,7 +6,7 @@ import type { PacedReader, ReadPacer } from '../wire/read-pacer.ts';
 import type { ReceivedMessage } from './bus.ts';
 
 /** The most that waits, of all together. */
-export const MOST_WAITING = 8192;
+const MOST_WAITING = 8192;
 const MOST_WAITING_BYTES = 32 * 1024 * 1024;
 /** A message that waits counts for its headers and data, and for so much that is around it. */
 const AROUND_BYTES = 512;
@@ -83,15 +83,13 @@ export class Intake {
   }
 
   /**
-   * A user may have as much as there is room left, and a host as much as its user has left of the half of all. So whoever floods, and however many they
-   * are, there is room for one more.
+   * A user may have as much as is left for all, and a host as much as is left then for its user. So those who flood leave room for others, and of several the
+   * one of whom the least waits gets in first.
    */
   #hasRoom({ host }: Sender, { hosts, bytes: ofUser, bytesOf }: UserShare, bytes: number): boolean {
     return (
-      hosts.size < MOST_WAITING - this.#turns.size &&
-      hosts.countOf(host) < MOST_WAITING / 2 - hosts.size &&
-      ofUser + bytes <= MOST_WAITING_BYTES - this.#bytes &&
-      (bytesOf.get(host) ?? 0) + bytes <= MOST_WAITING_BYTES / 2 - ofUser
+      hosts.countOf(host) < MOST_WAITING - this.#turns.size - hosts.size &&
+      (bytesOf.get(host) ?? 0) + bytes <= MOST_WAITING_BYTES - this.#bytes - ofUser
     );
   }
 

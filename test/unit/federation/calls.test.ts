@@ -5,6 +5,7 @@ import { FrameReceiver } from '../../../src/federation/frame-receiver.ts';
 import { errorResponse, WINDOW_BYTES } from '../../../src/federation/frames.ts';
 import { controlSubject } from '../../../src/federation/subject.ts';
 import type { Limits } from '../../../src/model/limits.ts';
+import { ReadPacer } from '../../../src/wire/read-pacer.ts';
 import { type Asked, FederationWorld, isControl, META } from '../../support/federation-world.ts';
 
 const echo = (asked: Asked): void => asked.answer({ text: (asked.params.arguments as { text?: string }).text ?? '' });
@@ -846,11 +847,13 @@ describe('hostile peers', () => {
     const owner = world.owner('builder', echo);
     const first = world.home('host-0', 'bob').open('builder');
     first.call(1, { text: 'x' });
-    for (let i = 1; i < 2048; i++)
+    for (let i = 1; i < 2048; i++) {
       world
         .home(`host-${i % 8}`, i % 2 === 0 ? 'bob' : 'eve')
         .open('builder')
         .call(1, { text: 'x' });
+      if (i % 500 === 0) world.advance(1000);
+    }
     expect(owner.owner.load.streams).toBe(2048);
     const late = world.home('laptop').open('builder');
     late.call(1, { text: 'hello' });
@@ -888,6 +891,117 @@ test('a host whose streams come and go begins a bounded number of them in a seco
   const later = home.open('builder');
   later.call(1, { text: 'later' });
   expect(later.answersTo(1)[0]?.result?.text).toBe('later');
+});
+
+test('a user whose many hosts begin streams begins a bounded number of them in a second, and other users begin theirs', () => {
+  const world = new FederationWorld();
+  let begun = 0;
+  world.owner('builder', (asked) => {
+    begun++;
+    echo(asked);
+  });
+  for (let i = 0; i < 800; i++)
+    world
+      .home(`host-${i % 20}`, 'eve')
+      .open('builder')
+      .call(1, { text: 'x' });
+  expect(begun).toBe(512);
+  const one = world.home('host-30', 'eve').open('builder');
+  one.call(1, { text: 'x' });
+  expect(one.answersTo(1)[0]?.error?.message).toBe('The hosts of user eve begin too many connections at once');
+  const desk = world.home('desk', 'bob').open('builder');
+  desk.call(1, { text: 'hello' });
+  expect(desk.answersTo(1)[0]?.result?.text).toBe('hello');
+  world.advance(1000);
+  const late = world.home('host-31', 'eve').open('builder');
+  late.call(1, { text: 'late' });
+  expect(late.answersTo(1)[0]?.result?.text).toBe('late');
+});
+
+describe('when requests come faster than they are served', () => {
+  /** The owner has no time for any of them in the turn in which they come. */
+  function flooded(work: (asked: Asked) => void = echo) {
+    const world = new FederationWorld();
+    let nowMs = 0;
+    let later: (() => void)[] = [];
+    world.pacer = new ReadPacer({ now: () => nowMs, defer: (task) => later.push(task) });
+    const owner = world.owner('builder', (asked) => {
+      nowMs += 0.125;
+      work(asked);
+    });
+    const reader = world.pacer.reader();
+    /** Delivers what was sent, in a turn whose time is over. */
+    const deliver = (): void =>
+      reader.work(() => {
+        nowMs += 0.625;
+        world.settle();
+      });
+    const turn = (): void => {
+      const tasks = later;
+      later = [];
+      for (const task of tasks) task();
+      world.settle();
+    };
+    const raw = world.bus.node();
+    const send = (host: string, number: number, more: Record<string, string> = {}): void =>
+      raw.publish({
+        subject: 'mcp.v1.req.acme.ann.tools-at-builder.tools.call.work',
+        reply: `_INBOX.${host}.${number}`,
+        headers: {
+          ...{ 'Mcp-Wire': '1', 'Mcp-Method': 'tools/call', 'Mcp-Name': 'work', 'Mcp-Host': host },
+          ...{ 'Mcp-Accept-Part': '1', 'Mcp-Call': `s ${number} 1`, 'MCP-Protocol-Version': '2026-07-28', ...more },
+        },
+        data: Buffer.from(
+          JSON.stringify({
+            ...{ jsonrpc: '2.0', id: number, method: 'tools/call' },
+            params: { name: 'work', arguments: { text: host }, _meta: META },
+          }),
+        ),
+      });
+    const answers = (host: string): string[] =>
+      world.bus.published.flatMap(({ subject, data }) =>
+        subject.startsWith(`_INBOX.${host}.`) ? Buffer.from(data).toString() : [],
+      );
+    return { world, owner, deliver, turn, send, answers };
+  }
+
+  test('each host has its turn, and what is too much of one is refused before it is begun', () => {
+    const asked: string[] = [];
+    const { world, owner, deliver, turn, send, answers } = flooded((one) => {
+      asked.push(one.principal.host);
+      echo(one);
+    });
+    for (let i = 1; i <= 4000; i++) send('evil', i);
+    send('laptop', 1);
+    deliver();
+    expect([asked, owner.owner.load.streams]).toEqual([[], 0]);
+    const refusals = answers('evil');
+    expect(refusals).toHaveLength(64);
+    expect(refusals[0]).toContain('Too much of this host waits already');
+    turn();
+    expect(asked.slice(0, 2)).toEqual(['evil', 'laptop']);
+    expect(answers('laptop')).toHaveLength(1);
+    world.advance(1000);
+    expect(world.refused).toContain('too much of it waits: 1269 requests were not taken');
+  });
+
+  test('a request that may have begun is told nothing when there is no room for it', () => {
+    const { deliver, send, answers } = flooded();
+    for (let i = 1; i <= 2731; i++) send('laptop', i);
+    for (let i = 1; i <= 5; i++) send('laptop', i, { 'Mcp-Again': '2 run-builder' });
+    deliver();
+    expect(answers('laptop')).toEqual([]);
+  });
+
+  test('a request for a server that is not offered any more when its turn comes is not begun', () => {
+    const { owner, deliver, turn, send, answers } = flooded(() => expect.unreachable('it was begun'));
+    send('laptop', 1);
+    deliver();
+    owner.owner.offer([]);
+    turn();
+    expect(answers('laptop')).toHaveLength(1);
+    expect(answers('laptop')[0]).toContain('-32011');
+  });
 });
 
 test.each([
