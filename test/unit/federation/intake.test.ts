@@ -97,7 +97,7 @@ test('a fault over one message costs no other', () => {
 });
 
 test('whoever floods, and however many they are, there is room for one more', () => {
-  const { intake, read, refused } = world();
+  const { intake, read, turn, refused } = world();
   read(...many(10_000, 'ann evil'));
   expect(intake.waiting.count).toBe(Math.ceil(8192 / 3));
   read(message('ann laptop'), message('bob desk'));
