@@ -7,12 +7,14 @@ import { type ObjectStore, Objm } from '@nats-io/obj';
 import { messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { CLAIM_AGE_MS, ClaimFault, type ClaimStore } from './claims.ts';
+import { isToken } from './subject.ts';
 
 /** The most that is parked for a tenant. */
 const MOST_BYTES = 1024 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 /** The time that a piece of an object may take. */
 const IDLE_MS = 5000;
+const DIGEST = /^SHA-256=[A-Za-z0-9+/_-]{43}=$/;
 
 export class NatsClaims implements ClaimStore {
   readonly #bucket: string;
@@ -59,6 +61,7 @@ export class NatsClaims implements ClaimStore {
     const info = await store.info(id);
     if (info === null || info.deleted) throw gone();
     if (info.options?.link !== undefined) throw new ClaimFault('it is a link to something else');
+    if (!isSound(info)) throw new ClaimFault('what is said of it cannot be true');
     if (info.size > mostBytes) throw new ClaimFault(`it has ${info.size} bytes, and ${mostBytes} are permitted`);
     const bytes = await read(store, { id, size: info.size }, this.#clock);
     await store.delete(id).catch(() => undefined); // it is over in some minutes anyway
@@ -68,6 +71,12 @@ export class NatsClaims implements ClaimStore {
 
 function gone(): ClaimFault {
   return new ClaimFault('it is not there any more', { isGone: true });
+}
+
+/** True if an object can be as it is said to be. Whoever has written that may have written anything. */
+function isSound({ size, nuid, digest }: Readonly<Record<'size' | 'nuid' | 'digest', unknown>>): boolean {
+  const isSize = typeof size === 'number' && Number.isSafeInteger(size) && size >= 0;
+  return isSize && typeof nuid === 'string' && isToken(nuid) && typeof digest === 'string' && DIGEST.test(digest);
 }
 
 /** Reads an object. One whose pieces are missing would never end by itself. */
@@ -85,16 +94,24 @@ async function read(store: ObjectStore, { id, size }: { id: string; size: number
   };
   for (;;) {
     const timer = clock.after(IDLE_MS, stop);
-    const next = await reader.read().finally(() => timer.cancel());
+    const next = await reader
+      .read()
+      .finally(() => timer.cancel())
+      .catch(asFault);
     if (next.done) break;
     if (filled + next.value.length > size) {
       stop();
-      throw new Error(`it has more than the ${size} bytes that it is said to have`);
+      throw new ClaimFault(`it has more than the ${size} bytes that it is said to have`);
     }
     bytes.set(next.value, filled);
     filled += next.value.length;
   }
   if (isLate) throw new Error('its pieces do not come');
-  if (filled !== size) throw new Error(`it has ${filled} of ${size} bytes`);
+  if (filled !== size) throw new ClaimFault(`it has ${filled} of ${size} bytes`);
   return bytes;
+}
+
+/** Pieces that are all there, and are others than they were said to be, will not be right later. */
+function asFault(error: unknown): never {
+  throw messageOf(error).includes('digests do not match') ? new ClaimFault('its digest is wrong') : error;
 }

@@ -4,6 +4,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { Objm } from '@nats-io/obj';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, afterEach, expect } from 'vitest';
+import { ClaimFault } from '../../src/federation/claims.ts';
 import { NatsClaims } from '../../src/federation/nats-claims.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
@@ -45,11 +46,15 @@ natsTest('what is parked is taken only by its tenant, and only if it is what it 
   const forge = async (id: string, change: object): Promise<void> => {
     const store = await new Objm(connection).open('MCP_CLAIMS_acme');
     const info = await store.info(id);
+    if (info === null) throw new Error(`there is no object ${id}`);
+    const { name, bucket, nuid, size, chunks, digest, options } = info;
     const subject = `$O.MCP_CLAIMS_acme.M.${Buffer.from(id).toString('base64').replaceAll('+', '-').replaceAll('/', '_')}`;
     const { headers } = await import('@nats-io/nats-core');
     const rollup = headers();
     rollup.set('Nats-Rollup', 'sub');
-    connection.publish(subject, JSON.stringify({ ...info, ...change }), { headers: rollup });
+    connection.publish(subject, JSON.stringify({ name, bucket, nuid, size, chunks, digest, options, ...change }), {
+      headers: rollup,
+    });
     await connection.flush();
   };
   await put('plain-object');
@@ -59,21 +64,36 @@ natsTest('what is parked is taken only by its tenant, and only if it is what it 
   await expect(claims.take('plain-object', 1000)).rejects.toThrow('permitted');
   expect(Buffer.from(await claims.take('plain-object', 1 << 20)).equals(bytes)).toBe(true);
   await expect(claims.take('plain-object', 1 << 20)).rejects.toThrow('not there');
+  const refusal = async (id: string): Promise<{ isFault: boolean; isGone?: boolean }> => {
+    const error: unknown = await claims.take(id, 1 << 20).then(
+      () => 'it was taken',
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(Error);
+    return error instanceof ClaimFault ? { isFault: true, isGone: error.isGone } : { isFault: false };
+  };
+  // A lie stays one: it is not tried again.
   for (const [id, change] of [
     ['small-size', { size: 1000 }],
     ['large-size', { size: 400_000 }],
+    ['negative-size', { size: -5 }],
+    ['broken-size', { size: 1000.5 }],
+    ['size-in-words', { size: '300000' }],
+    ['no-size', { size: undefined }],
     ['wrong-digest', { digest: `SHA-256=${Buffer.alloc(32).toString('base64url')}=` }],
-    ['no-pieces', { nuid: 'NOTHINGISTHERE' }],
+    ['no-digest', { digest: 'SHA-256=AAAA' }],
+    ['pieces-of-all', { nuid: '>' }],
+    ['pieces-of-nobody', { nuid: 7 }],
     ['a-link', { options: { link: { bucket: 'MCP_CLAIMS_other', name: 'made-by-others' } } }],
   ] as const) {
     await put(id);
     await forge(id, change);
-    const became = await claims.take(id, 1 << 20).then(
-      () => 'taken',
-      () => 'refused',
-    );
-    expect([id, became]).toEqual([id, 'refused']);
+    expect([id, await refusal(id)]).toEqual([id, { isFault: true, isGone: false }]);
   }
+  // Pieces that do not come may come later.
+  await put('no-pieces');
+  await forge('no-pieces', { nuid: 'NOTHINGISTHERE' });
+  expect(await refusal('no-pieces')).toEqual({ isFault: false });
   await connection.close();
 });
 
