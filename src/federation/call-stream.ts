@@ -167,8 +167,14 @@ export class CallStream {
 
   tick(nowMs: number): void {
     if (this.calls.size > 0) this.#usedMs = nowMs;
-    for (const [number, call] of [...this.calls]) if (call.tick(nowMs) === 'forget') this.#forget(number);
-    if (nowMs - this.#usedMs >= IDLE_MS) this.end();
+    let isLeft = false;
+    for (const [number, call] of [...this.calls]) {
+      const due = call.tick(nowMs);
+      if (due === 'forget') this.#forget(number);
+      isLeft ||= due === 'leave';
+    }
+    const isOver = isLeft && this.#openCount === 0;
+    if (isOver || nowMs - this.#usedMs >= IDLE_MS) this.end();
   }
 
   /** Ends all calls, and the connection to the core. */

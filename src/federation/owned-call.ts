@@ -27,7 +27,7 @@ import {
 } from './frames.ts';
 import type { OwnerContext } from './owner-context.ts';
 import type { CallOutput } from './owner-link.ts';
-import type { RequestSubject } from './subject.ts';
+import { controlSubject, type RequestSubject } from './subject.ts';
 
 const envelope = new Envelope(ERA_2026.keys);
 const NOTHING = Buffer.alloc(0);
@@ -95,6 +95,11 @@ export class OwnedCall implements CallOutput {
   #sentMs: number;
   /** The last sign that the caller takes what it is sent. */
   #heardMs: number;
+  /** The time when the bus was last asked if anybody listens to the answers. */
+  #askedMs: number;
+  /** Since that time nobody has listened, by the word of the bus; undefined if somebody does. */
+  #unheardMs: number | undefined;
+  #wasUnheard = false;
 
   constructor(number: number, subject: RequestSubject, message: ReceivedMessage, ports: CallPorts) {
     this.number = number;
@@ -108,6 +113,7 @@ export class OwnedCall implements CallOutput {
     this.#isHeld = ports.isNumbered && message.headers[HEADER.hold] === '1';
     this.#sentMs = ports.context.clock.now();
     this.#heardMs = this.#sentMs;
+    this.#askedMs = this.#sentMs;
     if (ports.isNumbered) this.#sender = new FrameSender((headers, data, kind) => this.#send(headers, data, kind));
   }
 
@@ -197,13 +203,15 @@ export class OwnedCall implements CallOutput {
 
   /** Tells the caller how much of its request is here, and how much more may come. */
   #tellPlace(): void {
+    if (this.#receiver !== undefined) this.#publish({ [HEADER.frame]: 'ka', ...this.#place });
+  }
+
+  /** The headers that say how much is here of a request in parts, or was sent of an answer: the caller sees if all of it has come. */
+  get #place(): BusHeaders {
     const receiver = this.#receiver;
-    if (receiver === undefined) return;
-    this.#publish({
-      [HEADER.frame]: 'ka',
-      [HEADER.got]: `${receiver.gotSeq}`,
-      [HEADER.credit]: `${receiver.credit}`,
-    });
+    if (receiver !== undefined) return { [HEADER.got]: `${receiver.gotSeq}`, [HEADER.credit]: `${receiver.credit}` };
+    const sentSeq = this.#sender?.sentSeq ?? 0;
+    return sentSeq > 0 ? { [HEADER.sent]: `${sentSeq}` } : {};
   }
 
   // --- what the core writes ---
@@ -303,7 +311,8 @@ export class OwnedCall implements CallOutput {
     this.#publish(headers, data, kind);
   }
 
-  #publish(headers: BusHeaders, data: Uint8Array = NOTHING, kind: BusFrameKind = 'ka'): void {
+  /** With `reply`, the bus says there if nobody listens. */
+  #publish(headers: BusHeaders, data: Uint8Array = NOTHING, kind: BusFrameKind = 'ka', reply?: string): void {
     const { isNumbered, context } = this.#ports;
     const { bus, ownHeaders, clock } = context;
     this.#sentMs = clock.now();
@@ -311,7 +320,8 @@ export class OwnedCall implements CallOutput {
     const fence = this.#fence;
     const own = isNumbered && fence !== undefined ? { ...headers, [HEADER.fence]: fence } : headers;
     const subject = isBulk ? `${this.#reply}${BULK_END}` : this.#reply;
-    bus.publish({ subject, fixed: isNumbered ? ownHeaders : undefined, headers: own, data }, isBulk ? 'bulk' : 'small');
+    const fixed = isNumbered ? ownHeaders : undefined;
+    bus.publish({ subject, reply, fixed, headers: own, data }, isBulk ? 'bulk' : 'small');
   }
 
   // --- the caller ---
@@ -332,10 +342,9 @@ export class OwnedCall implements CallOutput {
     this.#sign(this.#ports.isNumbered ? 'ack' : 'ka');
   }
 
-  /** Says that the call goes on, and what was sent so far: the caller sees if all of it has come. */
+  /** Says that the call goes on, and what was sent so far. */
   #sign(kind: 'ack' | 'ka', more?: BusHeaders): void {
-    const sentSeq = this.#sender?.sentSeq ?? 0;
-    this.#publish({ [HEADER.frame]: kind, ...(sentSeq > 0 && { [HEADER.sent]: `${sentSeq}` }), ...more });
+    this.#publish({ [HEADER.frame]: kind, ...this.#place, ...more });
   }
 
   /** The same request has come once more: its caller has missed something. */
@@ -365,14 +374,38 @@ export class OwnedCall implements CallOutput {
     const credit = countIn(headers[HEADER.credit]);
     const bulk = headers[HEADER.acceptBulk];
     if (bulk !== undefined) this.#hasBulk = bulk === '1';
-    this.#heardMs = this.#ports.context.clock.now();
+    this.#onHeard();
     if (got !== undefined && credit !== undefined) this.#sender?.granted(got, credit);
   }
 
+  /** Says that the call goes on, and has the bus say if nobody listens to that: its word comes where the caller's would. */
+  #askWhoListens(nowMs: number): void {
+    const { isNumbered, context } = this.#ports;
+    const { tenant, host } = context;
+    this.#askedMs = nowMs;
+    if (!this.#wasUnheard) this.#unheardMs = undefined;
+    this.#wasUnheard = false;
+    this.#listen();
+    const { user } = this.subject;
+    const reply = isNumbered ? controlSubject({ tenant, user, host }, this.#reply) : `${this.#reply}${CONTROL_END}`;
+    this.#publish({ [HEADER.frame]: 'ka', ...this.#place }, NOTHING, 'ka', reply);
+  }
+
+  #onHeard(): void {
+    this.#heardMs = this.#ports.context.clock.now();
+    this.#unheardMs = undefined;
+  }
+
+  #onUnheard(): void {
+    this.#wasUnheard = true;
+    this.#unheardMs ??= this.#ports.context.clock.now();
+  }
+
   /** Takes what the caller says on the control subject: credit, a part of the request, or that it does not want the answer. */
-  #told({ headers, data }: ReceivedMessage): void {
+  #told({ headers, data, isUnheard }: ReceivedMessage): void {
+    if (isUnheard) return this.#onUnheard();
     if (frameKindOf(headers) !== undefined) {
-      this.#heardMs = this.#ports.context.clock.now();
+      this.#onHeard();
       return this.#takePart(headers, data);
     }
     const begins = headers[HEADER.begin];
@@ -382,22 +415,29 @@ export class OwnedCall implements CallOutput {
       if (headers[HEADER.again] !== undefined) this.#resend();
       return;
     }
+    this.#giveUp();
+  }
+
+  /** Nobody wants the answer. */
+  #giveUp(): void {
     if (this.isOver) return;
     if (this.idText === '') this.over();
     else this.#ports.cancel(this.idText);
   }
 
-  tick(nowMs: number): 'forget' | undefined {
+  /** Called once a second. `leave`: nobody listens to the answers any more. */
+  tick(nowMs: number): 'forget' | 'leave' | undefined {
     const { limits } = this.#ports.context;
     if (this.isOver && this.#sender === undefined && this.#parkedBytes === 0) return 'forget';
     if (this.#held !== undefined && nowMs - this.#heardMs >= LOST_MS) return 'forget'; // another owner has taken it
     // Also an answer that the caller has is remembered for a while: its request may come once more.
     if ((this.isOver || this.#receiver !== undefined) && nowMs - this.#heardMs >= limits.resumeGraceMs) return 'forget';
-    if (!this.isSent && nowMs - this.#sentMs >= KEEP_ALIVE_MS) {
-      this.#listen();
-      if (this.#receiver === undefined) this.#sign('ka');
-      else this.#tellPlace();
+    // Its host may have gone without a word, and have another run by now.
+    if (this.#unheardMs !== undefined && nowMs - this.#unheardMs >= limits.resumeGraceMs) {
+      this.#giveUp();
+      return 'leave';
     }
+    if (!this.isSent && nowMs - Math.min(this.#sentMs, this.#askedMs) >= KEEP_ALIVE_MS) this.#askWhoListens(nowMs);
     return undefined;
   }
 
