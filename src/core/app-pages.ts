@@ -1,5 +1,6 @@
-// The pages of MCP Apps in joined views. A tool names its page by a URI of the scheme `ui:`, and another server may have the same
-// URI: so a joined view puts the server into it, in the tool and in the list of resources. Never decides who is asked.
+// The pages of MCP Apps in joined views. A tool names its page by a `ui:` URI, and two servers may use the same URI. So
+// a joined view adds the server to the URI, in tools and in the list of resources. It never decides which server is
+// asked.
 
 import { isRecord } from '../util/json-value.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
@@ -18,7 +19,7 @@ export function outwardUri(alias: string, uri: string): string {
   return `${isPage(uri) ? OUTWARD_PAGE : OUTWARD}${alias}/${uri}`;
 }
 
-/** The alias in such a URI, and the server's own URI; undefined for all other URIs. */
+/** Splits such a URI into the alias and the server's own URI; undefined for all other URIs. */
 export function inwardUri(uri: string): { readonly alias: string; readonly uri: string } | undefined {
   const prefix = [OUTWARD, OUTWARD_PAGE].find((one) => uri.startsWith(one));
   if (prefix === undefined) return undefined;
@@ -26,7 +27,7 @@ export function inwardUri(uri: string): { readonly alias: string; readonly uri: 
   return slash < 0 ? undefined : { alias: uri.slice(prefix.length, slash), uri: uri.slice(slash + 1) };
 }
 
-/** The place of a page's URI before there was `_meta.ui`; hosts still read it. */
+/** The older member for a page's URI, from before `_meta.ui`; hosts still read it. */
 const OLD_PAGE = 'ui/resourceUri';
 
 /** The pages that the definition of a tool names: each URI with its place, in order. */
@@ -54,7 +55,7 @@ export function withOutwardPage(meta: unknown, alias: string): unknown {
   };
 }
 
-/** The same for `_meta.ui` alone. */
+/** The `_meta.ui` of a tool with the page's URI in a joined view. */
 export function uiWithOutwardPage(ui: Readonly<Record<string, unknown>>, alias: string): object {
   const { resourceUri } = ui;
   return typeof resourceUri === 'string' && isPage(resourceUri)

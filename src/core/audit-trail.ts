@@ -1,5 +1,5 @@
-// The record of each call: client, tool, arguments, outcome. It listens to what happens to calls. Storing the records is
-// the duty of the AuditTrail.
+// Makes a record of each call: client, tool, arguments, outcome. It builds the records from events and never stores
+// them; the AuditTrail does.
 
 import { codeIn } from '../protocol/rpc-error.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
@@ -20,7 +20,7 @@ export type CallOutcome =
   | 'client-gone';
 
 export interface AuditTrail {
-  /** The error of all calls while none can be recorded; else undefined. */
+  /** The error that every call gets while calls cannot be recorded; else undefined. */
   readonly refusal: BridgeError | undefined;
   /** Milliseconds on a clock that never jumps. */
   now(): number;
@@ -30,10 +30,10 @@ export interface AuditTrail {
   record(call: CallRecord): void;
 }
 
-/** Has a trail record all calls of tools. */
+/** Records all calls of tools in the trail. */
 export function keepAuditTrail(events: Events, trail: AuditTrail): void {
   const records = new Map<ObservedCall, CallRecord>();
-  /** The record of the request that is being looked at, until there is a call for it. */
+  /** The record of the request at hand, until the request has become a call. */
   let wanted: CallRecord | undefined;
   const wantedBy = (session: ObservedClient): CallRecord | undefined =>
     wanted?.session === session ? wanted : undefined;
@@ -76,17 +76,17 @@ export class CallRecord {
   readonly session: ObservedClient;
   readonly askedMs: number;
   readonly requestBytes: number;
-  /** True if the request says that it goes on with a call that was answered with questions. */
+  /** True for a retry: the request continues a call that was answered with questions. */
   readonly isContinued: boolean;
   /** '' while the server is not known. */
   server = '';
   /** The server's version of the protocol; '' while that is not known. */
   serverVersion = '';
-  /** The tool's own name, or else the client's, in its JSON spelling with one byte for each character. */
+  /** The tool's own name, or else the client's name for it, as JSON in latin1. */
   toolText: string;
   argumentsBytes = 0;
   argumentsText = '';
-  /** The tool that a tool for looking up was asked about. */
+  /** The tool that a lookup tool was asked about. */
   about: NamedTool | undefined;
   outcome: CallOutcome | undefined;
   /** The bridge's code for the failure; '' for a failure that the server reported. */
@@ -99,7 +99,7 @@ export class CallRecord {
   #to: number;
   #aim: AimedTool | undefined;
   #spoken: SpokenVersion | undefined;
-  /** The bytes for the client before the answer, in all. */
+  /** The total bytes that the client was sent before the answer. */
   #sentBefore = -1;
 
   constructor(trail: AuditTrail, session: ObservedClient, { b, start, end }: Frame, envelope: Envelope) {
@@ -115,7 +115,7 @@ export class CallRecord {
     this.#to = envelope.to(Field.arguments);
   }
 
-  /** Notes the target of a call through another tool; its arguments stand in `b`. */
+  /** Notes the target of a call that comes through another tool; `b` holds its arguments. */
   aim(at: AimedTool, b: Buffer): void {
     this.#aim = at;
     if (at.inner === undefined) return;
@@ -124,7 +124,7 @@ export class CallRecord {
     this.#to = at.inner.to;
   }
 
-  /** Notes the server, and its name for the tool; '' if that is the client's. The frame is not kept any longer. */
+  /** Notes the server, and its name for the tool; '' if the client uses the same name. Drops the frame. */
   reached(server: string, spoken: SpokenVersion, nameText: string): void {
     this.server = server;
     this.#spoken = spoken;
@@ -137,7 +137,7 @@ export class CallRecord {
     this.settle(outcomeOfAnswer(b, envelope));
   }
 
-  /** Notes the tool that a tool for looking up is asked about. */
+  /** Notes the tool that a lookup tool is asked about. */
   lookUp(about: NamedTool): void {
     this.about = about;
   }

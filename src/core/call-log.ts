@@ -1,12 +1,12 @@
-// The way of each call, in the log, for whoever follows one. It listens to what happens to calls, and only where the log has lines
-// for it: a daemon that does not log them has no listener here. It never logs arguments or results.
+// Logs each step of each call, so that a person can follow it. It listens only if the log level is `debug`, so it costs
+// nothing otherwise. It never logs arguments or results.
 
 import { codeIn } from '../protocol/rpc-error.ts';
 import type { LogFields, Logger } from '../util/logger.ts';
 import { Field } from '../wire/envelope.ts';
 import type { Events, ObservedCall } from './events.ts';
 
-/** The most characters of a text that a client has chosen. */
+/** The maximum length of a logged text that a client has chosen. */
 const MOST_SHOWN = 200;
 
 /** Logs each step of each call, at the level `debug`. */

@@ -1,6 +1,6 @@
-// The plan of a call: what it is for, and so what happens to it on its way. The view that opens a call chooses its plan
-// once, by the role of its method. This file says what a role does beyond being passed on; it knows neither clients nor
-// servers.
+// The plan of a call: its purpose, and what happens to it on its way because of that. The view that opens a call
+// chooses the plan once, by the role of the method. This file says what a role does beyond passing on; it knows no
+// clients and no servers.
 
 import type { CallRole, ListKind } from '../protocol/era.ts';
 import { rpcErrorOf } from '../protocol/rpc-error.ts';
@@ -37,13 +37,13 @@ interface CuttablePlan {
 /** A tool or a prompt is called by its name. */
 export interface NamedPlan extends CuttablePlan {
   readonly role: 'call' | 'get-prompt';
-  /** The answer may say that the call has become a task. */
+  /** True if the answer may say that the call has become a task. */
   readonly mayMakeTask: boolean;
-  /** The error of the bridge as the view words it, in JSON. */
+  /** Words an error of the bridge as the view does; returns JSON. */
   readonly errorOf: ErrorText;
 }
 
-/** One server's list, asked for by a client that sees the server as it is. */
+/** A list of one server, for a client that sees the server as it is. */
 interface ListPlan {
   readonly role: 'list';
   readonly kind: ListKind;
@@ -58,9 +58,9 @@ export interface ReadPlan {
 export interface SubscriptionPlan {
   readonly role: 'subscribe' | 'unsubscribe';
   readonly others: OtherServers;
-  /** The resource goes by a URI that names its server. */
+  /** True if the resource's URI names its server. */
   readonly isNamed: boolean;
-  /** Takes how the request has ended, once it was sent. */
+  /** Called with the outcome once a request that was sent has ended. */
   told: Told;
 }
 
@@ -72,16 +72,16 @@ export interface LevelPlan {
 /** A request about a task. */
 export interface TaskPlan extends CuttablePlan {
   readonly role: 'task';
-  /** Undefined for tasks of 2025, which each instance knows by their clients. */
+  /** Undefined for tasks of 2025: each instance knows those by their clients. */
   readonly asked?: AskedTask;
 }
 
-/** The task of 2026 that a request is about. */
+/** A task of 2026, as a request names it. */
 export interface AskedTask {
   /** The server's own id of the task. */
   readonly taskId: string;
   readonly isCancelled: boolean;
-  /** True if it is not known which instance works on it. */
+  /** True if nobody knows which instance works on the task. */
   readonly isAnywhere: boolean;
 }
 
@@ -92,18 +92,18 @@ interface PlainPlan extends CuttablePlan {
 type ErrorText = (error: BridgeError) => string;
 type Told = (outcome: RequestOutcome) => void;
 
-/** The end of a request: the server did it, the server refused, or nobody knows. */
+/** The outcome of a request: the server did it, the server refused, or nobody knows. */
 export type RequestOutcome = 'result' | 'error' | 'lost';
 
 /** The view that has asked for a list. */
 export interface ListReader {
-  /** The part of the list that the client may see. */
+  /** Returns the part of the list that the client may see. */
   shown(kind: ListKind, answer: Frame, envelope: Envelope): Frame;
-  /** The client has got the list. */
+  /** Called when the client has got the list. */
   given(kind: ListKind): void;
 }
 
-/** The servers to be asked if this one refuses. */
+/** The servers to ask if this one refuses. */
 export interface OtherServers {
   readonly isEmpty: boolean;
   askNext(): void;
@@ -124,7 +124,7 @@ const PLAIN: Readonly<Record<PlainPlan['role'], PlainPlan>> = {
   other: { role: 'other' },
 };
 
-/** The plan of a call that goes to one server as it came. A list without a reader is answered by the view itself. */
+/** The plan of a call that goes to one server unchanged. Without a reader, the view answers a list itself. */
 export function planOf(role: CallRole, envelope: Envelope): CallPlan {
   switch (role) {
     case 'call':
@@ -182,7 +182,7 @@ export function resourcePlan(role: CallRole, others: OtherServers, isNamed: bool
     : { role: 'read', others };
 }
 
-/** A call, as far as its plan goes. */
+/** The only part of a call that this file needs. */
 interface Planned {
   readonly plan: CallPlan;
 }
@@ -199,7 +199,7 @@ export function settingPlanOf({ plan }: Planned): SubscriptionPlan | LevelPlan |
   }
 }
 
-/** The servers to be asked after one that has refused, or cannot be started. */
+/** The servers to ask after one that has refused, or cannot be started. */
 export function otherServersFor({ plan }: Planned): OtherServers {
   switch (plan.role) {
     case 'read':
@@ -211,12 +211,12 @@ export function otherServersFor({ plan }: Planned): OtherServers {
   }
 }
 
-/** The error of the bridge for a call that has failed, in JSON. */
+/** The bridge's error for a failed call, in JSON. */
 export function errorTextOf({ plan }: Planned, error: BridgeError): string {
   return 'errorOf' in plan ? plan.errorOf(error) : rpcErrorOf(error);
 }
 
-/** The call has ended at its server, or is to be decided once more. */
+/** Tells whoever waits that the call has ended at its server, or must be decided again. */
 export function endRequest({ plan }: Planned, outcome: RequestOutcome): void {
   switch (plan.role) {
     case 'list':
@@ -238,7 +238,7 @@ export function isBound({ plan }: Planned): boolean {
   return plan.role === 'task-result' || (plan.role === 'task' && plan.asked?.isAnywhere !== true);
 }
 
-/** True for what may do harm twice. */
+/** True if a second execution of the call may do harm. */
 export function mayHarmTwice({ plan: { role } }: Planned): boolean {
   return role === 'call' || role === 'other';
 }

@@ -1,6 +1,6 @@
-// The calls of one instance: those that were sent and are not answered, and those that wait for their turn. It gives a
-// call the id that the server sees, and writes it to the server. A call is in exactly one of the two, and in its session's
-// map, until it leaves all of them at once.
+// The calls of one instance: those sent and not answered, and those waiting for their turn. It gives a call the id that
+// the server sees, and writes it to the server. A call is in exactly one of the two sets, and in its session's map; it
+// leaves both at once.
 
 import { type Limits, ownTimeoutMs } from '../model/limits.ts';
 import { cancelNotice, type Era } from '../protocol/era.ts';
@@ -29,12 +29,12 @@ import { bindingOf, maySuspend } from './suspended-calls.ts';
 
 const splice = new Splice();
 /**
- * The envelope of frames that have waited. They are scanned again, with the keys of their client's era: nothing of the
- * first scan is kept.
+ * The envelope of frames that have waited. Nothing of the first scan is kept, so they are scanned again, with the keys
+ * of their client's era.
  */
 const readAgain = new Envelope(ERA_2025.keys);
 
-/** Another instance for a client that would have to wait; or why there is none: the server has one for all, or enough. */
+/** The result of looking for another instance: the client moved; or all share one; or the server has enough. */
 export type MoveResult = 'moved' | 'shared' | 'full';
 
 export interface CallTableOptions {
@@ -43,19 +43,19 @@ export interface CallTableOptions {
   readonly events: Events;
   readonly known: KnownServer;
   readonly contain: (session: Session, task: () => void) => void;
-  /** Calls of tools that the server gets at a time; 0 for no bound. */
+  /** The maximum number of tool calls at the server at a time; 0 for no limit. */
   readonly maxConcurrentCalls: number;
-  /** Finds an instance for a client that waits for the end of another client's conversation. */
+  /** Finds another instance for a client that waits for another client's conversation to end. */
   readonly contended: (session: Session) => MoveResult;
-  /** Notes that a call of the client waits here once more, whichever instance the client uses by now. */
+  /** Notes that another call of the client waits here, even if the client uses another instance by now. */
   readonly unsent: (session: Session) => void;
-  /** True if a call whose turn has come is sent; else it was answered. */
+  /** Called when a waiting call may be sent. Returns true to send it, false if it was answered instead. */
   readonly takesTurn: (call: Call, frame: Frame, envelope: Envelope) => boolean;
   readonly levelOf: RequestTarget['levelOf'];
   readonly instance: ObservedInstance;
   /** Undefined while nobody traces calls. */
   readonly tracing?: CallTracing | undefined;
-  /** Called when a call that was given up is over at the server too. */
+  /** Called when a call that was given up has ended at the server too. */
   readonly released: () => void;
 }
 
@@ -72,18 +72,18 @@ export class CallTable implements RequestTarget {
   readonly #contended: (session: Session) => MoveResult;
   readonly #unsent: (session: Session) => void;
   readonly #takesTurn: CallTableOptions['takesTurn'];
-  /** The number of requests that were ever sent, and of calls of tools among them. */
+  /** The number of requests ever sent, and how many of them were tool calls. */
   sentInAll = 0;
   toolCallsSent = 0;
-  /** True while a question of the server waits for calls to end: nothing is sent meanwhile. */
+  /** True while a server's question waits for calls to end; nothing is sent meanwhile. */
   isHeld = false;
-  /** True until the server has its clients' roots: nothing is sent before, see RootsFence. */
+  /** True until the server has its clients' roots; nothing is sent before that, see RootsFence. */
   isFenced = false;
-  /** True if the server wants to know the client of each request. */
+  /** True if the server wants to know which client each request comes from. */
   namesSessions = false;
-  /** True if the server, of 2025, may ask its clients something. */
+  /** True if the server speaks 2025 and may ask its clients something. */
   mayAskBack = false;
-  /** The era of the server, which is known once it runs. */
+  /** The era of the server; certain once the server runs. */
   era: Era = ERA_2025;
   readonly levelOf: RequestTarget['levelOf'];
   readonly #instance: ObservedInstance;
@@ -127,7 +127,7 @@ export class CallTable implements RequestTarget {
     return this.#waiting.size > 0;
   }
 
-  /** The instance runs: requests can be sent, the bridge's own first. `meta` has the members of `_meta` that those have. */
+  /** The instance runs: requests can be sent, the bridge's own first. `meta` holds the `_meta` members of those. */
   opened(outbox: Outbox, own: readonly OwnRequest[], meta: string): void {
     this.#outbox = outbox;
     this.own.opened(outbox, own, meta);
@@ -145,12 +145,12 @@ export class CallTable implements RequestTarget {
       if (this.lane.isTaken) this.#checkLane(session, next, nowMs);
       this.#checkConcurrent(session, nowMs);
     }
-    if (this.#waiting.size < before) this.pump(); // what waits behind those that got an error may need no turn
+    if (this.#waiting.size < before) this.pump(); // calls behind the failed ones may need no turn
   }
 
-  /** Calls wait for their turn from when they come, not only from when they are the next of their client. */
+  /** Starts the wait of each call when it arrives, not when it becomes the first of its client. */
   #noteWait(call: Call, nowMs: number): void {
-    // Each turn of the lane may take its time.
+    // Each turn of the lane has its own time limit.
     if (this.lane.isTaken && call.laneTurn !== this.lane.turn) {
       call.laneTurn = this.lane.turn;
       call.laneUntilMs = nowMs + this.#limits.maxLaneMs;
@@ -158,7 +158,7 @@ export class CallTable implements RequestTarget {
     this.#concurrent.noteWait(call, nowMs, this.#limits.maxLaneMs);
   }
 
-  /** Gives a client that has waited long enough for the lane another instance, or an error for each such call. */
+  /** Ends a client's long wait for the lane: it gets another instance, or each such call an error. */
   #checkLane(session: Session, first: Call, nowMs: number): void {
     for (let call: Call | undefined = first; call !== undefined; call = this.#waiting.headOf(session)) {
       if (this.lane.admits(call.asker, call.laneName) || nowMs < call.laneUntilMs) return;
@@ -171,7 +171,10 @@ export class CallTable implements RequestTarget {
     }
   }
 
-  /** Another instance would not help: a bound is for servers whose processes write to one place. */
+  /**
+   * Fails calls that waited too long for room. Another instance would not help: servers are limited when their
+   * processes write to one place.
+   */
   #checkConcurrent(session: Session, nowMs: number): void {
     for (let call = this.#waiting.headOf(session); call !== undefined; call = this.#waiting.headOf(session)) {
       if (!this.#concurrent.hasKept(call, nowMs)) return;
@@ -187,7 +190,7 @@ export class CallTable implements RequestTarget {
     this.#outbox?.endFrame();
   }
 
-  /** True if a call may be sent now: nothing waits before it, and the client, the server and the lane have room for it. */
+  /** True if a call may be sent now: nothing waits before it, and client, server and lane have room. */
   maySend(call: Call): boolean {
     return this.#outbox !== undefined && this.#waiting.size === 0 && this.#hasRoom(this.#outbox) && this.#mayGo(call);
   }
@@ -196,11 +199,11 @@ export class CallTable implements RequestTarget {
     if (this.#outbox !== undefined) this.#send(this.#outbox, call, frame, envelope);
   }
 
-  /** Queues a call until its turn comes. It is answered with an error if too much waits already. */
+  /** Queues a call until its turn comes. If too much waits already, the call gets an error. */
   queue(call: Call, frame: Frame): void {
     this.#events.callWaiting.tell(call, this.#waitReasonOf(call.session));
     this.#wait(call, frame);
-    this.pump(); // calls before it may be held up by what does not concern it
+    this.pump(); // the calls before it may wait for something that does not concern this one
     if (call.unsent !== undefined && this.lane.isContended(call.asker, call.laneName)) this.#contended(call.session);
   }
 
@@ -209,7 +212,7 @@ export class CallTable implements RequestTarget {
     if (call.serverRequestId !== 0) call.session.countUnsent();
     call.serverRequestId = 0;
     call.wasAskedBack = false;
-    call.session.unkeep(call); // the next server is asked with another frame
+    call.session.unkeep(call); // the next server gets another frame
     otherServersFor(call).askNext();
   }
 
@@ -219,30 +222,30 @@ export class CallTable implements RequestTarget {
     this.pump();
   }
 
-  /** Takes all waiting calls of a client out, in order, except those that only this instance can answer. */
+  /** Takes all waiting calls of a client out, in order. Calls that only this instance can answer stay. */
   takeWaitingOf(session: Session): { readonly call: Call; readonly frame: Frame }[] {
     return this.#waiting.takeAllOf(session);
   }
 
-  /** Takes the sent call that an answer is for; undefined if there is none. */
+  /** Takes out the sent call that an answer belongs to; undefined if there is none. */
   takeSent(serverRequestId: number, hasResult: boolean): Call | undefined {
     const call = this.#sent.get(serverRequestId);
     if (call === undefined) return undefined;
     this.#sent.delete(serverRequestId);
     this.#withLogs.delete(call);
     this.#events.serverAnswered.tell(call, this.#server, hasResult);
-    if (hasResult || call.wasAskedBack) this.lane.learn(call); // an error says nothing of what it asks otherwise
+    if (hasResult || call.wasAskedBack) this.lane.learn(call); // an error does not show whether the tool asks otherwise
     this.lane.leave(call);
     this.#concurrent.end(serverRequestId);
     return call;
   }
 
-  /** The sent calls that are not answered yet, and whose clients want the logs of the server meanwhile. */
+  /** The sent calls whose clients want the server's logs until the answer comes. */
   get withLogs(): ReadonlySet<Call> {
     return this.#withLogs;
   }
 
-  /** A sent call wants other logs than before. */
+  /** Notes that a sent call wants other logs than before. */
   logsWanted(call: Call): void {
     if (call.logLevel === '') this.#withLogs.delete(call);
     else if (this.#sent.has(call.serverRequestId)) this.#withLogs.add(call);
@@ -253,7 +256,7 @@ export class CallTable implements RequestTarget {
     return this.#sent.values();
   }
 
-  /** Has clients moved whose next call would wait for the end of a conversation that has begun. */
+  /** Moves clients whose next call would wait for another client's conversation. */
   noteContention(): void {
     for (const [session, next] of this.#waiting.heads())
       if (this.lane.isContended(next.asker, next.laneName)) this.#contended(session);
@@ -263,7 +266,7 @@ export class CallTable implements RequestTarget {
     return this.#sent.get(serverRequestId);
   }
 
-  /** Sends what may be sent now, one of each client in turn. */
+  /** Sends what may be sent now, one call per client in turn. */
   pump(): void {
     while (this.#outbox !== undefined && this.#waiting.size > 0 && this.#hasRoom(this.#outbox)) {
       if (this.lane.isTaken) this.#waiting.setAside((next) => this.#letsOthersPass(next));
@@ -276,7 +279,7 @@ export class CallTable implements RequestTarget {
     }
   }
 
-  /** Takes a call out of the queue. It is not sent; its end follows. */
+  /** Takes a call out of the queue without sending it. The caller ends it. */
   withdraw(call: Call): void {
     if (call.serverRequestId === 0) this.#waiting.remove(call);
   }
@@ -290,7 +293,7 @@ export class CallTable implements RequestTarget {
     this.#fence(call);
   }
 
-  /** Gives a call up that its client has not cancelled. The server is told; so is the client if there is an error. */
+  /** Gives up a call that its client has not cancelled. Tells the server; tells the client if there is an error. */
   giveUp(call: Call, reason: string, error?: BridgeError): void {
     if (call.serverRequestId !== 0) this.tell(cancelNotice(String(call.serverRequestId), reason));
     if (error === undefined) return this.remove(call);
@@ -316,7 +319,10 @@ export class CallTable implements RequestTarget {
     this.pump();
   }
 
-  /** Sends a ping behind a call that was given up: all that the server says before its answer may be about that call. */
+  /**
+   * Sends a ping behind a call that was given up. Anything the server says before it answers the ping may be about that
+   * call.
+   */
   #fence({ hasLane, serverRequestId, laneName: call }: Call): void {
     const { ping } = this.era.own;
     if (!hasLane || ping === undefined) return;
@@ -325,7 +331,7 @@ export class CallTable implements RequestTarget {
     });
   }
 
-  /** Answers a call with an error. The session closes it last, because it may leave with its last answer. */
+  /** Answers a call with an error. It is closed last, because its session may leave with the last answer. */
   fail(call: Call, error: BridgeError): void {
     endRequest(call, 'lost');
     const { suspension } = call;
@@ -335,7 +341,10 @@ export class CallTable implements RequestTarget {
     call.close();
   }
 
-  /** The same, but a tool fails as tools do: models read the reason, and may do without. */
+  /**
+   * Answers a call with an error; a tool call fails in its result, because models read that and may do without the
+   * tool.
+   */
   failInBand(call: Call, error: BridgeError): void {
     if (call.plan.role !== 'call') return this.fail(call, error);
     endRequest(call, 'lost');
@@ -345,13 +354,16 @@ export class CallTable implements RequestTarget {
     call.close();
   }
 
-  /** Fails the sent calls of an instance that is gone: their outcome is not certain. Waiting calls wait for the next one. */
+  /**
+   * Fails the sent calls of a dead instance, because their outcome is unknown. Waiting calls wait for the next
+   * instance.
+   */
   failSent(error: BridgeError): void {
     this.#outbox = undefined;
     this.own.closed();
     this.lingering.clear();
     this.#concurrent.clear();
-    // One by one: whoever gets its last answer here may go, and takes what else it had here along.
+    // One by one: a client that gets its last answer here may leave, and takes its other calls along.
     this.#withLogs.clear();
     for (const call of [...this.#sent.values()])
       if (this.#sent.delete(call.serverRequestId)) this.#contain(call.session, () => this.#lose(call, error));
@@ -364,11 +376,11 @@ export class CallTable implements RequestTarget {
     else this.#unsend(call, call.again);
   }
 
-  /** Queues a call that does no harm twice, to be sent once more. */
+  /** Queues a sent call again. Only for calls that may safely run twice. */
   #unsend(call: Call, frame: Frame): void {
     call.again = undefined;
     call.isSecondTry = true;
-    endRequest(call, 'lost'); // a shared setting is decided again when the call's turn comes
+    endRequest(call, 'lost'); // the shared setting is decided again when the call's turn comes
     call.serverRequestId = 0;
     call.session.countUnsent();
     this.#unsent(call.session);
@@ -391,7 +403,10 @@ export class CallTable implements RequestTarget {
     return this.#waiting.next(() => true);
   }
 
-  /** Without a handshake each request stands alone: those behind one that waits for the lane need not wait too. */
+  /**
+   * True for a client without a handshake whose call waits for the lane: its requests are independent, so the next may
+   * go first.
+   */
   #letsOthersPass(call: Call): boolean {
     return !call.session.era.hasHandshake && !this.lane.admits(call.asker, call.laneName);
   }
@@ -400,14 +415,14 @@ export class CallTable implements RequestTarget {
     return this.#mayAsk(call.session) && this.lane.admits(call.asker, call.laneName) && this.#concurrent.admits(call);
   }
 
-  /** True unless the client has enough under way, does not take its answers, or is going. */
+  /** True unless the client has enough under way, leaves its answers unread, or is leaving. */
   #mayAsk(session: Session): boolean {
     return session.isOpen && session.maySend && !session.backlog.isFull;
   }
 
   #hasRoom(outbox: Outbox): boolean {
     const { maxInFlightPerServer, maxQueuedBytesPerServer } = this.#limits;
-    // Those that were given up may still be worked on.
+    // The server may still work on calls that were given up.
     const underWay = this.#sent.size + this.lingering.size;
     return (
       !this.isHeld && !this.isFenced && underWay < maxInFlightPerServer && outbox.blockedBytes < maxQueuedBytesPerServer
@@ -443,7 +458,7 @@ export class CallTable implements RequestTarget {
     changeMeta(splice, frame, envelope, call.session, this, trace);
     if (this.mayAskBack && !call.session.era.hasHandshake && maySuspend(call))
       call.binding = bindingOf(this.#server, call, frame, envelope);
-    // Last: what it cuts may begin where `_meta` was added.
+    // Last, because the cut may begin where `_meta` was added.
     if (call.inRounds !== undefined) continueRounds(splice, b, envelope, call.inRounds);
     splice.send(outbox, b, start, end);
   }
@@ -463,7 +478,7 @@ function traceFor(call: Call, tracing: CallTracing): WrittenTrace {
 
 const ROUND_KEYS = new KeySet(['inputResponses', 'requestState']);
 
-/** Writes what the client has answered in the last round into `params`. */
+/** Writes the client's answers of the last round into `params`. */
 function continueRounds(splice: Splice, b: Buffer, envelope: Envelope, { members }: CallInRounds): void {
   if (members !== '') setMembers(splice, b, envelope.from(Field.params), ROUND_KEYS, members);
 }
@@ -489,13 +504,13 @@ function cutAround({ from, innerFrom, innerTo, to }: Cut, start: number): void {
 }
 
 /**
- * The calls that wait for their turn at one instance, served client after client. Bounds the bytes that they take, for
- * each client and for all.
+ * The calls that wait for their turn at one instance, served client after client. It limits the bytes that they take,
+ * per client and in total.
  */
 export class WaitingRequests {
   readonly #limits: Limits;
   readonly #queue = new FairQueue<Session, Call>();
-  /** Calls that the other calls of their client need not wait for. */
+  /** Calls that later calls of the same client may overtake. */
   readonly #aside = new FairQueue<Session, Call>();
   #bytes = 0;
 
@@ -507,7 +522,7 @@ export class WaitingRequests {
     return this.#queue.size + this.#aside.size;
   }
 
-  /** Queues a call; false if there is no room for it. */
+  /** Queues a call; false if there is no room. */
   add(call: Call, unsent: Frame): boolean {
     const bytes = unsent.end - unsent.start;
     if (this.#bytes + bytes > this.#limits.maxWaitingBytesPerServer) return false;
@@ -518,17 +533,17 @@ export class WaitingRequests {
     return true;
   }
 
-  /** The first of the next client in turn that may be served; its frame is still to be taken. */
+  /** The first call of the next client whose turn it is. The caller takes its frame. */
   next(mayServe: (session: Session, call: Call) => boolean): Call | undefined {
     return this.#aside.take(mayServe) ?? this.#queue.take(mayServe);
   }
 
-  /** Lets those behind go first, for each client whose next call lets others pass. */
+  /** Moves calls aside that may be overtaken, so that later calls of the same client can go first. */
   setAside(letsOthersPass: (call: Call) => boolean): void {
     this.#queue.passTo(this.#aside, letsOthersPass);
   }
 
-  /** Takes the frame of a call that waits no more. */
+  /** Takes the frame of a call that waits no longer. */
   takeFrame(call: Call): Frame {
     const frame = call.unsent;
     invariant(frame !== undefined, 'a call that waits has its frame');
@@ -538,7 +553,7 @@ export class WaitingRequests {
     return frame;
   }
 
-  /** Takes all waiting calls of a client, in order, except those that only this instance can answer. */
+  /** Takes all waiting calls of a client, in order. Calls that only this instance can answer stay. */
   takeAllOf(session: Session): { readonly call: Call; readonly frame: Frame }[] {
     const waiting = [...this.#aside.takeAll(session), ...this.#queue.takeAll(session)];
     for (const call of waiting) if (isBound(call)) this.#queue.push(session, call);
@@ -570,7 +585,7 @@ export class WaitingRequests {
   }
 }
 
-/** The time for which an unanswered call counts that nobody waits for. */
+/** The time for which a call that nobody waits for still counts. */
 const LINGER_MS = 5_000;
 
 interface GivenUp {
@@ -579,9 +594,9 @@ interface GivenUp {
 }
 
 /**
- * Calls that were given up while the server may still work on them. It may ask something about them, and that question
- * must not be taken for one of another client's call. A call lingers until the server has answered a ping that was sent
- * behind the cancellation. A call of a tool that is known to ask lingers until its answer comes, or for a while.
+ * Calls that were given up while the server may still work on them. The server may ask something about such a call, and
+ * that question must not be taken for another client's. A call lingers until the server has answered a ping sent behind
+ * the cancellation. A call of a tool that is known to ask lingers until its answer comes, or for a while.
  */
 export class LingeringCalls {
   readonly #byId = new Map<number, GivenUp>();
@@ -604,7 +619,7 @@ export class LingeringCalls {
     for (const { call } of this.#byId.values()) yield call;
   }
 
-  /** Notes that the server certainly works on a call no more. */
+  /** Notes that the server no longer works on a call. */
   release(serverRequestId: number): void {
     const givenUp = this.#byId.get(serverRequestId);
     if (givenUp === undefined) return;
@@ -626,21 +641,21 @@ export class LingeringCalls {
 }
 
 interface Wait {
-  /** The number of calls that had ended when the wait began. */
+  /** The number of calls that had ended when this wait began. */
   readonly ended: number;
   readonly untilMs: number;
 }
 
 /**
- * The calls of tools that a server has at a time, where that is bounded (`maxConcurrentCalls`). A call that was given up
- * counts until the server answers it after all, or for a while: nothing tells when a server has stopped writing, because
- * it answers pings meanwhile, and a server that heeds the cancellation never answers.
+ * The tool calls that a server works on at a time, where `maxConcurrentCalls` limits them. A call that was given up
+ * counts until its answer comes after all, or for a while. Nothing else shows when the server has stopped writing: it
+ * answers pings meanwhile, and never answers a call that was cancelled.
  */
 export class ConcurrentCalls {
-  /** 0 for no bound. */
+  /** 0 for no limit. */
   readonly #most: number;
   readonly #underWay = new Map<number, Session>();
-  /** Calls that were given up, with the time until which each counts; 0 until the first look. */
+  /** Calls that were given up, and until when each counts; 0 until the first tick. */
   readonly #givenUp = new Map<number, number>();
   readonly #waits = new WeakMap<Call, Wait>();
   /** The number of calls that have ever ended. */
@@ -659,14 +674,14 @@ export class ConcurrentCalls {
     if (this.#most > 0 && plan.role === 'call') this.#underWay.set(serverRequestId, session);
   }
 
-  /** Counts a call no more: the server has answered, or works on it no more. */
+  /** Stops counting a call: the server has answered, or no longer works on it. */
   end(serverRequestId: number): void {
     if (!this.#underWay.delete(serverRequestId)) return;
     this.#givenUp.delete(serverRequestId);
     this.#ended++;
   }
 
-  /** Counts a call for a while longer: nobody waits for its answer, which may still come. */
+  /** Counts a call for a while longer: nobody waits for its answer, but it may still come. */
   giveUp(serverRequestId: number): void {
     if (this.#underWay.has(serverRequestId)) this.#givenUp.set(serverRequestId, 0);
   }
@@ -686,21 +701,21 @@ export class ConcurrentCalls {
     for (const serverRequestId of [...this.#underWay.keys()]) this.end(serverRequestId);
   }
 
-  /** Notes that a call waits for calls of other clients, which may keep it for so long without one of them ending. */
+  /** Notes that a call waits for calls of other clients. It may wait for `mostMs` without one of them ending. */
   noteWait(call: Call, nowMs: number, mostMs: number): void {
     if (this.admits(call) || !this.#isHeldByOthers(call.session)) return;
     if (this.#waits.get(call)?.ended === this.#ended) return;
     this.#waits.set(call, { ended: this.#ended, untilMs: nowMs + mostMs });
   }
 
-  /** True if calls of other clients have kept a call waiting for so long, and none of them has ended meanwhile. */
+  /** True if calls of other clients have blocked a call for that long, and none of them has ended. */
   hasKept(call: Call, nowMs: number): boolean {
     if (this.admits(call) || !this.#isHeldByOthers(call.session)) return false;
     const wait = this.#waits.get(call);
     return wait !== undefined && wait.ended === this.#ended && nowMs >= wait.untilMs;
   }
 
-  /** True if other clients hold the room. A client that waits for a call of its own can cancel that. */
+  /** True if other clients hold the room. A client that waits for a call of its own can cancel that call. */
   #isHeldByOthers(session: Session): boolean {
     for (const other of this.#underWay.values()) if (other !== session) return true;
     return false;

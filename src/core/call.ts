@@ -1,5 +1,5 @@
-// One unanswered request: who asked, under which id, whom we asked, under which id. The session and its owner both
-// hold it, so that whichever goes first finds it and sees to its answer. It is closed exactly once.
+// One unanswered request: which client asked, under which id; which server we asked, under which id. The session and
+// the owner both hold it, so whichever ends first finds it and sees to its answer. It is closed exactly once.
 
 import type { Limits } from '../model/limits.ts';
 import type { CallRole } from '../protocol/era.ts';
@@ -19,21 +19,21 @@ export interface ClientRequest {
   readonly id: RequestId;
   readonly role: CallRole;
   readonly frame: Frame;
-  /** Takes the answer in place of the client, where the bridge asks for it. */
+  /** Takes the answer instead of the client, where the bridge itself asks. */
   readonly output?: ClientOutput;
-  /** The client's own request during which the bridge asks, by its id as the client spelled it. */
+  /** The client's request during which the bridge asks, by the id as the client spelled it. */
   readonly withinText?: string;
 }
 
-/** The holder that has to answer a call: an instance, or a view that does not know yet which instance. */
+/** The holder that must answer a call: an instance, or a view that does not know the instance yet. */
 export interface CallOwner {
-  /** The client has cancelled the call: it gets no answer, as from the server itself. */
+  /** The client has cancelled the call. The call gets no answer, just as the server itself would give none. */
   cancel(call: Call, notice: Frame, envelope: Envelope): void;
   /** True if the call may have left the bridge, in this daemon or one before. */
   wasSent(call: Call): boolean;
-  /** The client is going: nothing more of the call is sent, and only `abandon` ends it. */
+  /** The client is leaving: no more of the call is sent, and only `abandon` ends it. */
   withdraw(call: Call): void;
-  /** Somebody else than its client ends the call: the client gets the error, and the server is told. */
+  /** Ends the call for a reason other than its client: the client gets the error, and the server is told. */
   stop(call: Call, error: BridgeError): void;
   /** The client has gone. */
   abandon(call: Call): void;
@@ -54,57 +54,60 @@ export class Call {
   session: Session;
   /** The purpose of the call, which decides what happens to it on its way. */
   readonly plan: CallPlan;
-  /** The holder that has to answer; another one may take over while the call waits. */
+  /** The holder that must answer; another one may take over while the call waits. */
   owner: CallOwner;
   id: RequestId;
   /** The id and the progress token as the client spelled them; '' without a token. */
   idText: string;
   tokenText: string;
-  /** Writes its answer. */
+  /** Writes the answer. */
   output: ClientOutput;
-  /** The client's request that it belongs to where the bridge asks in the client's name; '' where the client asks itself. */
+  /**
+   * The client's request that this call belongs to, if the bridge asks in the client's name; '' if the client asks
+   * itself.
+   */
   withinText = '';
-  /** The name for the server in JSON, if it differs from the one the client has used; '' if not. */
+  /** The name for the server in JSON if it differs from the client's name; else ''. */
   nameText = '';
-  /** The parts of the frame that are not passed on, if any. */
+  /** The parts of the frame that are left out, if any. */
   cut: Cut | undefined;
   /** The frame while the call waits; undefined once it was sent. */
   unsent: Frame | undefined;
-  /** True if an earlier daemon may have had it carried out already. */
+  /** True if an earlier daemon may have executed it already. */
   mayBeDone = false;
-  /** The frame, if the call may be sent once more when the server dies over it. */
+  /** The frame, if the call may be sent again when the server dies during it. */
   again: Frame | undefined;
-  /** Set at a server of 2026, for a client of 2025. */
+  /** Set for a client of 2025 at a server of 2026. */
   inRounds: CallInRounds | undefined;
-  /** Set once the server, of 2025, has asked a client of 2026 something. */
+  /** Set once a server of 2025 has asked a client of 2026 something. */
   suspension: Suspension | undefined;
-  /** A number for what it asks, if the server may ask back in its answer; see bindingOf. */
+  /** Identifies the call's questions if the server may ask in its answer; see bindingOf. */
   binding = 0;
-  /** True if an instance that has gone was sent it before. */
+  /** True if it was sent before, to an instance that has died. */
   isSecondTry = false;
   /** Our own id towards the server, and the progress token; 0 until the call was sent. */
   serverRequestId = 0;
-  /** The place where its frame ends among the bytes of its client, if that is known; else 0. */
+  /** The position of the frame's end in the bytes of its client; 0 if unknown. */
   framePlace = 0;
-  /** The moment in which it was sent, in the ticks of the meters. */
+  /** The time at which it was sent, in ticks of the meters. */
   sentTicks = 0;
-  /** Whatever the tracing notes of it; see Events. */
+  /** Tracing stores its own data here; see Events. */
   trace: object | undefined;
-  /** The name by which the lane knows the call; see lane.ts. */
+  /** The lane's name for the call; see lane.ts. */
   laneName = '';
   hasLane = false;
-  /** The account of its tool; undefined where nobody keeps accounts, and for what is no tool. */
+  /** The account of its tool; undefined if nobody keeps accounts, or the call is for no tool. */
   account: ToolAccount | undefined;
-  /** The level of the logs that the client wants of the server while it works on the call; '' for none. */
+  /** The level of the server's logs that the client wants during the call; '' for none. */
   logLevel = '';
-  /** A time limit besides that of its server; 0 for none. */
+  /** An extra time limit besides the server's; 0 for none. */
   timeoutMs = 0;
-  /** The end of its wait for the lane, and the turn of the lane for which that was set. */
+  /** The end of its wait for the lane, and the lane's turn that this end applies to. */
   laneUntilMs = 0;
   laneTurn = 0;
   /** True if the server has asked something during the call. */
   wasAskedBack = false;
-  /** The end of its time, which a sign of life extends, and the last end of all; 0 until the first look. */
+  /** The deadline, which a sign of life extends, and the final deadline; 0 until the first tick. */
   deadlineMs = 0;
   lastDeadlineMs = 0;
 
@@ -118,7 +121,7 @@ export class Call {
     this.output = session.output;
   }
 
-  /** Goes on in place of another request, under its id. */
+  /** Continues in place of another request, under that request's id. */
   takeOver(retry: Call): void {
     this.session = retry.session;
     this.id = retry.id;
@@ -142,13 +145,16 @@ export class Call {
     return this.withinText === '' ? this.idText : this.withinText;
   }
 
-  /** The one whom the server asks during the call: the client, or the call by itself where each request stands alone. */
+  /**
+   * The asker that a server's question during this call goes to: the client, or the call itself if its requests are
+   * independent.
+   */
   get asker(): Asker {
     return this.session.era.hasHandshake ? this.session : this;
   }
 }
 
-/** Lane and questions tell askers apart, and nothing else of them. */
+/** Lane and questions compare askers and use nothing else of them. */
 export type Asker = Session | Call;
 
 /** The client of an asker. */
@@ -156,16 +162,18 @@ export function clientOf(asker: Asker): Session {
   return 'session' in asker ? asker.session : asker;
 }
 
-/** Reads one of our ids out of a server's frame; 0 for none. Our ids are numbers: an answer to "7" answers nothing. */
+/**
+ * Reads one of our ids out of a server's frame; 0 for none. Our ids are numbers, so an answer to "7" answers nothing.
+ */
 export function serverRequestIdAt(b: Buffer, field: Field, envelope: Envelope): number {
   const id = envelope.id(b, field);
   return typeof id === 'number' ? id : 0;
 }
 
 /**
- * The limit that has ended a call, in milliseconds; undefined while its time is not up. `timeoutMs` is 0 where the
- * client decides. All calls are looked at once a second, without a timer for each. The first look sets the time, so a
- * call may take up to a second more.
+ * The limit that has ended a call, in milliseconds; undefined while time is left. `timeoutMs` is 0 if the client
+ * decides. All calls are checked once a second, without a timer for each. The first check sets the deadline, so a call
+ * may take up to a second more.
  */
 export function overdueMs(call: Call, nowMs: number, timeoutMs: number, limits: Limits): number | undefined {
   const mostMs = Math.max(limits.maxCallMs, timeoutMs);
@@ -176,18 +184,18 @@ export function overdueMs(call: Call, nowMs: number, timeoutMs: number, limits: 
   return nowMs >= call.lastDeadlineMs ? mostMs : timeoutMs;
 }
 
-/** True when the time of a question is up. The first look sets its time. */
+/** True when a question's time is up. The first check sets the deadline. */
 export function isLate(question: { deadlineMs: number }, nowMs: number, afterMs: number): boolean {
   if (question.deadlineMs === 0) question.deadlineMs = nowMs + afterMs;
   return nowMs >= question.deadlineMs;
 }
 
-/** Gives the call its whole time again, up to the limit: it has shown a sign of life. */
+/** Restarts the time of a call that has shown a sign of life, up to the final deadline. */
 export function extend(call: Call): void {
   call.deadlineMs = 0;
 }
 
-/** The shorter of two limits, where 0 is none. */
+/** The shorter of two limits; 0 means none. */
 export function shorterMs(one: number, other: number): number {
   return one === 0 || other === 0 ? one + other : Math.min(one, other);
 }

@@ -1,6 +1,7 @@
-// The open requests `subscriptions/listen` of a client of the era without a handshake. Each is acknowledged with what is honoured of it,
-// gets its notices under its own id, and ends with a result, a cancellation, or its connection. This file never asks a server itself:
-// resources are subscribed to through the client's view, and counted where all clients' subscriptions are.
+// The open `subscriptions/listen` requests of a client without a handshake. Each request is acknowledged with the part
+// that the bridge honours, gets its notices under its own id, and ends with a result, a cancellation, or its
+// connection. This file never asks a server itself: it subscribes to resources through the client's view, which counts
+// all subscriptions.
 
 import type { Limits } from '../model/limits.ts';
 import type { ListKind } from '../protocol/era.ts';
@@ -24,10 +25,10 @@ import { isSameOrPart, weightOf } from './shared-settings.ts';
 import { taskIn, taskNotice } from './task-requests.ts';
 import type { InitializeAnswer, TaskPlace } from './view.ts';
 
-/** The most of one client at a time. Each notice is written once for each of them. */
+/** The maximum per client. Each notice is written once for each of them. */
 const MOST_LISTENS = 64;
 
-/** Every change of these lists is one notice. */
+/** Each change of these lists is one notice. */
 const KINDS_OF = {
   tools: ['tools'],
   prompts: ['prompts'],
@@ -41,36 +42,36 @@ interface ClientListen {
   readonly call: Call;
   readonly filter: ListenFilter;
   readonly bytes: number;
-  /** The lists and resources that it hears of, from the moment in which that is certain. */
+  /** The lists and resources that it gets notices about, once that is certain. */
   readonly lists: Set<ListKind>;
   readonly uris: Set<string>;
-  /** True once the client was told what it hears of. */
+  /** True once the client was told what it will hear about. */
   isAcknowledged: boolean;
-  /** Changes that it is still to hear of: the acknowledgement comes first, and a client that reads slowly hears of each once. */
+  /** Changes still to be reported. The acknowledgement comes first, and a slow client hears of each change once. */
   readonly dueLists: Set<ListKind>;
   readonly dueUris: Set<string>;
-  /** The same of tasks, by the client's ids of them. */
+  /** The tasks, by the client's ids. */
   readonly tasks: Set<string>;
   readonly dueTasks: Set<string>;
 }
 
 /** A task that several listens of the client share. */
 interface WatchedTask {
-  /** The client's id of it. */
+  /** The client's id of the task. */
   readonly id: string;
   readonly place: TaskPlace;
   readonly listens: Set<ClientListen>;
-  /** True if the server tells of it. */
+  /** Resolves to true if the server sends notices about the task. */
   readonly isTold: Promise<boolean>;
 }
 
 /** A resource that several listens of the client share. */
 interface Topic {
   readonly uri: string;
-  /** The id of the client's request to subscribe, which the bridge makes for it. */
+  /** The id of the subscribe request that the bridge makes for the client. */
   readonly id: string;
   readonly listens: Set<ClientListen>;
-  /** True if a server has taken the subscription. */
+  /** Resolves to true if a server has accepted the subscription. */
   readonly isTaken: Promise<boolean>;
   isSettled: boolean;
 }
@@ -82,7 +83,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
   readonly #limits: Limits;
   readonly #all = new Map<Call, ClientListen>();
   readonly #topics = new Map<string, Topic>();
-  /** By the client's ids of the tasks. */
+  /** Keys are the client's task ids. */
   readonly #tasks = new Map<string, WatchedTask>();
   #bytes = 0;
   #asked = 0;
@@ -99,7 +100,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
 
   // --- the client's side ---
 
-  /** Takes a request `subscriptions/listen` in. */
+  /** Opens a `subscriptions/listen` request. */
   open(request: ClientRequest, envelope: Envelope): void {
     const call = openCall(this.session, request, envelope, this);
     if (call === undefined) return;
@@ -176,7 +177,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
     this.#catchUp(listen);
   }
 
-  /** Tells what is still to be heard. */
+  /** Sends the notices that are due. */
   #catchUp(listen: ClientListen): void {
     const { call, dueLists, dueUris, dueTasks } = listen;
     const notices = new Set([...dueLists].map((kind) => listNotice(kind, call.idText)));
@@ -192,7 +193,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
     dueTasks.clear();
   }
 
-  /** Tells of a task what its server says of it now, which is what a notice of it says. */
+  /** Asks the server for a task's state and passes that on, which is what a notice would say. */
   #askFor(id: string, listen: ClientListen): void {
     const task = this.#tasks.get(id);
     if (task === undefined) return;
@@ -206,20 +207,20 @@ export class ClientListens implements CallOwner, TaskWatcher {
     });
   }
 
-  /** The client has read something of what is queued for it. */
+  /** Goes on after the client has read some of its backlog. */
   drained(): void {
     if (this.#mustWait) return;
     for (const listen of this.#all.values()) if (listen.isAcknowledged) this.#catchUp(listen);
   }
 
-  /** True while so much is queued for the client that further notices wait. */
+  /** True while the client's backlog is so long that further notices wait. */
   get #mustWait(): boolean {
     return this.session.backlog.isCrowded;
   }
 
   // --- the servers' side ---
 
-  /** The ids of the requests that hear of a change of one of these lists, as JSON with one byte for each character. */
+  /** The ids of the requests that listen to one of these lists, as JSON in latin1. */
   hearingOfLists(kinds: readonly ListKind[]): readonly string[] {
     const mustWait = this.#mustWait;
     const found: string[] = [];
@@ -232,7 +233,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
     return found;
   }
 
-  /** The ids of the requests that hear of a change of this resource, in the same form. */
+  /** The ids of the requests that listen to this resource, as JSON in latin1. */
   hearingOf(uri: string): readonly string[] {
     const mustWait = this.#mustWait;
     const found: string[] = [];
@@ -247,7 +248,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
 
   // --- tasks ---
 
-  /** Hears of a task from when its server says so. */
+  /** Reports a task from the moment its server agrees. */
   async #watch(id: string, listen: ClientListen): Promise<void> {
     const task = this.#tasks.get(id) ?? this.#watched(id);
     if (task === undefined) return;
@@ -267,7 +268,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
           if (isWanted) instance.serverListen.watch(taskId, this, (error) => resolve(error === undefined));
           else resolve(false);
         }),
-      () => false, // it cannot be started
+      () => false, // the server cannot be started
     );
     const task: WatchedTask = { id, place, listens: new Set(), isTold };
     this.#tasks.set(id, task);
@@ -309,7 +310,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
 
   // --- resources ---
 
-  /** Hears of a resource from when a server has taken the subscription. */
+  /** Reports a resource from the moment a server has accepted the subscription. */
   async #listenTo(uri: string, listen: ClientListen): Promise<void> {
     const topic = this.#topics.get(uri) ?? this.#subscribe(uri);
     topic.listens.add(listen);
@@ -317,7 +318,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
     else topic.listens.delete(listen);
   }
 
-  /** Subscribes as a client of the era before would, so that this is counted and moved like the others' subscriptions. */
+  /** Subscribes as a client of 2025 would, so that this subscription is counted and moved like the others. */
   #subscribe(uri: string): Topic {
     const id = `mcp-bridge/listens-${++this.#asked}`;
     const isTaken = new Promise<boolean>((resolve) => this.#ask(id, uri, resolve));
@@ -327,7 +328,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
       topic.isSettled = true;
       if (!hasTaken && this.#topics.get(uri) === topic) this.#topics.delete(uri);
     };
-    isTaken.then(settled, () => settled(false)); // those who wait for it see to an error
+    isTaken.then(settled, () => settled(false)); // the waiters handle an error
     return topic;
   }
 
@@ -343,7 +344,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
       else view.submit(this.session, request, ownEnvelope);
     } catch (error) {
       if (!(error instanceof BridgeError)) throw error;
-      taken(false); // the server is not offered any more
+      taken(false); // the server is no longer offered
     }
   }
 
@@ -373,7 +374,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
     if (topic === undefined || !topic.listens.delete(listen) || topic.listens.size > 0) return;
     this.#topics.delete(uri);
     const session = this.session;
-    if (!session.isOpen) return; // all that it has is taken back
+    if (!session.isOpen) return; // the session closes, and takes back all its subscriptions
     if (topic.isSettled) return session.view?.endSubscription(session, uri);
     const call = session.calls.get(topic.id);
     call?.owner.withdraw(call);
@@ -384,7 +385,7 @@ export class ClientListens implements CallOwner, TaskWatcher {
     this.#drop(call);
   }
 
-  /** A request that lasts ends with its result. */
+  /** Ends a lasting request with its result. */
   stop(call: Call): void {
     const listen = this.#all.get(call);
     if (listen !== undefined) this.#end(listen, () => this.#answerEnd(call));
@@ -404,11 +405,11 @@ export class ClientListens implements CallOwner, TaskWatcher {
   }
 
   withdraw(): void {
-    // Nothing of it is sent.
+    // Nothing was sent.
   }
 
   tickCall(): void {
-    // It lasts as long as the client wants.
+    // The client decides how long it lasts.
   }
 }
 
@@ -416,7 +417,7 @@ function declaredIn(answer: InitializeAnswer): Readonly<Record<string, unknown>>
   return answer.of === 'bridge' ? membersOf(answer.capabilities) : capabilitiesOf(answer.initializeResult);
 }
 
-/** Takes the outcome of a subscription, of which its client hears in the acknowledgement. */
+/** Takes the outcome of a subscription. The client hears of it in the acknowledgement. */
 class SubscriptionOutput extends ClientOutput {
   readonly #taken: (hasTaken: boolean) => void;
 

@@ -1,5 +1,5 @@
-// The only writer to a client: answers, errors, notifications, questions and progress all go out through here. A client
-// of another era gets another output; nothing else in the daemon knows how a frame for a client is written.
+// The only writer to a client: answers, errors, notifications, questions and progress all go out here. A client of
+// another era gets another output; nothing else in the daemon knows how to write a frame for a client.
 
 import { type CallRole, type Era, LISTS, type ListKind } from '../protocol/era.ts';
 import { INTERNAL_ERROR } from '../protocol/rpc-error.ts';
@@ -17,13 +17,13 @@ import { Pause, type PressedClient } from './pressure.ts';
 import { toResultOf2025 } from './results-for-2025.ts';
 import type { CachingTerms } from './server-knowledge.ts';
 
-/** Shared by all clients: a frame is written before the next one is looked at. */
+/** Shared by all clients: each frame is written before the next one is scanned. */
 const splice = new Splice();
 
-/** The client that is written to. Its link may be replaced. */
+/** The client to write to. Its link may be replaced. */
 export interface WrittenClient extends PressedClient {
   readonly link: { readonly outbox: Outbox; readonly streams?: Streams | undefined };
-  /** Counts bytes that the client was sent and has not asked for. */
+  /** Counts bytes sent to the client that it did not ask for. */
   noticed(bytes: number): void;
 }
 
@@ -33,32 +33,32 @@ export interface ListedPage {
   readonly nextCursor: string | undefined;
 }
 
-/** A request that is answered. */
+/** A request that gets an answer. */
 export interface AnsweredRequest {
   readonly idText: string;
   readonly plan: { readonly role: CallRole };
-  /** Set at a server of 2026, for a client of 2025. */
+  /** Set for a client of 2025 at a server of 2026. */
   readonly inRounds?: { readonly isSchemaWrapped: boolean } | undefined;
 }
 
-/** A request that hears how far it is. */
+/** A request that gets progress notices. */
 export interface TrackedRequest {
-  /** Undefined for a task, whose request was answered. */
+  /** Undefined for a task, because its request was answered already. */
   readonly idText?: string;
   readonly tokenText: string;
 }
 
-/** A question as a part of an answer. `params` is JSON; undefined for none. */
+/** A question as part of an answer. `params` is JSON, or undefined. */
 export interface AnsweredQuestion {
   readonly method: string;
   readonly params: Buffer | undefined;
 }
 
-/** A question as its client knows it. */
+/** A question under the ids that its client knows. */
 export interface AskedQuestion {
-  /** An id of the bridge, which is the progress token too: two servers may use the same one. */
+  /** An id of the bridge, also used as the progress token, because two servers may use the same id. */
   readonly id: string;
-  /** The request of the client that the server works on, as the client has spelled its id; '' if nobody knows. */
+  /** The client's request that the server works on, by the id as the client spelled it; '' if unknown. */
   readonly during: string;
 }
 
@@ -78,17 +78,17 @@ export class ClientOutput {
     this.#events = events;
   }
 
-  /** The outbox of the connection that the client has at the moment. */
+  /** The outbox of the client's present connection. */
   protected get outbox(): Outbox {
     return this.#client.link.outbox;
   }
 
-  /** The streams of the client; undefined where there is one. */
+  /** The streams of the client; undefined if it has only one. */
   protected get streams(): Streams | undefined {
     return this.#client.link.streams;
   }
 
-  /** All bytes that were ever written to the client on its present connection. */
+  /** The total bytes written to the client on its present connection. */
   get writtenBytes(): number {
     return this.outbox.appendedBytes;
   }
@@ -107,7 +107,7 @@ export class ClientOutput {
     this.#writeError(idText, error);
   }
 
-  /** Refuses a message that is not what the protocol asks for. `error` is JSON. */
+  /** Refuses a message that breaks the protocol. `error` is JSON. */
   refuse(idText: string, error: string): void {
     this.streams?.refusing(idText, codeOf(error));
     this.#writeError(idText, error);
@@ -121,12 +121,12 @@ export class ClientOutput {
     this.#checkUnread();
   }
 
-  /** `result` is JSON's bytes, with a newline behind them. */
+  /** `result` is the bytes of JSON, followed by a newline. */
   answerBytes(idText: string, result: Buffer, _terms?: CachingTerms): void {
     this.answerWith(idText, (outbox) => outbox.bytes(result, 0, result.length - 1));
   }
 
-  /** A page of a joined list, put together from the bytes of several servers. */
+  /** Answers with a page of a joined list, put together from the bytes of several servers. */
   answerList(idText: string, member: string, page: ListedPage, _terms?: () => CachingTerms): void {
     this.answerWith(idText, (outbox) => {
       outbox.latin1(`{"${member}":[`);
@@ -144,7 +144,7 @@ export class ClientOutput {
     this.endAnswer();
   }
 
-  /** The answer of the control interface, a whole message. */
+  /** Sends an answer of the control interface, a whole message. */
   answerControl(json: string): void {
     this.streams?.aside();
     this.outbox.utf8(json);
@@ -157,12 +157,12 @@ export class ClientOutput {
     this.#checkUnread();
   }
 
-  /** A client that does not take its answers is not read: it may ask again once it has taken them. */
+  /** Stops reading a client that leaves its answers unread, until it has taken them. */
   #checkUnread(): void {
     if (this.#client.backlog.isOver) this.#client.pauses.addOver(Pause.unread);
   }
 
-  /** Passes an answer on, under the id that the client has used. `era` is that of whoever gave it. */
+  /** Passes an answer on, under the client's id. `era` is the era of the server that answered. */
   passAnswer(call: AnsweredRequest, frame: Frame, envelope: Envelope, era: Era): void {
     if (era.hasHandshake) return this.passAsItIs(call, frame, envelope);
     const { b, start, end } = frame;
@@ -179,7 +179,7 @@ export class ClientOutput {
     this.passed();
   }
 
-  /** The next frame is the answer that somebody else has given. */
+  /** Hook: the next frame answers `idText` with a server's answer. */
   protected answeringAs(idText: string, b: Buffer, envelope: Envelope): void {
     const { streams } = this;
     if (streams === undefined) return;
@@ -187,18 +187,18 @@ export class ClientOutput {
     streams.answering(idText, typeof code === 'number' ? code : undefined);
   }
 
-  /** An answer of somebody else was written. */
+  /** Hook: a server's answer was written. */
   protected passed(): void {
     this.#events.resultWritten.tell(this.#client);
   }
 
-  /** Passes progress on, under the token that the client has used. */
+  /** Passes progress on, under the client's token. */
   passProgress({ tokenText, idText = '' }: TrackedRequest, { b, start, end }: Frame, envelope: Envelope): void {
     this.streams?.during(idText);
     this.#passWith(Field.progressToken, tokenText, b, start, end, envelope);
   }
 
-  /** Passes a notification on as it is. */
+  /** Passes a notification on unchanged. */
   passNotice(notice: Frame): void {
     this.streams?.aside();
     this.passOn(notice);
@@ -209,35 +209,37 @@ export class ClientOutput {
     this.#client.noticed(end - start);
   }
 
-  /** Passes a log message on that the client has asked for, in its request `idText` if that is known. */
+  /** Passes on a log message that the client has asked for, in its request `idText` if known. */
   passLog(message: Frame, idText = ''): void {
     this.streams?.during(idText);
     this.passOn(message);
   }
 
-  /** Passes on that lists of a server have changed. */
+  /** Passes on a notice that lists of a server have changed. */
   passListsChanged(_kinds: readonly ListKind[], notice: Frame): void {
     this.passNotice(notice);
   }
 
-  /** Passes on that a resource has changed, under the URI that the client knows it by. */
+  /** Passes on a notice that a resource has changed, under the client's URI. */
   passUpdated(_uri: string, notice: Frame): void {
     this.passNotice(notice);
   }
 
-  /** Passes a notice on that a request of this id listens to. Only clients without a handshake have such requests. */
+  /** Passes on a notice to the listening request of this id. Only clients without a handshake have such requests. */
   passListened(_idText: string, notice: Frame): void {
     this.passNotice(notice);
   }
 
-  /** A list of the view has changed; `wasRead` is true if the client has read it since it last heard of a change. */
+  /** Reports that a list of the view has changed. `wasRead` is true if the client has read it since the last report. */
   listChanged(kind: ListKind, wasRead: boolean): void {
     if (wasRead) this.notify(LISTS[kind].changedNotice);
   }
 
-  /** A resource may have changed while its server did not run. The era with a handshake has no word for it. */
+  /**
+   * Reports that a resource may have changed while its server did not run. The era with a handshake has no such notice.
+   */
   resourceChanged(_uri: string): void {
-    // Its clients hear of what servers tell.
+    // Its clients get the servers' own notices.
   }
 
   /** Passes a question on. */
@@ -255,7 +257,7 @@ export class ClientOutput {
     this.#passWith(Field.requestId, JSON.stringify(id), b, start, end, envelope);
   }
 
-  /** Passes a frame on with another text in one field. */
+  /** Passes a frame on with one field replaced. */
   #passWith(field: Field, text: string, b: Buffer, start: number, end: number, envelope: Envelope): void {
     splice.clear().replace(envelope.from(field), envelope.to(field), text);
     splice.send(this.outbox, b, start, end);
@@ -269,7 +271,7 @@ export class ClientOutput {
     this.#client.noticed(notice.length);
   }
 
-  /** Sends a message that `write` writes whole, which the client has not asked for, or not more than by its request `idText`. */
+  /** Sends an unrequested message, or one that belongs to request `idText`. `write` writes all of it. */
   noticeWith(write: (outbox: Outbox) => void, idText?: string): void {
     if (idText === undefined) this.streams?.aside();
     else this.streams?.during(idText);
@@ -278,7 +280,7 @@ export class ClientOutput {
     this.#client.noticed(this.outbox.appendedBytes - before);
   }
 
-  /** Sends a question of a server with the parameters that it wrote at `at`, and with `first` as their first members. */
+  /** Sends a server's question with the server's parameters at `at`; `first` becomes their first members. */
   askInFull({ id, during }: AskedQuestion, method: string, b: Buffer, at: Span | undefined, first: string): void {
     if (at === undefined) return this.ask(id, method, during);
     this.streams?.during(during);
@@ -290,7 +292,7 @@ export class ClientOutput {
     this.outbox.endFrame();
   }
 
-  /** Answers with questions: the client asks again, with its answers and the state. */
+  /** Answers with questions: the client retries with its answers and the state. */
   requireInput(_idText: string, _questions: ReadonlyMap<string, AnsweredQuestion>, _state: string): void {
     invariant(false, 'a client with a handshake is asked by requests');
   }
@@ -304,11 +306,11 @@ export class ClientOutput {
   }
 
   /**
-   * Finds out whether a client that has ended its side is still there: nothing but a write tells. No reader of JSON
-   * notices a space, and the answer that is owed comes behind it.
+   * Checks that a client that has ended its side is still there; only a write shows that. JSON readers skip a space,
+   * and the pending answer comes after it.
    */
   probe(): void {
-    if (this.streams !== undefined) return; // its connections are looked after where they are accepted
+    if (this.streams !== undefined) return; // its front watches its connections
     this.outbox.latin1(' ');
     this.outbox.flush();
   }

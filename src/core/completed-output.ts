@@ -1,5 +1,5 @@
-// The writer to a client of the era without a handshake. Each of its results says its type, who answers, and how long it may be kept;
-// a server of the era before says none of that, so it is added here. The content of a result is passed on as it came.
+// The writer to a client without a handshake. Each result must say its type, who answers, and how long it may be kept.
+// A server of 2025 says none of that, so it is added here. The content of a result is passed on unchanged.
 
 import { type Era, LISTS, type ListKind } from '../protocol/era.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
@@ -31,7 +31,7 @@ const NO_OBJECT = rpcError(INTERNAL_ERROR, 'The server gave a result that is no 
   code: 'SERVER_ANSWER_REFUSED',
 });
 
-/** The roles of requests whose results say how long they may be kept. */
+/** True for requests whose results say how long they may be kept. */
 const isKept = (role: string): boolean => role === 'list' || role === 'read';
 
 /** The members of a result that are written here. */
@@ -43,7 +43,7 @@ interface ResultPlaces {
   readonly serverInfo: Span | undefined;
 }
 
-/** The requests that hear of changes, by their ids as JSON with one byte for each character. */
+/** The requests that listen to changes, by their ids as JSON in latin1. */
 export interface Hearing {
   hearingOfLists(kinds: readonly ListKind[]): readonly string[];
   hearingOf(uri: string): readonly string[];
@@ -52,11 +52,11 @@ export interface Hearing {
 export class CompletedOutput extends ClientOutput {
   readonly #serverInfo: () => string;
   readonly #listens: Hearing;
-  /** The members that nearly all results get, and the one who answers in them. */
+  /** The members that nearly all results get, and the server that these name. */
   #headFor = '';
   #head = '';
 
-  /** `serverInfo` tells who answers, as JSON with one byte for each character. */
+  /** `serverInfo` returns the name of whoever answers, as JSON in latin1. */
   constructor(
     client: WrittenClient,
     events: Events,
@@ -80,7 +80,7 @@ export class CompletedOutput extends ClientOutput {
     this.endAnswer();
   }
 
-  /** The members of a result of the bridge's own, and those of its `_meta`. */
+  /** The members of a result that the bridge makes, and those of its `_meta`. */
   #contentOf(result: string): { readonly members: string; readonly meta: string } {
     const inside = result.slice(1);
     if (!result.includes('"_meta"') && !result.includes('"resultType"'))
@@ -94,7 +94,7 @@ export class CompletedOutput extends ClientOutput {
     };
   }
 
-  /** `result` is JSON's bytes, with a newline behind them: a list. */
+  /** `result` is the bytes of a list in JSON, followed by a newline. */
   override answerBytes(idText: string, result: Buffer, terms: CachingTerms = NOT_TO_BE_KEPT): void {
     const at = skipSpace(result, 0);
     this.streams?.answering(idText);
@@ -158,7 +158,7 @@ export class CompletedOutput extends ClientOutput {
     this.passed();
   }
 
-  /** The members of a result that has none of them. */
+  /** The members to add to a result that has none of them. */
   #headOf(isKept: boolean): string {
     const serverInfo = this.#serverInfo();
     if (serverInfo !== this.#headFor) {
@@ -168,13 +168,13 @@ export class CompletedOutput extends ClientOutput {
     return isKept ? `${NOT_KEPT},${this.#head}` : this.#head;
   }
 
-  /** Servers of the era before may answer with null where there is nothing to say. */
+  /** Passes on a result that is no object: servers of 2025 may answer null if they have nothing to say. */
   #passNoObject({ idText }: AnsweredRequest, b: Buffer, at: number): void {
     if (b[at] === 0x6e) this.answer(idText, '{}');
     else super.fail(idText, NO_OBJECT);
   }
 
-  /** Adds what the result at `at` lacks; what says the same already is replaced. */
+  /** Adds what the result at `at` lacks, and replaces members that say the same already. */
   #complete(b: Buffer, at: number, places: ResultPlaces, terms: CachingTerms | undefined): void {
     const { resultType, ttlMs, cacheScope, meta, serverInfo } = places;
     let head = '';
@@ -215,9 +215,9 @@ export class CompletedOutput extends ClientOutput {
     super.fail(idText, spoken === undefined ? error : JSON.stringify({ code: spoken, ...others }));
   }
 
-  /** This client gets notices only for what it has asked for: its requests that are open, and what it listens to. */
+  /** Drops the notice: this client gets only notices that belong to an open or a listening request. */
   override passNotice(_notice: Frame): void {
-    // Nothing listens to it.
+    // No request listens to it.
   }
 
   override passLog(message: Frame, idText = ''): void {
@@ -237,7 +237,7 @@ export class CompletedOutput extends ClientOutput {
     this.#passTagged(notice, idText);
   }
 
-  /** Passes a notice on under the id of the request that hears of it. */
+  /** Passes a notice on under the id of the request that listens to it. */
   #passTagged({ b, start, end }: Frame, id: string): void {
     const tag = tagOf(id);
     const at = skipSpace(b, start);
@@ -258,7 +258,7 @@ export class CompletedOutput extends ClientOutput {
     for (const id of this.#listens.hearingOf(uri)) this.#write(resourceNotice(uri, id), id);
   }
 
-  /** Writes a message with one byte for each character, for the request of this id. */
+  /** Writes a message in latin1 for the request of this id. */
   #write(message: string, id: string): void {
     this.streams?.during(id);
     this.outbox.latin1(message);
@@ -266,22 +266,22 @@ export class CompletedOutput extends ClientOutput {
   }
 
   override notify(_notice: string): void {
-    // Nothing listens to it.
+    // No request listens to it.
   }
 }
 
-/** The notice that a list has changed, for the request of this id, which like the notice has one byte for each character. */
+/** Makes the notice that a list has changed, for the request of this id. Both are latin1. */
 export function listNotice(kind: ListKind, id: string): string {
   return `${LISTS[kind].changedNotice.slice(0, -1)},"params":{"_meta":{${tagOf(id)}}}}`;
 }
 
-/** The same for a resource. */
+/** Makes the notice that a resource has changed. */
 export function resourceNotice(uri: string, id: string): string {
   const uriText = Buffer.from(JSON.stringify(uri)).toString('latin1');
   return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":{${tagOf(id)}},"uri":${uriText}}}`;
 }
 
-/** The terms of caching as members; a server of 2026 gave the scope, which is one of two words. */
+/** The terms of caching as members. The scope comes from a server of 2026 and is one of two words. */
 function textOf({ ttlMs, cacheScope }: CachingTerms): string {
   return `"ttlMs":${ttlMs},"cacheScope":"${cacheScope}"`;
 }
@@ -292,7 +292,7 @@ function tagOf(id: string): string {
 
 const TAG: KeySet = new KeySet([SUBSCRIPTION_ID]);
 
-/** Writes the tag into the `_meta` of the params at `at`, in place of one that the server has written for the bridge. */
+/** Writes the tag into the `_meta` of the params at `at`, in place of a tag that the server has written. */
 function tagMeta(b: Buffer, at: number, tag: string): void {
   const meta = findMembers(b, at, ['_meta'])?.spans.get('_meta');
   if (meta === undefined) addFirst(splice, b, at, `"_meta":{${tag}}`);
@@ -300,21 +300,23 @@ function tagMeta(b: Buffer, at: number, tag: string): void {
   else splice.replace(meta.from, meta.to, `{${tag}}`);
 }
 
-/** A code that another meaning has in this era goes into the data of the error, unless the data has one of its own. */
+/**
+ * Keeps a code that has another meaning in this era: it goes into the error's data, unless the data has a code already.
+ */
 function keepCode(b: Buffer, error: number, data: Span | undefined, code: string): void {
   if (data === undefined) return addFirst(splice, b, error, `"data":{"code":${code}}`);
   if (byteAt(b, data.from) !== OPEN_OBJECT) return;
   if (findMembers(b, data.from, ['code'])?.spans.has('code') !== true) addFirst(splice, b, data.from, `"code":${code}`);
 }
 
-/** The code of an error as the era has it; undefined if it is the same. */
+/** The code that this era uses for an error; undefined if it is the same. */
 function spokenCode(code: number): number | undefined {
   const { noSuchResource, reserved } = ERA_2026.errors;
   if (code === ERA_2025.errors.noSuchResource) return noSuchResource;
   return reserved.some(({ least, most }) => code >= least && code <= most) ? INTERNAL_ERROR : undefined;
 }
 
-/** True if a result has none of the members that are written here. */
+/** True if a result has none of the members that this file writes. */
 function hasNone(envelope: Envelope): boolean {
   return !(
     envelope.has(Field.resultType) ||

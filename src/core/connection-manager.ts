@@ -1,5 +1,5 @@
-// The clients of the daemon: accepts connections, looks after them once a second, and ends them. A session leaves
-// exactly once, whoever ends it: the client, a limit, or the daemon.
+// The clients of the daemon: accepts connections, checks them once a second, and ends them. A session leaves exactly
+// once, whether the client, a limit, or the daemon ends it.
 
 import { randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
@@ -22,21 +22,21 @@ import { Session } from './session.ts';
 import type { ServerDirectory } from './view-choice.ts';
 import { Views } from './views.ts';
 
-/** The period of the look at all clients and servers. */
+/** The interval at which all clients and servers are checked. */
 const TICK_MS = 1000;
 
-/** The most refused clients that get time to read the reason. */
+/** The maximum number of refused clients that get time to read the reason. */
 const MOST_LINGERING = 16;
 
 interface ConnectionManagerOptions extends RouterContext {
   readonly liveness: LivenessSettings;
-  /** True while there are descriptors for one more client. */
+  /** True while enough file descriptors are left for one more client. */
   readonly hasRoom?: () => boolean;
-  /** Many lists of other hosts were read in a row. */
+  /** Called when many lists of other hosts were read in a row. */
   readonly manyListed?: () => void;
 }
 
-/** The most clients there may be for one more to be let in. Those of other hosts leave the last quarter to the clients of this one. */
+/** The number of clients above which no further one is let in. Clients of other hosts never get the last quarter. */
 function mostClients({ maxClients }: Limits, { kind }: Principal): number {
   return kind === 'bus' ? maxClients - (maxClients >> 2) : maxClients;
 }
@@ -50,15 +50,15 @@ export class ConnectionManager {
   readonly #router: Router;
   readonly #resumption: Resumption;
   readonly #sessions = new Set<Session>();
-  /** Connections that had said nothing at the last look, the oldest first. */
+  /** Connections that had sent nothing at the last check, oldest first. */
   readonly #silent = new Set<Session>();
   readonly #ids = new ClientIds();
   /** The views of all clients. */
   readonly views: Views;
   readonly #watch: ClientWatch;
-  /** The number of sessions that are a part of a connection. */
+  /** The number of sessions that are parts of a connection. */
   #partCount = 0;
-  /** The number of sessions that are not closing, without those. */
+  /** The number of sessions that are not closing, without the parts. */
   #openCount = 0;
   #isDraining = false;
   #whenEmpty: (() => void)[] = [];
@@ -96,7 +96,7 @@ export class ConnectionManager {
     });
   }
 
-  /** Runs a task for one client. A fault of the bridge in it ends this session and no other. */
+  /** Runs a task for one client. A fault of the bridge in it ends only this session. */
   contain(session: Session, task: () => void): void {
     this.#faults.contain(task, (error) => this.#onFault(session, error));
   }
@@ -111,7 +111,7 @@ export class ConnectionManager {
     return [...this.#sessions].filter((session) => session.isOpen && session.role !== 'control' && !isSplit(session));
   }
 
-  /** True while the session has no connection and its client may come back. */
+  /** True while the session has no connection but its client may come back. */
   isParked(session: Session): boolean {
     return this.#resumption.isParked(session);
   }
@@ -130,7 +130,7 @@ export class ConnectionManager {
     return this.#sessions.size === 0;
   }
 
-  /** Takes a client in. `fixedView` is the view that it gets, whatever it asks for. */
+  /** Accepts a client. `fixedView`, if given, is its view, whatever it asks for. */
   accept(link: Carrier, principal: Principal, fixedView?: string): Session {
     const { events, clock } = this.#options;
     const session = new Session(link, {
@@ -154,7 +154,7 @@ export class ConnectionManager {
     return session;
   }
 
-  /** Makes a session for some of the requests of a connection; it lives as long as the connection, at most. */
+  /** Makes a session for some of the requests of a connection; it ends with the connection at the latest. */
   makePart(host: Session, serverInfo: (session: Session) => string): Session {
     const { link, principal, fixedView, events } = host;
     const context = {
@@ -188,7 +188,7 @@ export class ConnectionManager {
     };
   }
 
-  /** Takes a frame. A fault of the bridge ends this client's connection and no other. */
+  /** Takes a frame. A fault of the bridge ends only this client's connection. */
   take(session: Session, b: Buffer, start: number, end: number): void {
     try {
       this.#router.frame(session, b, start, end);
@@ -198,13 +198,16 @@ export class ConnectionManager {
     }
   }
 
-  /** The reason for which there is no room for one more client, even if a silent one gives way. */
+  /** The reason why one more client is refused, even if a silent one is ended for it. */
   #refusalFor(most: number): string | undefined {
     if (!this.#isDraining) this.#endOneSilent();
     return this.#refusalNow(most);
   }
 
-  /** A connection on which nothing was ever said is kept while there is room: its client may ask without a handshake. */
+  /**
+   * Ends the oldest silent connection to make room. Otherwise silent connections are kept: their clients may ask
+   * without a handshake.
+   */
   #endOneSilent(): void {
     const { clock, events } = this.#options;
     for (const session of this.#silent) {
@@ -230,7 +233,7 @@ export class ConnectionManager {
     this.#options.events.clientRefused.tell(session, message);
     session.output.fail('null', rpcError(INTERNAL_ERROR, message));
     if (this.#sessions.size - this.#partCount - this.#openCount < MOST_LINGERING) return this.#leave(session, TICK_MS);
-    // Closed at once: many refused clients in one turn would take all descriptors that are reserved for refusing.
+    // Closed at once: many refused clients in one turn would use up the file descriptors reserved for refusing.
     this.#retire(session);
     session.output.flush();
     session.link.destroy();
@@ -241,7 +244,7 @@ export class ConnectionManager {
     return this.#ids.give(session, wanted);
   }
 
-  /** Ends a session that broke a rule; frames already queued for it are still sent. */
+  /** Ends a session that broke a rule; frames queued for it are still sent. */
   cutOff({ host: session }: Session, reason: string): void {
     if (!session.isOpen) return;
     this.#options.events.clientCutOff.tell(session, reason);
@@ -249,7 +252,7 @@ export class ConnectionManager {
     this.#leave(session, TICK_MS);
   }
 
-  /** Stops serving a session. Its link is closed when all is read, or when nothing was read for `patienceMs`. */
+  /** Stops serving a session. Its link closes when all is read, or when the client reads nothing for `patienceMs`. */
   #leave(session: Session, patienceMs: number): void {
     if (!session.isOpen) return;
     this.#retire(session);
@@ -263,21 +266,21 @@ export class ConnectionManager {
     for (const part of session.parts?.sessions() ?? []) this.#onDrained(part);
   }
 
-  /** True once the daemon is about to end: no new calls are taken. */
+  /** True once the daemon begins to end: it accepts no new calls. */
   get isDraining(): boolean {
     return this.#isDraining;
   }
 
   #onEnded(session: Session): void {
     session.noteClientEnded();
-    session.abandonQuestions(); // the client would have answered before it ended its side
-    for (const part of session.parts?.sessions() ?? []) part.listens?.endAll(); // it would wait for ever
+    session.abandonQuestions(); // a client that ends its side will not answer any more
+    for (const part of session.parts?.sessions() ?? []) part.listens?.endAll(); // they would wait for ever
     if (session.state === 'connecting' && session.parts === undefined)
       this.#leave(session, this.#limits.stallTimeoutMs);
     else session.endWhenAnswered();
   }
 
-  /** Forgets a session whose peer is not a client; returns its link. */
+  /** Forgets a session whose peer is a server; returns its link. */
   release(session: Session): Link {
     this.#retire(session);
     this.#sessionGone(session);
@@ -285,7 +288,7 @@ export class ConnectionManager {
     return this.#resumption.plainLink(session);
   }
 
-  /** Ends all that is under way for a session; nothing more is done for it. */
+  /** Ends everything under way for a session. Nothing more is done for it. */
   #retire(session: Session): void {
     if (session.state === 'closing') return;
     for (const part of session.parts?.sessions() ?? []) this.endPart(part);
@@ -294,17 +297,17 @@ export class ConnectionManager {
     // Each step is contained, so that a fault in one does not skip the others.
     const step = (task: () => void): void => this.contain(session, task);
     step(() => {
-      if (this.#resumption.forget(session)) this.#openCount++; // parked sessions are not counted
+      if (this.#resumption.forget(session)) this.#openCount++; // parked sessions were not counted
     });
     step(() => session.backlog.release());
     const calls = [...session.calls.values()];
-    // Withdraws all calls first: the end of one may cause others to be sent, or to be answered by the bridge.
+    // Withdraws all calls first: the end of one may let others be sent, or be answered here.
     for (const call of calls) step(() => call.owner.withdraw(call));
     for (const call of calls) {
       this.#options.events.callGivenUp.tell(call, 'client-gone');
       step(() => call.owner.abandon(call));
     }
-    // Instances that the client does not use any more may still work on its tasks.
+    // Instances that the client no longer uses may still work on its tasks.
     for (const instance of new Set(session.tasks.values())) step(() => instance.tasks.abandon(session));
     step(() => this.views.leave(session));
     for (const question of [...session.questions.values()]) step(() => question.abandon());
@@ -321,7 +324,7 @@ export class ConnectionManager {
     session.link.destroy();
   }
 
-  /** Drops a new session whose connection an older session takes over. */
+  /** Drops a new session after an older session has taken over its connection. */
   #dissolve(session: Session): void {
     session.beginClosing();
     this.#openCount--;
@@ -352,12 +355,12 @@ export class ConnectionManager {
     this.views.serversChanged((session, task) => this.contain(session, task));
   }
 
-  /** Applies settings that decide which tools of the bridge's own there are. */
+  /** Applies settings that decide which tools the bridge itself offers. */
   ownToolsChanged(): void {
     this.views.ownToolsChanged((session, task) => this.contain(session, task));
   }
 
-  /** Refuses new clients and calls; resolves when all calls are answered, or after the time limit. */
+  /** Refuses new clients and calls. Resolves when all calls are answered, or when the time limit ends. */
   async drain(): Promise<void> {
     this.#isDraining = true;
     this.#stopListening();
@@ -370,7 +373,7 @@ export class ConnectionManager {
     }
   }
 
-  /** Called repeatedly: one client gets a question, another becomes resumable only now. */
+  /** Called repeatedly, because clients change during a drain: one gets a question, another becomes resumable. */
   #stopListening(): void {
     for (const session of this.#sessions) this.contain(session, () => this.#resumption.stopListening(session));
   }
@@ -387,7 +390,7 @@ export class ConnectionManager {
     return open;
   }
 
-  /** Withdraws all calls of a session; returns the calls that no server was sent. */
+  /** Withdraws all calls of a session; returns those that were not sent to a server. */
   #withdraw(session: Session): ReadonlySet<Call> {
     const calls = [...session.calls.values()];
     const unsent = new Set(calls.filter((call) => !call.owner.wasSent(call)));
@@ -398,7 +401,7 @@ export class ConnectionManager {
   /** Tells a client that the daemon stops, and answers its calls. */
   #dismiss(session: Session, reason: LeavingReason, unsent: ReadonlySet<Call>): void {
     this.#router.abandon(session);
-    // A client that can repeat its calls at the next daemon gets no errors: it decides what is safe to repeat.
+    // A client that can repeat its calls at the next daemon gets no errors: the client decides what is safe to repeat.
     const ids = [...unsent].map(({ id }) => JSON.stringify(id));
     if (this.#resumption.tellLeaving(session, reason, ids)) return;
     for (const call of session.calls.values()) {
@@ -411,7 +414,7 @@ export class ConnectionManager {
   /** Ends all sessions; resolves when the last one has gone. */
   async close(reason: LeavingReason = 'stop'): Promise<void> {
     this.#endListening();
-    // Withdraws the calls of all first: the end of one session may cause other calls to be sent that are about to fail.
+    // Withdraws all clients' calls first: the end of one session may let other calls be sent, which would fail anyway.
     const unsent = new Map([...this.#sessions].map((session) => [session, this.#withdraw(session)]));
     for (const session of [...this.#sessions]) {
       if (session.host !== session) continue;
@@ -419,7 +422,7 @@ export class ConnectionManager {
         this.contain(one, () => this.#dismiss(one, reason, unsent.get(one) ?? new Set()));
       this.#leave(session, TICK_MS);
     }
-    // A client that reads slowly gets the same time again for the rest.
+    // A client that reads slowly gets the same time once more.
     const last = this.#options.clock.after(this.#limits.drainTimeoutMs, () => {
       for (const session of this.#sessions) session.link.destroy();
     });
@@ -433,15 +436,15 @@ function waitsForAnswers({ calls, parts }: Session): boolean {
   return calls.size > 0 || parts?.sessions().some((part) => part.calls.size > 0) === true;
 }
 
-/** True if the requests of a connection have sessions of their own, and nothing else came on it. */
+/** True if a connection was used only by its parts. */
 function isSplit({ parts, state }: Session): boolean {
   return parts !== undefined && state === 'connecting';
 }
 
-/** The number of clients with one wanted id that are told apart by counting; further ones get random ids. */
+/** The number of clients with the same wanted id that get a counter added; further ones get random ids. */
 const MOST_NAMESAKES = 20;
 
-/** The ids of clients. No two clients have the same one. */
+/** The ids of clients. No two clients share one. */
 class ClientIds {
   readonly #owners = new Map<string, Session>();
 
@@ -476,9 +479,8 @@ interface ClientWatchPorts {
 }
 
 /**
- * Looks after all clients and servers once a second: calls and questions whose time is up, and clients that read
- * nothing, or are silent. One tick serves all, because thousands of timers would cost memory
- * and a second more does not matter.
+ * Checks all clients and servers once a second: calls and questions whose time is up, and clients that read nothing or
+ * are silent. One timer serves all: thousands of timers would cost memory, and a second more does not matter.
  */
 class ClientWatch {
   readonly #ports: ClientWatchPorts;

@@ -10,18 +10,18 @@ export class Counters {
   clientsAccepted = 0;
   clientsRefused = 0;
   clientsCutOff = 0;
-  /** The reasons of `clientsCutOff`: nothing read for too long, too much queued, pings not answered. */
+  /** The reasons for `clientsCutOff`: read nothing for too long, too much queued, pings not answered. */
   clientsStalled = 0;
   clientsOverQueued = 0;
-  /** Times that a server was not read, to give a slow client a moment. */
+  /** Times that reading from a server paused, to give a slow client a moment. */
   serversPaused = 0;
-  /** Times that a server read nothing for so long that its clients did not wait any longer. */
+  /** Times that a server read nothing for so long that its clients stopped waiting. */
   serversStalled = 0;
   clientsUnresponsive = 0;
-  /** Times that a client was not read because too much of its own waited. */
+  /** Times that reading from a client paused, because too much of its input waited. */
   clientsPaused = 0;
   handshakeTimeouts = 0;
-  /** Sessions that were resumed, that expired, and that were not kept for want of room. */
+  /** Sessions that were resumed, that expired, and that were dropped for lack of room. */
   sessionsResumed = 0;
   sessionsExpired = 0;
   sessionsNotKept = 0;
@@ -34,46 +34,46 @@ export class Counters {
   errorsAnswered = 0;
   cancelled = 0;
   timeouts = 0;
-  /** Requests that waited because their client, or their server, had enough calls under way. */
+  /** Requests that waited because their client or their server had enough calls under way. */
   waitedForClient = 0;
   waitedForServer = 0;
   subscriptionsRefused = 0;
-  /** Questions of servers: too many, with no certain client in time, and not answered in time. */
+  /** Questions of servers: too many, no certain client in time, not answered in time. */
   questionsRefused = 0;
   questionsUncertain = 0;
   questionTimeouts = 0;
-  /** Questions of servers that no call was suspended for, and answers of suspended calls that were not kept. */
+  /** Questions of servers that suspended no call, and answers of suspended calls that were dropped. */
   suspensionsRefused = 0;
   tasksForgotten = 0;
-  /** Results of tools that were cut, and kept ones that were dropped for want of room. */
+  /** Results of tools that were cut, and kept results that were dropped for lack of room. */
   resultsCut = 0;
   resultsForgotten = 0;
-  /** Frames of clients that are no JSON or no JSON-RPC. */
+  /** Frames of clients that are not JSON or not JSON-RPC. */
   badFrames = 0;
   oversizedFrames = 0;
-  /** Lines of servers that are no JSON-RPC. */
+  /** Lines of servers that are not JSON-RPC. */
   serverNoise = 0;
   /** Items left out of joined lists and searches because of their long names, see lists.ts. */
   namesTooLong = 0;
-  /** Answers, cancellations and progress for requests that the sender does not have, or does not have any more. */
+  /** Answers, cancellations and progress for requests that the sender does not have, or no longer has. */
   strayResponses = 0;
   strayCancels = 0;
   strayProgress = 0;
   notificationsDropped = 0;
   /** Faults of the bridge itself. */
   internalErrors = 0;
-  /** Messages between clients: all, the refused ones, and letters. */
+  /** Messages between clients: all of them, refused ones, and letters. */
   messages = 0;
   messagesRefused = 0;
   letters = 0;
   serverBusy = 0;
-  /** Clients that waited for each other because the server had as many instances as it may. */
+  /** Clients that waited for each other because the server had its maximum number of instances. */
   instancesRefused = 0;
   serverStarts = 0;
   /** Starts that waited for their turn, and starts that took too long. */
   startsQueued = 0;
   startTimeouts = 0;
-  /** Servers stopped without clients, servers that died too often, and processes that were killed. */
+  /** Servers stopped because no client was left, servers that died too often, and killed processes. */
   idleStops = 0;
   serversBroken = 0;
   serversKilled = 0;
@@ -123,7 +123,7 @@ export class Counters {
   #countError(error: string): void {
     this.errorsAnswered++;
     const code = codeIn(error);
-    // Some codes come from servers, which may invent any number of them.
+    // Servers choose some codes, and may invent any number of them.
     const kind = this.#errors.has(code) || this.#errors.size < MOST_CODES ? code : 'OTHER';
     this.#errors.set(kind, (this.#errors.get(kind) ?? 0) + 1);
   }

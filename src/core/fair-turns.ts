@@ -1,5 +1,5 @@
-// The turns of work that takes time: one piece at a time, one of each owner after the other, and a look at everything else in between.
-// An owner that asks for much holds up nobody but itself.
+// Turns for work that takes time: one piece at a time, owner after owner, and other work runs in between. An owner with
+// much work delays only itself.
 
 import { FairQueue } from '../util/fair-queue.ts';
 import { nextTurn } from '../util/next-turn.ts';

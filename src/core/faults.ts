@@ -9,7 +9,7 @@ interface FaultsPorts {
   readonly logger: Logger;
 }
 
-/** The most functions of a stack in the log. */
+/** The maximum number of stack functions in a log line. */
 const MOST_FUNCTIONS = 4;
 
 export class Faults {
@@ -19,7 +19,7 @@ export class Faults {
     this.#ports = ports;
   }
 
-  /** Counts and logs an unexpected error. `what` says what could not be done, `fields` for which client or server. */
+  /** Counts and logs an unexpected error. `what` names the failed action, `fields` the client or server. */
   note(what: string, error: unknown, fields: LogFields = {}): void {
     this.#ports.events.incident.tell('internalErrors', undefined);
     this.#ports.logger.error(what, { ...fields, error: messageOf(error), at: functionsIn(error) });
@@ -35,7 +35,7 @@ export class Faults {
   }
 }
 
-/** The functions that the error went through. No paths, because people pass logs on. */
+/** The functions on the error's stack. No paths, because people pass logs on. */
 function functionsIn(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.stack === undefined) return undefined;
   const names = [...error.stack.matchAll(/^\s+at (?:async )?([^\s(]+) \(/gm)].map(([, name]) => name);

@@ -1,5 +1,5 @@
 // The frames of one server, each passed on to the client it is for: answers, questions (questions.ts), notifications.
-// The payload's bytes are never changed, and a server's noise never harms a client.
+// It never changes the bytes of a payload, and a server's noise never harms a client.
 
 import { type ListKind, type MethodRole, relatedTask } from '../protocol/era.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
@@ -50,14 +50,14 @@ const TASK_WITHOUT_ID = {
 
 const ASKS_IN_ANSWERS: string = rpcError(METHOD_NOT_FOUND, 'A server of this version asks in its answers');
 
-/** Reasons why an answer in a batch is not passed on. */
+/** The reason why an answer in a batch is not passed on. */
 const NO_BATCHES = `it is in a batch, which only servers that have settled on ${BATCH_VERSION} may send`;
 const TOO_LONG_A_BATCH = `it is in a batch of more than ${MOST_IN_BATCH} messages`;
 
-/** The least time between two such lines in the log: a server may send a hundred thousand of them a second. */
+/** The minimum time between two such log lines: a server may send a hundred thousand of these messages a second. */
 const LOGGED_EVERY_MS = 10_000;
 
-/** Shared by all servers: one frame is handled before the next one is scanned. */
+/** Shared by all servers: each frame is handled before the next one is scanned. */
 const envelope = new Envelope(ERA_2025.keys);
 const splice = new Splice();
 
@@ -68,7 +68,7 @@ export class ServerMessages implements FrameSink {
   readonly #notices: ServerNotices;
   readonly #cutter: ResultCutter;
   #loggedMs = Number.NEGATIVE_INFINITY;
-  /** Messages dropped since the last line in the log. */
+  /** Messages dropped since the last log line. */
   #unlogged = 0;
 
   constructor(instance: Instance) {
@@ -83,12 +83,12 @@ export class ServerMessages implements FrameSink {
     const { limits, events } = this.#context;
     const { keys, keysWithOutcome } = this.#instance.era;
     const isLong = end - start > this.#cutter.leastBytes;
-    // Which call is answered is known behind the scan. To look at the head of each result costs 5 to 35 ns of the 3 µs of a call; to scan
-    // results for clients of 2026 once more would cost them as much as the first scan.
+    // The call that is answered is known only after the scan. Looking at the head of each result costs 5 to 35 ns of a
+    // call's 3 µs; scanning results for clients of 2026 a second time would double their cost.
     const looksAtResults = isLong || events.callAnswered.isHeard || this.#instance.completesResults;
     envelope.keys = looksAtResults ? keysWithOutcome : keys;
     const isSound = envelope.scan(b, start, end, limits.maxDepth);
-    // A server that leaves out "jsonrpc" can still be understood; its clients may be as tolerant.
+    // A server that leaves out "jsonrpc" can still be understood; its clients may tolerate that too.
     if (!isSound && envelope.fault !== 'not-jsonrpc-2.0') {
       if (envelope.fault === 'batch') return this.#onBatch(b, start);
       events.incident.tell('serverNoise', this.#instance.server);
@@ -108,10 +108,7 @@ export class ServerMessages implements FrameSink {
     }
   }
 
-  /**
-   * Passes the messages of a batch on. Nothing of a refused batch is passed on, but the calls answered in it fail at
-   * once.
-   */
+  /** Passes on the messages of a batch. A refused batch is dropped, but the calls that it answers fail at once. */
   #onBatch(b: Buffer, start: number): void {
     const { messages, others, isTooLong } = cutBatch(b, start);
     const refusal = isTooLong ? TOO_LONG_A_BATCH : this.#instance.mayBatch ? undefined : NO_BATCHES;
@@ -128,10 +125,10 @@ export class ServerMessages implements FrameSink {
     this.#failRefused(b, start, end, why);
   }
 
-  /** An answer that cannot be passed on fails its call, if it is certain which one. */
+  /** Fails the call of an answer that cannot be passed on, if it is certain which call that is. */
   #failRefused(b: Buffer, start: number, end: number, why: string): void {
     if (envelope.fault === 'not-json' || envelope.has(Field.method)) return;
-    // Decoding a frame that is nested too deeply would take thirty times its size.
+    // Decoding a frame that is nested too deeply would take thirty times its size in memory.
     const id = envelope.fault === 'too-deep' ? answeredId(endsOf(b, start, end)) : certainId(b);
     if (id !== undefined) this.#failAnswer(id, why);
   }
@@ -185,7 +182,7 @@ export class ServerMessages implements FrameSink {
     if (hasResult && this.#isUnwantedTask(call, b)) return this.#instance.settle();
     endRequest(call, hasResult ? 'result' : 'error');
     if (!hasResult && call.session.era.hasHandshake) this.#noteElicitations(call, b);
-    // Of a call whose client is to ask again, this is the outcome.
+    // If the client is to retry, this is the outcome that the retry gets.
     const isSuspended = call.suspension !== undefined && call.suspension.state !== 'open';
     if (hasResult || isSuspended || otherServersFor(call).isEmpty) this.#answer(call, { b, start, end });
     else this.#calls.retryElsewhere(call);
@@ -197,7 +194,7 @@ export class ServerMessages implements FrameSink {
     return !this.#instance.era.hasHandshake && session.era.hasHandshake;
   }
 
-  /** Refuses a task for a client that has not said that it takes tasks; the server is told to cancel it. False for other answers. */
+  /** Refuses a task if the client has not declared tasks, and cancels it at the server. False for other answers. */
   #isUnwantedTask(call: Call, b: Buffer): boolean {
     if (this.#instance.era.hasHandshake || !isTask(b, envelope) || declaresTasks(call.session.capabilities))
       return false;
@@ -208,13 +205,13 @@ export class ServerMessages implements FrameSink {
     return true;
   }
 
-  /** Has the server cancel the task that it has answered with. */
+  /** Cancels the task that the server has answered with. */
   #cancelTask(b: Buffer): void {
     const task = taskIn(b, envelope.from(Field.result));
     if (task !== undefined) this.#instance.askOfTask(this.#instance.era.own.cancelTask, task.taskId);
   }
 
-  /** Deals with what a server of 2026 says instead of an answer that its client knows; false if it is an answer. */
+  /** Handles an answer of a server of 2026 that its client would not understand; false for normal answers. */
   #isNoAnswer(call: Call, frame: Frame): boolean {
     const { server, rounds, era } = this.#instance;
     const { b } = frame;
@@ -247,11 +244,11 @@ export class ServerMessages implements FrameSink {
     this.deliver(call, shown, envelope);
   }
 
-  /** Passes an answer of this server on. */
+  /** Passes on an answer of this server. */
   deliver(call: Call, shown: Frame, envelope: Envelope): void {
     const { session } = call;
     this.#context.events.callAnswered.tell(call, shown.b, envelope);
-    // A program gets the whole: what it makes of it is the model's.
+    // A program gets the whole result; its own output is what the model sees.
     const isLong = shown.end - shown.start > this.#cutter.leastBytes && call.withinText === '';
     const passed = isLong ? this.#cutter.cut(call, shown, envelope) : shown;
     if (envelope.has(Field.result)) {
@@ -267,7 +264,7 @@ export class ServerMessages implements FrameSink {
     this.#instance.slowClients.check(session);
   }
 
-  /** The answer that the client gets for the server's one: nearly always the same. */
+  /** The answer that the client gets; nearly always the server's own. */
   #shown(call: Call, answer: Frame): Frame {
     const { plan } = call;
     if (!this.#instance.era.hasHandshake && isTask(answer.b, envelope)) return this.#noted(call, answer);
@@ -303,7 +300,7 @@ export class ServerMessages implements FrameSink {
     return { b: refused, start: 0, end: refused.length - 1 };
   }
 
-  /** Notes what its client hears of a task. */
+  /** Notes what the client learns of a task. */
   #heard(session: Session, { taskId, isCancelled }: AskedTask, answer: Frame): Frame {
     const { ownedTasks } = this.#context;
     if (!envelope.has(Field.result)) {
@@ -318,13 +315,13 @@ export class ServerMessages implements FrameSink {
     return this.#named(session, task, answer);
   }
 
-  /** The answer with the id by which the client knows the task. */
+  /** Replaces the task's id by the client's id for it. */
   #named({ view }: Session, { taskId, at }: ToldTask, answer: Frame): Frame {
     const outward = view?.outwardTaskId(this.#instance, taskId) ?? '';
     return outward === '' ? answer : changedFrame(answer, at, JSON.stringify(outward));
   }
 
-  /** The server's list as its client can read it. */
+  /** The server's list in the form that its client can read. */
   #listFor(call: Call, kind: ListKind, answer: Frame): Frame {
     if (!this.#isForClientOf2025(call) || !envelope.has(Field.result)) return answer;
     const { result } = pageFor2025(kind, undefined, answer, envelope);
@@ -333,7 +330,7 @@ export class ServerMessages implements FrameSink {
     return list;
   }
 
-  /** Notes pages that an error asks the client to visit: the client hears when a visit ends. */
+  /** Notes the pages that an error asks the client to visit, so that the client hears when a visit ends. */
   #noteElicitations({ session }: Call, b: Buffer): void {
     this.#instance.questions.elicitations.noteThoseIn(envelope.decode(b, Field.error), session);
   }
@@ -343,16 +340,16 @@ export class ServerMessages implements FrameSink {
     const outbox = this.#instance.outbox;
     if (outbox === undefined) return;
     if (!this.#instance.era.hasHandshake) {
-      // An error, so that the server does not wait. No client is asked: nothing says which one it would be.
+      // Answered with an error, so that the server does not wait. No client is asked, because nothing says which one.
       this.#note('serverNoise');
       return answerServer(outbox, envelope.raw(b, Field.id), `"error":${ASKS_IN_ANSWERS}`);
     }
     const { role } = this.#instance.era.methods.of(b, envelope);
     const { maxQueuedBytesPerClient, maxQueuedBytesPerServer } = this.#context.limits;
-    // Answers of clients may wait for the server, and it may go on asking. A refusal is worth less.
+    // Clients' answers may wait for the server, and it may go on asking. Refusals get less room.
     const most = role === 'other' ? maxQueuedBytesPerServer : maxQueuedBytesPerClient;
     if (outbox.blockedBytes > most) {
-      this.#note('notificationsDropped'); // the server asks, and reads no answers
+      this.#note('notificationsDropped'); // the server asks, but reads no answers
       return;
     }
     if (role === 'sampling' || role === 'elicitation' || role === 'roots')
@@ -363,14 +360,14 @@ export class ServerMessages implements FrameSink {
   }
 }
 
-/** The one id of a message that was read whole. */
+/** The id of a message that was read whole and has exactly one. */
 function certainId(b: Buffer): number | undefined {
   if (envelope.ambiguous.includes(Field.id)) return undefined;
   const id = envelope.id(b, Field.id);
   return typeof id === 'number' ? id : undefined;
 }
 
-/** True if the progress is more than the last one. Each round of a call may begin from nothing again. */
+/** True if the progress is higher than the last one. Each round of a call may start again from zero. */
 function rises(inRounds: CallInRounds, b: Buffer, envelope: Envelope): boolean {
   const { progress } = membersOf(envelope.decode(b, Field.params));
   if (typeof progress !== 'number' || progress <= inRounds.progress) return false;
@@ -381,7 +378,7 @@ function rises(inRounds: CallInRounds, b: Buffer, envelope: Envelope): boolean {
 /** Statuses after which a task makes no more progress. */
 const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
-/** A notice without the member that says to which subscription it belongs. */
+/** The notice without the member that names its subscription. */
 function withoutSubscription({ b, start, end }: Frame, envelope: Envelope): Frame {
   const member = [envelope.span(Field.subscriptionId)];
   const isAlone = areAll(b, member);
@@ -393,8 +390,8 @@ function withoutSubscription({ b, start, end }: Frame, envelope: Envelope): Fram
 const NOBODY = { session: undefined, tokenText: '' };
 
 /**
- * Passes the notifications of one server on. Progress and the end of a visit go to the client concerned, updates to the
- * subscribers, the state of a task to its owner, all others to every client of the instance.
+ * Passes on the notifications of one server: progress and the end of a visit to the client concerned, updates to the
+ * subscribers, a task's state to its owner, all others to every client of the instance.
  */
 class ServerNotices {
   readonly #instance: Instance;
@@ -415,7 +412,7 @@ class ServerNotices {
     if (role !== 'listen-acknowledged' && !this.#instance.serverListen.accepts(b, envelope))
       return this.#note('notificationsDropped');
     if (envelope.has(Field.subscriptionId) && role !== 'listen-acknowledged') {
-      // The subscription is the bridge's own.
+      // The subscription belongs to the bridge.
       const frame = withoutSubscription({ b, start, end }, envelope);
       envelope.scan(frame.b, frame.start, frame.end, this.#context.limits.maxDepth);
       return this.take(frame.b, frame.start, frame.end, envelope);
@@ -446,7 +443,7 @@ class ServerNotices {
       case 'bridge-leave':
       case 'bridge-leaving':
       case 'bridge-defaults':
-        this.#note('serverNoise'); // these are between the bridge and its clients
+        this.#note('serverNoise'); // these notices exist only between the bridge and its clients
         return;
       default:
         return this.#broadcast(this.#instance.sessions, { b, start, end }, false);
@@ -457,7 +454,7 @@ class ServerNotices {
     this.#context.events.incident.tell(incident, this.#instance.server);
   }
 
-  /** The owner of the task that a notice is about: only this client hears of it. */
+  /** The owner of the task that a notice is about: only that client gets it. */
   #taskOwner(b: Buffer, role: MethodRole, envelope: Envelope): Session | undefined {
     if (!envelope.has(Field.meta) || role === 'progress' || role === 'cancelled') return undefined;
     return this.#instance.tasks.ownerOf(relatedTask(envelope.decode(b, Field.meta)) ?? '');
@@ -484,18 +481,18 @@ class ServerNotices {
     const sessions = this.#transparentSessions();
     for (const session of sessions) session.view?.listsToldChanged(session, kinds);
     for (const session of sessions) {
-      const mayDrop = session.listens === undefined; // those who listen hear of it later
+      const mayDrop = session.listens === undefined; // listening requests catch up later
       this.#tellAll([session], mayDrop, ({ output }) => output.passListsChanged(kinds, frame));
     }
     this.#instance.lists.readAnnounced(kinds);
   }
 
-  /** Clients of joined views are notified later, when the list was read. */
+  /** The clients to notify at once. Clients of joined views are notified later, when the list was read. */
   #transparentSessions(): Session[] {
     return [...this.#instance.sessions].filter(({ view }) => view?.isTransparent === true);
   }
 
-  /** Tells the client that was shown the page that the visit has ended. */
+  /** Tells the client that opened a page that the visit has ended. */
   #onElicited(frame: Frame, envelope: Envelope): void {
     const id = textOf(membersOf(envelope.decode(frame.b, Field.params)).elicitationId);
     this.#tellOne(this.#instance.questions.elicitations.shownTo(id), frame);
@@ -511,7 +508,7 @@ class ServerNotices {
     if (FINAL_STATUSES.has(status)) this.#instance.tasks.settled(taskId);
   }
 
-  /** Passes the state of a task of 2026 on to those who listen to it: none but its owner's connections can. */
+  /** Passes the state of a 2026 task on to its listeners; only its owner's connections can listen. */
   #tellWatchers(frame: Frame, envelope: Envelope): void {
     const task = taskIn(frame.b, envelope.from(Field.params));
     const watchers = task === undefined ? [] : this.#instance.serverListen.watchersOf(task.taskId);
@@ -527,14 +524,14 @@ class ServerNotices {
     }
   }
 
-  /** True if the answer to a call under way may say that the call has become this task. */
+  /** True if a call under way may still be answered with this task. */
   #mayBeBegun(taskId: string): boolean {
     if (!isRequestId(taskId)) return false;
     for (const call of this.#instance.calls.sent()) if (mayMakeTask(call)) return true;
     return false;
   }
 
-  /** Sends the notices that came before the answer that named the task. */
+  /** Sends the notices that came before the answer that names the task. */
   taskBegun(): void {
     for (const { session, notice } of this.#instance.tasks.takeDue()) this.#broadcast([session], notice, false);
   }
@@ -553,7 +550,7 @@ class ServerNotices {
     for (const session of subscribers) this.#tellUpdated(session, uri, frame, at);
   }
 
-  /** The resource may have another URI in a joined view. */
+  /** Reports an updated resource, which may have another URI in a joined view. */
   #tellUpdated(session: Session, uri: string, frame: Frame, at: Span): void {
     const outward = session.view?.outwardUri(session, this.#instance, uri) ?? '';
     const named = outward === '' ? frame : changedFrame(frame, at, JSON.stringify(outward));
@@ -573,7 +570,7 @@ class ServerNotices {
     this.#broadcast(readers, frame, true);
   }
 
-  /** Passes a log message on to those who have asked for its level in a call under way, once on each stream. */
+  /** Passes a log message on to the clients that have asked for its level in a call under way, once per stream. */
   #logToCalls(calls: Iterable<Call>, level: string, frame: Frame): void {
     const byStream = new Map<unknown, Call>();
     for (const call of calls)
@@ -584,8 +581,9 @@ class ServerNotices {
   }
 
   /**
-   * Passes a log message of a server of 2026 on, which is about one request that asks for its level, and does not say which. A client of 2026
-   * gets it only if no other connection has such a request; one of 2025 hears all that is logged while it waits for an answer.
+   * Passes on a log message of a server of 2026. It belongs to one request that asks for this level, but does not say
+   * which. So a client of 2026 gets it only if no other connection has such a request. A client of 2025 gets every
+   * message that comes while it waits for an answer.
    */
   #logOf2026(frame: Frame, level: string): void {
     const { levels } = this.#instance.sharedSettings;

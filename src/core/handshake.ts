@@ -1,4 +1,4 @@
-// A client's `initialize`, from its arrival to its answer, and what comes behind it meanwhile.
+// A client's `initialize`, from its arrival to its answer, and the frames that arrive meanwhile.
 
 import type { ClientSettingsSource } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
@@ -45,38 +45,38 @@ export interface HandshakeContext {
   readonly servers: ServerDirectory;
   /** The settings of clients in the config. */
   readonly clientSettings?: ClientSettingsSource | undefined;
-  /** Makes the tools of clients that look for tools before they use them. */
+  /** Makes the tools for clients that search for tools before they use them. */
   readonly discoverTools: (view: JoinedView) => ToolsInstead;
-  /** Makes the tools of clients that write programs; undefined where these are switched off. */
+  /** Makes the tools for clients that write programs; undefined if these are switched off. */
   readonly codeTools?: ((view: JoinedView) => ToolsInstead) | undefined;
   readonly ownTools?: ((view: JoinedView) => BridgeTools) | undefined;
   /** Messages between clients. */
   readonly messaging: Messaging;
-  /** Takes servers that connect by themselves. */
+  /** Accepts servers that connect by themselves. */
   readonly dialIns: DialInDesk;
-  /** The bridge's own version, and that of its program and of this run of it. */
+  /** The version of the bridge, of its program, and of this run of it. */
   readonly version: string;
   readonly build: string;
   readonly daemonId: string;
 }
 
-/** Hands messages between clients on; the room messaging implements it. */
+/** Hands on messages between clients. The room `messaging` implements it. */
 export interface Messaging {
   /** The message tools for a client that may use them. */
   toolsFor(accepted: AcceptedMethods): OwnTools | undefined;
-  /** A client has got its id; `wantedId` is the id that it asked for. */
+  /** Called when a client has got its id; `wantedId` is the id that it asked for. */
   joined(session: Session, accepted: AcceptedMethods, wantedId: string | undefined): void;
-  /** A client has lost its connection and may come back. */
+  /** Called when a client has lost its connection but may come back. */
   wentAway(session: Session): void;
   left(session: Session): void;
   /** Answers a request about other clients, or for one of them. */
   request(session: Session, request: ClientRequest, envelope: Envelope): void;
   notice(session: Session, frame: Frame, envelope: Envelope): void;
-  /** The daemon is about to end: calls that wait for a message are answered. */
+  /** Called when the daemon is about to end. Answers the calls that wait for a message. */
   endWaits(): void;
 }
 
-/** A client's `initialize`, which is being handed on. */
+/** A client's `initialize` while it is being handed on. */
 export interface Initialize {
   readonly idText: string;
   readonly first: Frame;
@@ -91,24 +91,27 @@ export interface DialInDesk {
 
 export interface HandshakePorts {
   readonly views: Views;
-  /** The id that a client goes by from here on. */
+  /** Gives the client its id, the wanted one if possible. */
   readonly nameClient: (session: Session, wanted: string | undefined) => string;
-  /** Takes the link of a session that turns out to be a server. */
+  /** Takes the link from a session that turns out to be a server's. */
   readonly release: (session: Session) => Link;
-  /** Lets a frame in that was held. */
+  /** Handles a frame that was held. */
   readonly letIn: (session: Session, frame: Frame) => void;
   readonly resumption: ResumptionPorts;
 }
 
 /** Sessions that outlive their connections. */
 export interface ResumptionPorts {
-  /** The client can resume: what it sends behind `first`, which is being handed on, is counted. */
+  /** Notes that the client can resume. From here on its bytes behind `first`, the frame at hand, are counted. */
   readonly count: (session: Session, first: Frame) => void;
-  /** The next answer is that to `initialize`; returns the token that goes into it. */
+  /** Called right before the answer to `initialize` is written; returns the token for it. */
   readonly admit: (session: Session) => string;
-  /** Keeps what is sent from here on: the answer to `initialize` was written. */
+  /** Called when the answer to `initialize` was written. Everything sent after it is kept. */
   readonly keep: (session: Session) => void;
-  /** Goes on with another session on this one's connection, once `answer` has written the answer; throws why not. */
+  /**
+   * Continues another session on this one's connection. Calls `answer` to write the answer first. Throws the reason why
+   * not.
+   */
   readonly resume: (
     session: Session,
     request: ResumeRequest & { readonly first: Frame },
@@ -120,11 +123,11 @@ interface AnswerParts {
   readonly idText: string;
   readonly protocolVersion: string;
   readonly clientId: string;
-  /** Further members of its `_meta`. */
+  /** Further members of the answer's `_meta`. */
   readonly also: object;
 }
 
-/** Stands for a kept answer in types only: each session with a token has one. */
+/** A stand-in that only satisfies the types: each session with a token has an answer. */
 const NO_ANSWER: InitializeAnswer = { of: 'bridge', capabilities: {}, instructions: undefined };
 
 const splice = new Splice();
@@ -137,7 +140,7 @@ const TURNED = rpcError(INVALID_REQUEST, 'A server that dials in is asked from h
 export class Handshake {
   readonly #context: HandshakeContext;
   readonly #ports: HandshakePorts;
-  /** Frames are let in that were held: none of them is the one at hand on its link. */
+  /** True while held frames are handled; none of them is the frame at hand on its link. */
   #isLettingIn = false;
 
   constructor(context: HandshakeContext, ports: HandshakePorts) {
@@ -220,10 +223,10 @@ export class Handshake {
     this.#answerAsBridge(session, initialize, idText, {}, this.#ownMeta);
   }
 
-  /** From its answer on the roles are turned: the bridge asks, and it answers. */
+  /** Answers a server that dials in. After that the roles are reversed: the bridge asks, and the peer answers. */
   async #welcomeServer(session: Session, initialize: ClientInitialize, idText: string, name: string): Promise<void> {
     const { dialIns, servers, events } = this.#context;
-    const preparing = servers.prepare(undefined); // or it could take the name of one that is not known yet
+    const preparing = servers.prepare(undefined); // first, or it could take the name of a server that is not known yet
     if (preparing !== undefined) await preparing;
     if (!session.isOpen || session.hasEnded) return;
     const state = dialIns.admit(name);
@@ -293,14 +296,14 @@ export class Handshake {
     session.output.fail(idText, rpcError(INTERNAL_ERROR, 'The bridge failed to initialize this connection'));
   }
 
-  /** Lets in what came behind `initialize`. */
+  /** Handles the frames that arrived behind `initialize`. */
   #release(session: Session): void {
     this.#isLettingIn = true;
     session.letInHeld((frame) => this.#ports.letIn(session, frame));
     this.#isLettingIn = false;
   }
 
-  /** Answers an `initialize` that is still waiting, and all requests behind it, with one error. */
+  /** Answers an open `initialize` and all requests behind it with the same error. */
   abandon(session: Session, error: string): void {
     if (!session.isHolding) return;
     session.output.fail(session.initializeId, error);

@@ -1,5 +1,6 @@
-// Calls of tools that the bridge makes in a client's name while it works on a request of that client. They go the way of the client's
-// own calls: the same session, rules, lanes, questions, records. Only their answers come here, and never reach the client.
+// Tool calls that the bridge makes in a client's name, while it works on a request of that client. They go the same way
+// as the client's own calls: same session, rules, lanes, questions, records. Their answers end here and never reach the
+// client.
 
 import { randomBytes } from 'node:crypto';
 import { cancelNotice, type Era } from '../protocol/era.ts';
@@ -14,30 +15,33 @@ import { type AnsweredQuestion, type AnsweredRequest, ClientOutput, type Tracked
 import type { PendingRequests } from './pending-requests.ts';
 import type { Session } from './session.ts';
 
-/** The end of an inner call. Texts are JSON with one byte for each character. */
+/** The end of an inner call. Texts are JSON in latin1. */
 export type InnerEnd =
   | { readonly is: 'result' | 'error'; readonly text: string }
-  /** Whoever asks has to ask the client, and to make the call once more with the answers. Only clients of 2026 are asked so. */
+  /**
+   * The server has questions: the client must be asked, and the call repeated with the answers. Only for clients of
+   * 2026.
+   */
   | { readonly is: 'asked'; readonly questions: ReadonlyMap<string, AnsweredQuestion>; readonly stateText: string };
 
 export interface InnerRequest {
-  /** The members of `params` but `_meta`, as JSON without braces, each character one byte. */
+  /** The members of `params` except `_meta`, as JSON in latin1 without braces. */
   readonly params: string;
-  /** Called once. */
+  /** Called once, at the end. */
   readonly ended: (end: InnerEnd) => void;
-  /** Takes the `params` of a notice about progress; undefined if nobody wants to know. */
+  /** Takes the `params` of progress notices; undefined if nobody wants them. */
   readonly progressed: ((params: Readonly<Record<string, unknown>>) => void) | undefined;
 }
 
 type Submit = (session: Session, request: ClientRequest, envelope: Envelope) => void;
 
-/** The inner calls during one request of a client. */
+/** The inner calls made during one request of a client. */
 export class InnerCalls {
   /** The client's request. */
   readonly #outer: Pick<Call, 'idText' | 'logLevel'>;
   readonly #pending: PendingRequests;
   readonly #submit: Submit;
-  /** Nobody can guess it, so no id of the client is the same. */
+  /** Random, so that no id of the client can be the same. */
   readonly #prefix = `mcp-bridge.${randomBytes(9).toString('base64url')}.`;
   readonly #open = new Map<string, Session>();
   #lastId = 0;
@@ -48,7 +52,7 @@ export class InnerCalls {
     this.#submit = submit;
   }
 
-  /** Makes a call; returns what cancels it. */
+  /** Makes a call; returns the function that cancels it. */
   call(session: Session, { params, ended, progressed }: InnerRequest): () => void {
     const id = `${this.#prefix}${++this.#lastId}`;
     const idText = JSON.stringify(id);
@@ -60,7 +64,7 @@ export class InnerCalls {
     const frame = { b, start: 0, end: b.length - 1 };
     const envelope = this.#pending.read(session, frame);
     if (envelope.fault !== undefined) {
-      // The arguments are those of whoever asks: they may nest deeper than a client's may.
+      // The caller's arguments may nest deeper than a client's may.
       const refused = this.#pending.faultError(envelope.fault);
       ended({ is: 'error', text: Buffer.from(refused).toString('latin1') });
       return () => undefined;
@@ -82,7 +86,7 @@ export class InnerCalls {
     return () => this.#cancel(id);
   }
 
-  /** Cancels all that are open. Their ends are told to nobody. */
+  /** Cancels all open calls. Nobody is told their ends. */
   cancelAll(): void {
     for (const id of [...this.#open.keys()]) this.#cancel(id);
   }
@@ -110,7 +114,7 @@ function metaOf(session: Session, logLevel: string, first: string): string {
   return members.length === 0 ? '' : `"_meta":{${members.join()}},`;
 }
 
-/** Takes the end of a call in place of its client. */
+/** Takes the end of a call instead of the client. */
 class InnerOutput extends ClientOutput {
   readonly #session: Session;
   readonly #ports: Pick<InnerRequest, 'ended' | 'progressed'>;
@@ -151,12 +155,12 @@ class InnerOutput extends ClientOutput {
   }
 
   override requireInput(_idText: string, questions: ReadonlyMap<string, AnsweredQuestion>, state: string): void {
-    // What is asked later is not in it.
+    // Copied, because later questions do not belong to this answer.
     this.#ports.ended({ is: 'asked', questions: new Map(questions), stateText: JSON.stringify(state) });
   }
 }
 
-/** The questions that a server of 2026 answers with; undefined for a result. */
+/** The questions in a server's answer of 2026; undefined for a result. */
 function questionsIn(result: unknown): InnerEnd | undefined {
   const { resultType, inputRequests, requestState } = membersOf(result);
   if (resultType !== 'input_required') return undefined;

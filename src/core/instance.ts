@@ -1,5 +1,5 @@
-// The router's side of one instance: which requests are under way there, which wait for their turn, and who listens.
-// How an instance comes to life and dies is the business of whoever calls opened(), failed() and closed().
+// The router's side of one instance: the requests under way there, the requests that wait, and the clients that listen.
+// It never starts or ends the instance: its runner does that, and calls opened(), failed() and closed().
 
 import type { Limits } from '../model/limits.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
@@ -52,24 +52,26 @@ import { Tasks } from './tasks.ts';
 import type { ServerAccounts, ToolAccount, ToolAccounts } from './tool-accounts.ts';
 import { asksForPages } from './wanted-pages.ts';
 
-/** Shared by all instances, for frames that have waited or come back. Its keys are those of the client's era. */
+/** Shared by all instances, for frames that have waited or come back. Its keys are set to the client's era. */
 const readAgain = new Envelope(ERA_2025.keys);
 const splice = new Splice();
 
 /** The orders of an instance to its runner, and its messages to its server. */
 export interface InstancePorts {
-  /** Has the instance started; opened() or failed() follows, unless one is on its way already. */
+  /** Starts the instance, unless a start is under way. opened() or failed() follows. */
   readonly start: () => void;
   readonly usersChanged: (users: number) => void;
-  /** The instance has declared how it may be shared; nothing was sent to it yet. */
+  /** Reports that the instance has declared how it may be shared. Nothing was sent to it yet. */
   readonly declared: () => void;
-  /** Gives all clients but one another instance, or this one again: the server asks for roots, and theirs differ. */
+  /**
+   * Moves all clients but one to other instances, or back to this one: the server asks for roots, and theirs differ.
+   */
   readonly divide: (staying: Session | undefined) => void;
-  /** Ends the instance after a fault of the bridge: nobody knows any more what it works on. */
+  /** Ends the instance after a fault of the bridge, because its calls are no longer known for certain. */
   readonly broken: (error: unknown) => void;
-  /** Finds an instance for a client that would wait for another client's conversation. */
+  /** Finds another instance for a client that would wait for another client's conversation. */
   readonly contended: (session: Session) => MoveResult;
-  /** A list of the server has been read, and differs from before. */
+  /** Reports that a list of the server was read and has changed. */
   readonly listLearnt: (kind: ListKind, change: ListChange) => void;
 }
 
@@ -84,17 +86,17 @@ export interface InstanceOptions {
 
 export class Instance implements CallOwner {
   readonly server: string;
-  /** How its server is reached. */
+  /** The way to reach its server. */
   readonly reach: ServerReach;
   readonly key: InstanceKey<Session>;
   readonly known: KnownServer;
   #running: RunningInstance | undefined;
   #profile: ServerProfile | undefined;
   #mayBatch = false;
-  /** The client that the instance was told; '' for the bridge. */
+  /** The client name that the server was told; '' for the bridge. */
   #introduced = '';
   readonly context: InstanceContext;
-  /** True if all clients have to share the instance, whatever their roots are. */
+  /** True if all clients must share the instance, whatever their roots are. */
   readonly isForAll: boolean;
   /** The server's own time limit for a call, if its definition has one. */
   readonly timeoutMs: number | undefined;
@@ -105,10 +107,10 @@ export class Instance implements CallOwner {
   readonly lists: InstanceLists;
   readonly sharedSettings: SharedSettings;
   readonly serverListen: ServerListen;
-  /** Takes what the instance sends. */
+  /** Handles the frames that the server sends. */
   readonly fromServer: ServerMessages;
   readonly sessions = new Set<Session>();
-  /** The number of clients whose results are completed. */
+  /** The number of clients whose results must be completed. */
   #completed = 0;
   readonly backlog: ServerBacklog;
   readonly slowClients: SlowClients<Session>;
@@ -164,22 +166,22 @@ export class Instance implements CallOwner {
     this.fromServer = new ServerMessages(this);
   }
 
-  /** The era in which the instance speaks; while none runs, that in which the server was found to speak. */
+  /** The era of the running server; while none runs, the era found last. */
   get era(): Era {
     return this.#running?.era ?? this.known.era?.era ?? ERA_2025;
   }
 
-  /** The version that was agreed on with the server, now or the last time; undefined if it never ran. */
+  /** The version agreed on with the server, now or last time; undefined if it never ran. */
   get protocolVersion(): string | undefined {
     return this.#running?.version ?? this.known.era?.version;
   }
 
-  /** The versions that the server has named; those that are known of it while no instance runs. */
+  /** The versions that the server has named, now or last time. */
   get supportedVersions(): readonly string[] {
     return this.#running?.supportedVersions ?? this.known.era?.versions ?? [];
   }
 
-  /** The outbox to the running instance; undefined while none runs. */
+  /** The outbox to the running instance; undefined while it does not run. */
   get outbox(): Outbox | undefined {
     return this.#running?.link.outbox;
   }
@@ -189,42 +191,42 @@ export class Instance implements CallOwner {
     return this.#mayBatch;
   }
 
-  /** True while it has clients of an era whose results say more than those of this server may. */
+  /** True while one of its clients needs members in results that this server does not write. */
   get completesResults(): boolean {
     return this.#completed > 0;
   }
 
-  /** Gives all clients but one another instance, or this one again, as soon as their roots are known. */
+  /** Moves all clients but one to other instances, or back to this one, once their roots are known. */
   divide(staying: Session | undefined): void {
     this.#ports.divide(staying);
   }
 
-  /** Requests that are not answered yet. */
+  /** The number of requests that are not answered yet. */
   get openCalls(): number {
     return this.calls.size + this.rounds.size;
   }
 
-  /** True if the last start has failed. */
+  /** True if the last start failed. */
   get hasFailed(): boolean {
     return this.#opening.hasFailed;
   }
 
-  /** True while it works on something, also for clients that use another instance by now. */
+  /** True while it works on something, also for clients that now use another instance. */
   get isBusy(): boolean {
     return this.openCalls > 0 || this.tasks.size > 0 || this.context.ownedTasks.hasLiving(this);
   }
 
-  /** True if nobody waits for it or for an answer of it. */
+  /** True if nobody waits for it or for one of its answers. */
   get isDone(): boolean {
     return !this.isBusy && !this.#opening.isAwaited;
   }
 
-  /** Calls of tools that were sent, ever. */
+  /** The number of tool calls ever sent. */
   get toolCallsSent(): number {
     return this.calls.toolCallsSent;
   }
 
-  /** The same of all requests of clients. */
+  /** The number of client requests ever sent. */
   get requestsSent(): number {
     return this.calls.sentInAll;
   }
@@ -233,7 +235,7 @@ export class Instance implements CallOwner {
     return this.#running !== undefined;
   }
 
-  /** True while somebody waits for it to start, and the start has not failed. */
+  /** True while somebody waits for its start, unless that has failed. */
   get isStarting(): boolean {
     return !this.isOpen && !this.hasFailed && this.#opening.isAwaited;
   }
@@ -242,28 +244,28 @@ export class Instance implements CallOwner {
     return this.#running?.instanceId;
   }
 
-  /** True if it may be given to another client: it does not run, and nobody uses it. */
+  /** True if another client may have it: it does not run, and nobody uses it. */
   get isVacant(): boolean {
-    const isRunning = this.isOpen || this.#opening.isAwaited; // what it was offered cannot be changed any more
+    const isRunning = this.isOpen || this.#opening.isAwaited; // the capabilities that it was offered cannot change any more
     return !isRunning && this.sessions.size === 0 && this.openCalls === 0;
   }
 
-  /** True while a client has the lane. */
+  /** True while a client holds the lane. */
   get isEngaged(): boolean {
     return this.calls.lane.isTaken;
   }
 
-  /** The server's profile for the capabilities of this instance, while it runs. */
+  /** The server's profile for this instance's capabilities, while it runs. */
   get profile(): ServerProfile | undefined {
     return this.#profile;
   }
 
-  /** The running instance; starts one if there is none. */
+  /** Resolves with the running instance; starts it if needed. */
   whenOpen(session?: Session): Promise<RunningInstance> {
     return this.#running === undefined ? this.#opening.whenOpen(session) : Promise.resolve(this.#running);
   }
 
-  /** The clients that wait for it to run. Others use it too, and want nothing of it at the moment. */
+  /** The clients that wait for it to run. Other clients use it too, but want nothing at the moment. */
   waiting(): ReadonlySet<Session> {
     return new Set([...this.#opening.sessions, ...this.calls.waitingSessions()]);
   }
@@ -274,13 +276,13 @@ export class Instance implements CallOwner {
   }
 
   /**
-   * Decides whether a call is sent, and when: it is refused, or sent now, or it waits for its turn, and has the instance
-   * started if there is none. Whatever happens, it gets one answer.
+   * Decides whether and when a call is sent. The call is refused, or sent at once, or it waits for its turn; if the
+   * instance does not run, it is started. In each case the call gets exactly one answer.
    */
   submit(call: Call, frame: Frame, envelope: Envelope): void {
     const isToolCall = call.plan.role === 'call';
     call.owner = this;
-    extend(call); // from here on the server's time limit counts
+    extend(call); // the server's time limit starts here
     const continued = isRetry(call, envelope) ? this.#continuedBy(call, frame, envelope) : undefined;
     if (isToolCall) {
       call.account = this.#accountOf(call, frame, envelope);
@@ -290,7 +292,7 @@ export class Instance implements CallOwner {
     if (continued !== undefined && this.#goesOn(call, continued, frame, envelope)) return;
     const isSafe = isToolCall && this.#trustsHints && this.#isSafe(nameOf(call, frame, envelope));
     if (isSafe) call.again = ownFrame(frame);
-    // A call that may do harm twice is not made again.
+    // A call that may do harm twice is not repeated.
     else if (call.mayBeDone && mayHarmTwice(call)) return this.calls.fail(call, outcomeUnknown(this.server));
     this.#nameForLane(call, frame, envelope);
     if (this.calls.maySend(call)) return this.calls.send(call, frame, envelope);
@@ -304,21 +306,21 @@ export class Instance implements CallOwner {
     return this.#accounts?.of(b, envelope.from(Field.name), envelope.to(Field.name));
   }
 
-  /** The rules may be others by now: then nobody may go on with the call. */
+  /** Refuses a call. The rules may have changed, so a suspended call that it would continue ends too. */
   #refuse(call: Call, refusal: BridgeError, continued: Suspension | BridgeError | undefined): void {
     if (continued !== undefined && 'state' in continued)
       this.context.suspended.giveUp(continued, 'cancelled', 'The client may not call the tool any more');
     this.calls.fail(call, refusal);
   }
 
-  /** The call that a request goes on with, or why it does not. Undefined if that is the server's to say. */
+  /** The suspended call that a request continues, or the reason why it cannot. Undefined if the server must decide. */
   #continuedBy(call: Call, frame: Frame, envelope: Envelope): Suspension | BridgeError | undefined {
     const found = this.context.suspended.find(call, this.server, frame, envelope);
     if (typeof found === 'string') return refusalOfRetry(found);
     return found === undefined && this.isOpen && this.era.hasHandshake ? refusalOfForeign(envelope) : found;
   }
 
-  /** Deals with a retry; false if it is to be sent as a call of its own. */
+  /** Handles a retry; false if it must be sent as a call of its own. */
   #goesOn(retry: Call, continued: Suspension | BridgeError, { b }: Frame, envelope: Envelope): boolean {
     const outcome: RetryOutcome =
       'state' in continued
@@ -342,7 +344,7 @@ export class Instance implements CallOwner {
     return true;
   }
 
-  /** A call goes on for another request, which may want other logs than the one before. */
+  /** Tells the server about logs: a call continues under another request, which may want other logs. */
   logsWanted(call: Call): void {
     this.calls.logsWanted(call);
     if (call.logLevel !== '') this.sharedSettings.wantLogs(call.logLevel);
@@ -356,7 +358,7 @@ export class Instance implements CallOwner {
     });
   }
 
-  /** The error for a tool that the client may not call, whatever view the call comes from. */
+  /** The error for a tool that the client may not call; the same in every view. */
   #refusalOf(call: Call, frame: Frame, envelope: Envelope): BridgeError | undefined {
     this.context.events.callRouted.tell(call, this.server, this);
     const gate = this.#gate(call.session);
@@ -369,7 +371,7 @@ export class Instance implements CallOwner {
     return this.context.audit?.refusal;
   }
 
-  /** Takes a call whose turn has come: true if the server is sent it, false if it was answered here. */
+  /** Decides a waiting call whose turn has come: true to send it, false if it was answered here. */
   #takesTurn(call: Call, frame: Frame, envelope: Envelope): boolean {
     if (!this.era.hasHandshake && call.session.era.hasHandshake) {
       if (isOnlyOf(this.era, call, frame, envelope)) {
@@ -379,11 +381,11 @@ export class Instance implements CallOwner {
       call.inRounds ??= this.#inRounds(call, frame, envelope);
     }
     if (isRetry(call, envelope) && this.era.hasHandshake && call.suspension === undefined) {
-      this.calls.fail(call, refusalOfForeign(envelope)); // only now it is known which era the server speaks
+      this.calls.fail(call, refusalOfForeign(envelope)); // the server's era is known only now
       return false;
     }
     if (call.plan.role === 'task' && this.era.hasHandshake && !call.session.era.hasHandshake) {
-      this.#failWith(call, NO_SUCH_TASK); // a server of 2025 has tasks of another kind
+      this.#failWith(call, NO_SUCH_TASK); // tasks of 2025 work differently
       return false;
     }
     if (call.logLevel !== '') this.sharedSettings.wantLogs(call.logLevel);
@@ -398,7 +400,7 @@ export class Instance implements CallOwner {
     call.close();
   }
 
-  /** The state of a call that comes from a client of 2025, at a server of 2026. Its frame is kept if the server may ask. */
+  /** The state for a call of a client of 2025 at a server of 2026. Keeps the frame if the server may ask questions. */
   #inRounds(call: Call, frame: Frame, envelope: Envelope): CallInRounds {
     const { session, plan } = call;
     const pages = this.lists.pagesOf('tools') ?? this.#profile?.lists.get('tools');
@@ -409,19 +411,19 @@ export class Instance implements CallOwner {
     return new CallInRounds(isKept ? frame : undefined, isSchemaWrapped);
   }
 
-  /** Makes a call once more, for its server has got what it asked. The rules may be others by now. */
+  /** Sends a call again, with the answers that its server asked for. The rules may have changed meanwhile. */
   goOn(call: Call, frame: Frame): void {
     readAgain.keys = call.session.era.keys;
     readAgain.scan(frame.b, frame.start, frame.end, this.context.limits.maxDepth);
     const refusal = call.plan.role === 'call' ? this.#refusalOf(call, frame, readAgain) : undefined;
     if (refusal !== undefined) return this.calls.fail(call, refusal);
     extend(call);
-    call.session.waitsAlsoAt(this); // its client may use another instance by now
+    call.session.waitsAlsoAt(this); // its client may now use another instance
     this.calls.resubmit(call, frame);
     this.#startIfWaiting();
   }
 
-  /** Names a call for the lane, also before the server runs; then the lane is not open yet. */
+  /** Sets the lane's name of a call. Works before the server runs, too; the lane is not open then. */
   #nameForLane(call: Call, frame: Frame, envelope: Envelope): void {
     if (this.mayAskBack) call.laneName = laneNameOf(call, frame, envelope);
   }
@@ -436,7 +438,7 @@ export class Instance implements CallOwner {
     this.#startIfWaiting();
   }
 
-  /** A call has ended or was given up: a question may be certain by now, and calls that wait may be sent. */
+  /** Called when a call has ended or was given up. A question may be certain now, and waiting calls may be sent. */
   settle(): void {
     this.questions.settle();
     this.calls.pump();
@@ -450,14 +452,16 @@ export class Instance implements CallOwner {
     this.#usersChanged();
   }
 
-  /** True where all clients share the instance and the new one has other roots: the server is to ask again. */
+  /**
+   * True if all clients share the instance and the new client has other roots: then the server is told to ask again.
+   */
   #showsOthersRoots(session: Session): boolean {
     const { outbox, sessions, key } = this;
     if (outbox === undefined || sessions.size <= 1 || !this.era.hasHandshake) return false;
     return key.rootsKey !== undefined && key.rootsKey !== session.roots.key;
   }
 
-  /** The session goes, here at least: its subscriptions and log level are taken back. */
+  /** Takes back the subscriptions and log level of a session that leaves this instance. */
   detach(session: Session): void {
     this.#forget(session);
     this.tasks.abandon(session);
@@ -466,7 +470,7 @@ export class Instance implements CallOwner {
     this.#usersChanged();
   }
 
-  /** The session uses another instance from now on. Its settings and waiting calls go along; what was sent ends here. */
+  /** Moves a session to another instance, with its settings and waiting calls. Calls that were sent end here. */
   handOver(session: Session, to: Instance): void {
     to.attach(session);
     this.sharedSettings.handOver(session, to.sharedSettings);
@@ -476,7 +480,7 @@ export class Instance implements CallOwner {
     this.#usersChanged();
   }
 
-  /** Nothing more comes from the session. What was sent still ends here; what waits is refused. */
+  /** Stops serving a session. Calls that were sent still end here; waiting calls are refused. */
   release(session: Session, refusal: BridgeError): void {
     for (const { call } of this.calls.takeWaitingOf(session)) this.calls.fail(call, refusal);
     this.rounds.refuseAllOf(session, refusal);
@@ -496,7 +500,7 @@ export class Instance implements CallOwner {
     this.#ports.usersChanged(this.sessions.size);
   }
 
-  /** True if the server may ask questions: its clients have the capabilities for it. */
+  /** True if the server may ask questions: it was offered a capability for that. */
   get mayAskBack(): boolean {
     return this.key.capabilities.sampling !== undefined || this.key.capabilities.elicitation !== undefined;
   }
@@ -526,8 +530,8 @@ export class Instance implements CallOwner {
   }
 
   /**
-   * Passes a cancellation on, shortened if the server does not keep up: a client is not held up because it has given a
-   * call up.
+   * Passes a cancellation on, in a short form if the server reads slowly. So giving up a call never stops a client from
+   * being read.
    */
   #passCancel({ serverRequestId }: Call, { b, start, end }: Frame, envelope: Envelope): void {
     const { calls, backlog, outbox } = this;
@@ -557,8 +561,8 @@ export class Instance implements CallOwner {
   }
 
   /**
-   * Takes back a request that the server has not read, as it was sent. Returns true if it waits for the next instance,
-   * which it does once, or if no client waits for it.
+   * Takes back a request that the server has not read. Returns true if it waits for the next instance (once only), or
+   * if no client waits for it.
    */
   returned(frame: Frame): boolean {
     const { calls } = this;
@@ -569,22 +573,22 @@ export class Instance implements CallOwner {
     if (call === undefined) return true;
     if (call.isSecondTry) return false;
     call.again = frame;
-    call.nameText = ''; // the frame has the server's own name
+    call.nameText = ''; // the frame has the server's own name already
     call.cut = undefined;
     if (call.inRounds?.isKept === true) call.inRounds.keep(frame);
     return true;
   }
 
-  /** True if a request that was sent is a call of a tool that is safe, by the word of a server whose word counts. */
+  /** True for a sent tool call that may be repeated: a trusted server says that the tool is safe. */
   mayRepeat(idText: string): boolean {
     return this.calls.peekSent(Number(idText))?.again !== undefined;
   }
 
-  /** Ends a call whose time is up: the server is told, and the client gets an error. */
+  /** Ends a call whose time is up: tells the server, and answers the client with an error. */
   tickCall(call: Call, nowMs: number): void {
     const { server, calls, questions } = this;
     const { limits, events } = this.context;
-    // While a person is asked, the call waits for that person, up to the limit.
+    // While a person is asked, the call waits for that person, up to the final deadline.
     if (questions.isAsking(call.asker) || this.rounds.isAsking(call)) extend(call);
     const timeoutMs = this.#timeoutOf(call);
     const tookMs = overdueMs(call, nowMs, timeoutMs, limits);
@@ -597,7 +601,7 @@ export class Instance implements CallOwner {
     this.#ended(call);
   }
 
-  /** The limit of a call; 0 where the client decides, and where a task does. */
+  /** The time limit of a call; 0 if the client decides, or a task does. */
   #timeoutOf({ plan, timeoutMs }: Call): number {
     const { timeoutMs: ownMs } = this;
     const { limits } = this.context;
@@ -616,7 +620,7 @@ export class Instance implements CallOwner {
     else this.questions.callGivenUp(call.asker);
   }
 
-  /** Looked at once a second. */
+  /** Called once a second. */
   tick(nowMs: number): void {
     this.#contain(() => {
       this.calls.tick(nowMs);
@@ -627,47 +631,47 @@ export class Instance implements CallOwner {
     });
   }
 
-  /** Asks the server about a task, for the bridge itself. */
+  /** Sends the bridge's own request about a task. */
   askOfTask(method: string, taskId: string, onAnswer?: OwnAnswer): void {
     this.calls.own.ask(method, { taskId }, onAnswer, this.metaForTasks());
   }
 
-  /** The members of `_meta` in a request of the bridge itself about tasks, which only those may ask for who take them. */
+  /** The `_meta` members of the bridge's own requests about tasks; these must declare the tasks capability. */
   metaForTasks(): string {
     return this.#envelopeFor(withTasks(this.key.capabilities));
   }
 
-  /** The members of `_meta` in requests of the bridge itself: a server of 2026 is told in each one who asks. */
+  /** The `_meta` members of the bridge's own requests: a server of 2026 is told in each request who asks. */
   #envelopeFor(capabilities: ClientCapabilities): string {
     const running = this.#running;
     if (running === undefined || running.era.hasHandshake) return '';
     return requestEnvelopeOf({ clientInfo: running.clientInfo, capabilities });
   }
 
-  /** Asks the server something for the bridge itself. */
+  /** Sends a request of the bridge itself. */
   ask(method: string, params: object, onAnswer: OwnAnswer): void {
     this.calls.own.ask(method, params, onAnswer);
   }
 
-  /** A notification of a client that is not the router's business. */
+  /** Passes on a client's notification that the router does not handle. */
   notify(session: Session, b: Buffer, start: number, end: number): void {
     if (!this.era.hasHandshake && this.#isRemoved({ b, start, end })) return;
     this.backlog.tell(session, b, start, end);
   }
 
-  /** True for a notification that the era of the server has no more. */
+  /** True for a notification that does not exist in the server's era. */
   #isRemoved({ b, start, end }: Frame): boolean {
     readAgain.keys = this.era.keys;
     readAgain.scan(b, start, end, this.context.limits.maxDepth);
     return this.era.methods.of(b, readAgain).role === 'removed';
   }
 
-  /** Sends what waits: a client may have more under way than a moment ago. */
+  /** Sends what waits: a client may now have more calls under way. */
   pump(): void {
     this.#contain(() => this.calls.pump());
   }
 
-  /** Goes on after the server or a client has taken what was queued for it. */
+  /** Continues after the server or a client has read some of its backlog. */
   drained(): void {
     this.#contain(() => {
       this.calls.pump();
@@ -676,7 +680,7 @@ export class Instance implements CallOwner {
     });
   }
 
-  /** Runs a task whose errors end this instance and nothing else. */
+  /** Runs a task. An error in it ends this instance and nothing else. */
   #contain(task: () => void): void {
     try {
       task();
@@ -686,8 +690,8 @@ export class Instance implements CallOwner {
   }
 
   /**
-   * The client that the instance is told: the one that has it started, if all that use it by now say the same of
-   * themselves. Undefined if they do not, or there is none: it is told the bridge. Whoever comes later changes nothing.
+   * The client name to tell the server: that of the client that has it started, if all its users give the same name.
+   * Undefined if they differ or there is none: the server is told the bridge's name. Later clients change nothing.
    */
   introduction(): object | undefined {
     const [first, ...others] = this.key.owner === undefined ? this.sessions : [this.key.owner];
@@ -696,7 +700,7 @@ export class Instance implements CallOwner {
     return this.#introduced === '' ? undefined : first?.clientInfo;
   }
 
-  /** It is its turn to be started. */
+  /** Called when its turn to start has come. */
   begun(): void {
     this.#opening.begun();
   }
@@ -724,24 +728,24 @@ export class Instance implements CallOwner {
     for (const [uri, sessions] of renewed) for (const session of sessions) this.#mayHaveChanged(session, uri);
   }
 
-  /** Nobody has told of changes while the server did not run. */
+  /** Tells a client that a resource may have changed, because nobody reported changes while the server was down. */
   #mayHaveChanged(session: Session, uri: string): void {
     if (session.state === 'ready') session.output.resourceChanged(session.view?.outwardUri(session, this, uri) || uri);
   }
 
-  /** The start has failed: everybody who waits gets the error. */
+  /** Called when a start has failed. All waiting calls get the error. */
   failed(error: BridgeError): void {
     this.#opening.failed(error);
     this.calls.failWaiting(error);
   }
 
-  /** The instance is gone. Calls that were not sent wait for the next one. */
+  /** Called when the instance has died or ended. Calls that were not sent wait for the next start. */
   closed(error: BridgeError): void {
     this.#opening.closed();
     this.#running = undefined;
     const profile = this.#profile;
     this.#profile = undefined;
-    // A step that fails is no reason to keep calls without their answers.
+    // An error in one step must not keep calls from being answered.
     this.#contain(() => profile !== undefined && this.known.closed(profile));
     this.#contain(() => this.lists.closed());
     this.#contain(() => this.serverListen.closed(rpcErrorOf(error)));
@@ -756,17 +760,17 @@ export class Instance implements CallOwner {
 
 const UNKNOWN_METHOD: string = rpcError(METHOD_NOT_FOUND, 'Method not found');
 
-/** True for a request that means something in the server's era alone: its client has no such method. */
+/** True for a request that exists only in the server's era: the client's era has no such method. */
 function isOnlyOf(era: Era, { plan }: Call, { b }: Frame, envelope: Envelope): boolean {
   if (plan.role !== 'other') return false;
   const { role } = era.methods.of(b, envelope);
   return role !== 'other';
 }
 
-/** Requests that no server asks questions about. A question about a task names the task. */
+/** Requests during which no server asks. A question about a task names the task. */
 const ASKS_NOTHING: ReadonlySet<MethodRole> = new Set<MethodRole>(['list', 'task', 'task-result', 'list-tasks']);
 
-/** Names that are longer than the lane would remember are one to it, and nothing is learnt of them. */
+/** Stands for all names that are too long to remember; the lane learns nothing about it. */
 const LONG_NAME = 'x'.repeat(LONGEST_KNOWN_CALL + 1);
 
 function isNamedAtLength({ nameText }: Call, envelope: Envelope): boolean {
@@ -774,7 +778,7 @@ function isNamedAtLength({ nameText }: Call, envelope: Envelope): boolean {
   return (nameText === '' ? envelope.to(field) - envelope.from(field) : nameText.length) > LONGEST_KNOWN_CALL;
 }
 
-/** The name by which the lane knows a call. */
+/** The lane's name of a call. */
 function laneNameOf(call: Call, frame: Frame, envelope: Envelope): string {
   const { role } = call.plan;
   if (ASKS_NOTHING.has(role)) return NEEDS_NO_LANE;
@@ -783,18 +787,18 @@ function laneNameOf(call: Call, frame: Frame, envelope: Envelope): string {
   return role === 'get-prompt' ? `prompt ${name}` : name;
 }
 
-/** The name of the tool or prompt that is called, as the server knows it. */
+/** The name of the called tool or prompt, as the server knows it. */
 function nameOf({ nameText }: Call, { b }: Frame, envelope: Envelope): string {
   return nameText || envelope.raw(b, envelope.has(Field.name) ? Field.name : Field.method);
 }
 
-/** Decodes a name in JSON with one byte for each character. */
+/** Decodes a name, given as JSON in latin1. */
 function toolIn(nameText: string): string | undefined {
   const name: unknown = JSON.parse(Buffer.from(nameText, 'latin1').toString());
   return typeof name === 'string' ? name : undefined;
 }
 
-/** The error for a name that is no text: no rule can be asked about it. */
+/** The error for a name that is not a string: no rule can be applied to it. */
 function noName(server: string): BridgeError {
   return new BridgeError('TOOL_ARGUMENTS_INVALID', 'The name of a tool is a text', { server });
 }
@@ -806,31 +810,31 @@ export interface RunningInstance extends SelfIntroduction {
   readonly era: Era;
   /** The version that was agreed on. */
   readonly version: string;
-  /** The versions that the server has named: all of them in the era of 2026, else the one that was agreed on. */
+  /** The versions that the server has named: all of them in 2026, else only the agreed one. */
   readonly supportedVersions: readonly string[];
-  /** The client that it was told, or the bridge. */
+  /** The client name that the server was told, or the bridge's. */
   readonly clientInfo: object;
 }
 
 interface Waiter {
   readonly resolve: (running: RunningInstance) => void;
   readonly reject: (error: BridgeError) => void;
-  /** Undefined for the bridge itself. */
+  /** Undefined if the bridge itself waits. */
   readonly session: Session | undefined;
 }
 
-/** The clients and parts of the bridge that wait for an instance to come up, or for its start to begin. */
+/** The clients and parts of the bridge that wait until an instance runs, or until its start begins. */
 export class InstanceWaiters {
   readonly #start: () => void;
   #waiters: Waiter[] = [];
   readonly #whenBegun: (() => void)[] = [];
   #hasBegun = false;
-  /** True once it was asked for, until it has come or failed. */
+  /** True from the first request for it until it runs or has failed. */
   #isAwaited = false;
   /** True if the last start has failed. */
   hasFailed = false;
 
-  /** `start` asks for the instance; opened() or failed() follows, unless one is on its way already. */
+  /** `start` starts the instance unless a start is under way. opened() or failed() follows. */
   constructor(start: () => void) {
     this.#start = start;
   }
@@ -845,25 +849,25 @@ export class InstanceWaiters {
     this.#start();
   }
 
-  /** The clients that wait until it is there. */
+  /** The clients that wait until it runs. */
   get sessions(): Session[] {
     return this.#waiters.flatMap(({ session }) => session ?? []);
   }
 
-  /** Starts it, and waits until it is there. */
+  /** Starts it if needed, and resolves when it runs. */
   whenOpen(session?: Session): Promise<RunningInstance> {
     const opened = new Promise<RunningInstance>((resolve, reject) => this.#waiters.push({ resolve, reject, session }));
     this.start();
     return opened;
   }
 
-  /** Resolves when it is being started, or runs. */
+  /** Resolves when its start begins, or it runs. */
   whenBegun(): Promise<void> {
     if (this.#hasBegun) return Promise.resolve();
     return new Promise((resolve) => this.#whenBegun.push(resolve));
   }
 
-  /** It is its turn to be started. */
+  /** Called when its turn to start has come. */
   begun(): void {
     this.#hasBegun = true;
     for (const resolve of this.#whenBegun.splice(0)) resolve();
@@ -882,7 +886,7 @@ export class InstanceWaiters {
     for (const { reject } of this.#takeWaiters()) reject(error);
   }
 
-  /** The instance has gone; its waiters wait for the next one. */
+  /** Called when the instance has gone; the waiters wait for the next start. */
   closed(): void {
     this.#hasBegun = false;
     this.#isAwaited = false;
@@ -895,7 +899,7 @@ export class InstanceWaiters {
   }
 }
 
-/** The things that all instances of all servers have in common. */
+/** Everything that the instances of all servers share. */
 export interface InstanceContext {
   readonly limits: Limits;
   readonly events: Events;
@@ -903,7 +907,7 @@ export interface InstanceContext {
   readonly clock: Clock;
   readonly suspended: SuspendedCalls;
   readonly ownedTasks: OwnedTasks;
-  /** Undefined if nobody keeps accounts of tools. */
+  /** Undefined if nobody keeps tool accounts. */
   readonly accounts?: ToolAccounts | undefined;
   /** Undefined if all results are passed on whole. */
   readonly cutter?: ResultCutter | undefined;
@@ -911,8 +915,8 @@ export interface InstanceContext {
   readonly tracing?: CallTracing | undefined;
   /** Undefined if no calls are recorded. */
   readonly audit?: { readonly refusal: BridgeError | undefined } | undefined;
-  /** Runs a task for one client. A fault of the bridge in it ends this client and nobody else. */
+  /** Runs a task for one client. A fault of the bridge in it ends only this client. */
   readonly contain: (session: Session, task: () => void) => void;
-  /** Cuts off a client that does not take what is meant for it. */
+  /** Cuts off a client that does not read what is sent to it. */
   readonly cutOff: (session: Session, reason: string) => void;
 }

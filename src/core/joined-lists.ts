@@ -1,5 +1,5 @@
 // The lists of a joined view: waits for missing parts, joins them in pages, and finds the server of a name. A part is
-// cut out of the server's own bytes once for all clients; no item is changed but for its name.
+// cut from the server's own bytes once for all clients; only the name in an item changes.
 
 import type { ToolGate } from '../model/tool-gate.ts';
 import { namesServer } from '../model/toolset.ts';
@@ -26,7 +26,7 @@ export interface JoinedPlace {
   server: Server;
 }
 
-/** One server of a joined view as one client sees it. */
+/** One server of a joined view, as one client sees it. */
 export class JoinedServer {
   readonly session: Session;
   readonly place: JoinedPlace;
@@ -49,7 +49,7 @@ export class JoinedServer {
     return this.session.settings.nameOf(this.server.name);
   }
 
-  /** The tools that the client may use. */
+  /** Decides which tools the client may use. */
   get gate(): ToolGate {
     return this.server.gateFor(this.session);
   }
@@ -66,7 +66,7 @@ export class JoinedServer {
     return this.server.lastPagesFor(this.session, kind);
   }
 
-  /** The instance that the client uses, if it uses one. */
+  /** The instance that the client uses, if any. */
   get instance(): Instance | undefined {
     return this.server.instanceOf(this.session);
   }
@@ -77,7 +77,7 @@ export class JoinedServer {
   }
 }
 
-/** The servers of a joined view, by their aliases too. */
+/** The servers of a joined view, also by their aliases. */
 export interface JoinedPlaces {
   readonly all: readonly JoinedPlace[];
   readonly byAlias: ReadonlyMap<string, JoinedPlace>;
@@ -85,19 +85,19 @@ export interface JoinedPlaces {
 
 export interface Target {
   readonly joined: JoinedServer;
-  /** The server's own name, as JSON with one byte for each character. */
+  /** The server's own name, as JSON in latin1. */
   readonly ownKey: string;
 }
 
-/** The most bytes of a page: it should not fill a client's memory or exceed its limit for a message. */
+/** The maximum size of a page: a page should not fill a client's memory or exceed its message limit. */
 const PAGE_BYTES = 1024 * 1024;
 
 interface JoinedListsOptions {
   readonly session: Session;
   readonly places: () => JoinedPlaces;
-  /** The place of a server that can be named in another way than the lists name it. */
+  /** Finds a server by a name that the lists do not use for it. */
   readonly placeNamed: (name: string) => JoinedPlace | undefined;
-  /** Tools of the bridge's own. No joined name may collide with them. */
+  /** The bridge's own tools. No joined name may collide with them. */
   readonly ownTools: readonly ListedItem[];
   /** The longest joined name. */
   readonly longestName: number;
@@ -105,7 +105,7 @@ interface JoinedListsOptions {
   readonly clock: Clock;
 }
 
-/** The lists of a joined view as one client sees them. Made for a request. */
+/** The lists of a joined view as one client sees them. Made for each request. */
 export class JoinedLists {
   readonly #options: JoinedListsOptions;
   #madeFor: readonly JoinedPlace[] | undefined;
@@ -119,7 +119,7 @@ export class JoinedLists {
     return this.#options.session;
   }
 
-  /** All servers of the view, in their order; for a client with a set of tools, those that may have one of them. */
+  /** All servers of the view, in order. A client with a tool set gets only servers that may have a tool of the set. */
   get servers(): readonly JoinedServer[] {
     const { all } = this.#options.places();
     if (all !== this.#madeFor) this.#servers = all.map((place) => new JoinedServer(this.#options.session, place));
@@ -127,7 +127,7 @@ export class JoinedLists {
     return this.session.settings.toolset === undefined ? this.#servers : this.#servers.filter(mayHaveToolOfSet);
   }
 
-  /** The server that a client means by a name, which may stand in no list. */
+  /** The server that a client means by a name, even if no list has that name. */
   serverNamed(name: string): JoinedServer | undefined {
     const listed = this.servers.find((joined) => joined.name === name);
     if (listed !== undefined) return listed;
@@ -152,12 +152,12 @@ export class JoinedLists {
   }
 
   /**
-   * Asks all servers with unknown lists, and waits for them as long as is fair to the others. `isEnough` returns true
-   * for a server whose known list will do.
+   * Asks all servers whose list is unknown, and waits for them only so long that the others are not held up. `isEnough`
+   * returns true for a server whose known list will do.
    */
   async whenListed(kind: ListKind, isEnough: (joined: JoinedServer) => boolean = () => false): Promise<void> {
     const missing = this.servers.filter((joined) => !isListed(joined, kind) && !isEnough(joined));
-    const awaited = missing.filter(({ server }) => !server.isLeftOut); // a late server is waited for once
+    const awaited = missing.filter(({ server }) => !server.isLeftOut); // each late server is waited for only once
     const learning = new Map(missing.map((joined) => [joined, this.#look(joined, kind)]));
     await waitForLists({
       servers: this.servers.length,
@@ -168,13 +168,14 @@ export class JoinedLists {
   }
 
   /**
-   * Asks a server for its list: one of this host now, its start waits for its turn anyway; one on another host when its turn comes. `status` shows
-   * the error of one that cannot answer, so nobody need wait for it.
+   * Asks a server for its list. A server of this host is asked now, because its start waits for a turn anyway; one on
+   * another host is asked when its turn comes. `status` shows the error of a server that cannot answer, so nobody needs
+   * to wait.
    */
   #look(joined: JoinedServer, kind: ListKind): ListLook {
     if (joined.server.isElsewhere) return this.#lookElsewhere(joined, kind);
     const done = this.learn(joined, kind);
-    done.catch(() => undefined); // first: a client that has gone has no binding
+    done.catch(() => undefined); // first, because a client that has gone has no binding
     return { begun: joined.binding.bind().whenBegun(), done };
   }
 
@@ -189,7 +190,7 @@ export class JoinedLists {
     return look;
   }
 
-  /** Notes a server that was left out, unless its client has gone. */
+  /** Notes a server that was left out of the list, unless its client has gone. */
   #noteLeftOut(joined: JoinedServer, kind: ListKind): void {
     joined.server.isLeftOut = !isListed(joined, kind);
   }
@@ -205,7 +206,7 @@ export class JoinedLists {
     throw new BridgeError('SERVER_CRASHED', `Server ${name} ended before it had listed its ${kind}`, { server: name });
   }
 
-  /** Asks the server itself, even if an old list is known. Resolves also if it cannot answer. */
+  /** Asks the server itself, even if an old list is known. Resolves even if the server cannot answer. */
   async askAgain(joined: JoinedServer, kind: ListKind): Promise<void> {
     try {
       if (joined.server.known.asksForRoots) await whenRootsKnown(joined.session);
@@ -216,16 +217,16 @@ export class JoinedLists {
     }
   }
 
-  /** The server of this name's alias, if its old list does not have the name. */
+  /** The server with the alias in this name, if its old list lacks the name. */
   staleOwnerOf(kind: ListKind, name: string): JoinedServer | undefined {
     const joined = this.#withAlias(aliasIn(name) ?? '');
     return joined !== undefined && mayBeStale(joined, kind) ? joined : undefined;
   }
 
-  /** The server of a tool or prompt; a server that must be asked first; or undefined. */
+  /** The target of a tool or prompt name; or a server that must be asked first; or undefined. */
   find(kind: ListKind, name: string): Target | JoinedServer | undefined {
     const joined = this.#withAlias(aliasIn(name) ?? '');
-    // A tool is refused by the gate, which knows why. All else of a server goes with its tools.
+    // A tool is refused by the gate, which knows the reason. A server's other items follow its tools.
     if (joined === undefined || (kind !== 'tools' && !mayHaveToolOfSet(joined))) return undefined;
     const part = this.partOf(joined, kind);
     if (part === undefined) return joined;
@@ -246,9 +247,9 @@ export class JoinedLists {
     });
   }
 
-  /** Names close to a wrong one, those of the likeliest servers first. Of thousands, only the first are compared. */
+  /** Names similar to a wrong one, those of the likeliest servers first. Only the first of thousands are compared. */
   #namesLike(kind: ListKind, name: string): Iterable<string> {
-    // Before the names are compared with each other: there is one comparison at a time.
+    // First all aliases are compared, then the names, because only one comparison can run at a time.
     const aliases = nearest(aliasIn(name) ?? name, this.#options.places().byAlias.keys());
     const likely = aliases.flatMap((alias) => this.servers.find((joined) => joined.alias === alias) ?? []);
     return this.#namesOf(kind, new Set([...likely, ...this.servers]));
@@ -265,12 +266,15 @@ export class JoinedLists {
     });
   }
 
-  /** The client's URI for a page of an app, and for a resource whose URI an earlier server has too: it names the server. */
+  /**
+   * The client's URI for an app page, or for a resource that an earlier server lists under the same URI: it names the
+   * server.
+   */
   outward({ alias }: JoinedServer, uri: string): string {
     return outwardUri(alias, uri);
   }
 
-  /** The server that such a URI names, and its own URI there. */
+  /** The server that such a URI names, and the server's own URI. */
   inward(uri: string): { readonly joined: JoinedServer; readonly uri: string } | undefined {
     const named = inwardUri(uri);
     const joined = named && this.#withAlias(named.alias);
@@ -325,8 +329,8 @@ export class JoinedLists {
 const inSets = new WeakMap<ToolGate, WeakMap<readonly ListPage[], boolean>>();
 
 /**
- * False if the client has asked for a set of tools, and the server has none of it: then its prompts, resources and instructions
- * do not belong to the set either. True for a server whose tools are not known yet.
+ * False if the client has asked for a tool set and the server has no tool of it: then the server's prompts, resources
+ * and instructions do not belong to the set either. True for a server with unknown tools.
  */
 function mayHaveToolOfSet(joined: JoinedServer): boolean {
   const { toolset } = joined.session.settings;
@@ -348,27 +352,25 @@ function hasToolOfSet({ gate, name, server, session }: JoinedServer, pages: read
   return session.settings.toolset !== undefined && [name, server.name].some(namesServer(session.settings.toolset));
 }
 
-/**
- * True if the list is an old one and the server can be asked for a new one. No call is refused because of such a list.
- */
+/** True if the list is old and the server can be asked for a new one. No call is refused because of such a list. */
 export function mayBeStale({ instance, server }: JoinedServer, kind: ListKind): boolean {
   return instance?.lists.pagesOf(kind) === undefined && !server.isDown;
 }
 
 /**
- * True if the server's list is known. Does not make its part of the joined list, which clients of `discover` never
- * read.
+ * True if the server's list is known. Does not build its part of the joined list, because clients of `discover` never
+ * read it.
  */
 function isListed(joined: JoinedServer, kind: ListKind): boolean {
   return joined.pagesOf(kind) !== undefined;
 }
 
-/** An opaque cursor: a server, and the number of its items that came before. */
+/** Makes an opaque cursor from a server and the number of its items on earlier pages. */
 function cursorAt(alias: string, item: number): string {
   return Buffer.from(`${alias}:${item}`).toString('base64url');
 }
 
-/** The hint for a server that is known from an earlier time and cannot be started. */
+/** The hint for a server that was known earlier but cannot be started. */
 export function refreshHint({ instance, server }: JoinedServer): string {
   if (instance?.isOpen === true) return '';
   return ` The server does not run, so its list may be old: a person can have it read again with mcp-bridge refresh ${server.name}.`;
@@ -377,11 +379,11 @@ export function refreshHint({ instance, server }: JoinedServer): string {
 /** A server's part of a joined list, made once for each answer of the server. */
 export interface JoinedPart {
   readonly items: readonly ListedItem[];
-  /** The server's own name of each key, as JSON with one byte for each character. */
+  /** The server's own name for each key, as JSON in latin1. */
   readonly ownKeys: ReadonlyMap<string, string>;
 }
 
-/** Parts by the length of names and the alias: clients may see one server under different aliases. */
+/** Parts by name length and alias: clients may see one server under different aliases. */
 const parts = new WeakMap<readonly ListPage[], Map<string, JoinedPart>>();
 
 export function joinedPart(
@@ -400,7 +402,7 @@ export function joinedPart(
 
 const permitted = new WeakMap<ToolGate, WeakMap<JoinedPart, JoinedPart>>();
 
-/** The part that a client may see. A forbidden tool keeps its name, so that no other tool gets it. */
+/** The part that a client may see. A forbidden tool still occupies its name, so that no other tool gets it. */
 function permittedPart(part: JoinedPart, gate: ToolGate): JoinedPart {
   if (gate.isOpen) return part;
   const known = permitted.get(gate) ?? new WeakMap<JoinedPart, JoinedPart>();
@@ -436,12 +438,12 @@ function makePart(kind: ListKind, pages: readonly ListPage[], { alias, longestNa
   return { items, ownKeys };
 }
 
-/** True for prompts and tools, which go by names. Resources and templates go by their URIs, see `outward`. */
+/** True for prompts and tools, which have names. Resources and templates have URIs, see `outward`. */
 function hasNames(kind: ListKind): boolean {
   return LISTS[kind].key === 'name';
 }
 
-/** The items with a usable key. An item without one cannot be asked for; one with too long a key is left out. */
+/** The items with a usable key. An item without a key cannot be asked for; an item with too long a key is left out. */
 function* itemsOf(kind: ListKind, result: Buffer): Generator<ListedItem> {
   for (const item of itemsIn(kind, result)) {
     const named = keyOf(kind, result, item);
@@ -452,7 +454,7 @@ function* itemsOf(kind: ListKind, result: Buffer): Generator<ListedItem> {
   }
 }
 
-/** Numbers equal names. Each count goes on where the last one ended, because there may be very many. */
+/** Numbers equal names. Each count continues where the last one ended, because there may be very many. */
 function nameGiver(nameOf: (own: string) => string, taken: ReadonlyMap<string, string>): (own: string) => string {
   const numbers = new Map<string, number>();
   return (own) => {
@@ -465,7 +467,7 @@ function nameGiver(nameOf: (own: string) => string, taken: ReadonlyMap<string, s
   };
 }
 
-/** A tool with the URIs that its pages have in the view. */
+/** The tool with its page URIs as the view shows them. */
 function withPages(item: ListedItem, alias: string): ListedItem {
   const { b, from: begin, to: end, keyFrom, keyTo } = item;
   const pages = pagesNamedIn(b.subarray(begin, end));
@@ -480,7 +482,7 @@ function withPages(item: ListedItem, alias: string): ListedItem {
   return { ...item, b: own, from: 0, to: own.length, keyFrom: at, keyTo: at + keyTo - keyFrom };
 }
 
-/** The item under another name or URI. */
+/** The item with another name or URI. */
 function renamed({ b, from, to, keyFrom, keyTo }: ListedItem, key: string): ListedItem {
   return { b, from, to, keyFrom, keyTo, key, isRenamed: true };
 }

@@ -13,7 +13,7 @@ export function joinedName(alias: string, own: string, longest: number): string 
   return shortened(name.replace(/[^A-Za-z0-9_-]/g, '_'), own, longest);
 }
 
-/** The joined id of a server's task. It is never shortened, so that it says which task it is of which server. */
+/** The joined id of a server's task. It is never shortened, so that it always shows the server and the task. */
 export function joinedTaskId(alias: string, own: string): string {
   return `${alias}${SEPARATOR}${own}`;
 }

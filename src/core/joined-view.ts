@@ -1,5 +1,5 @@
 // The view `all`: tools and prompts of all servers under joined names, resources under their own URIs. A call goes to
-// the server that its name begins with; the rest is answered here. Never changes more than the name in a call.
+// the server that its name begins with; other requests are answered here. It changes nothing in a call but the name.
 
 import { aliasesOf } from '../model/aliases.ts';
 import type { ClientSettings } from '../model/client-settings.ts';
@@ -41,29 +41,29 @@ import { askForTask } from './task-requests.ts';
 import { type ClientMarks, type InitializeAnswer, type TaskPlace, type View, ViewClients } from './view.ts';
 import { type Seeing, type ServerDirectory, serversFor } from './view-choice.ts';
 
-/** Tools of the bridge's own in a joined view. */
+/** The bridge's own tools in a joined view. */
 export interface OwnTools {
-  /** Their definitions, in the order of lists. */
+  /** Their definitions, in list order. */
   readonly items: readonly ListedItem[];
-  /** Sees to a call of one of these tools; false if the call is for another tool. */
+  /** Handles a call of one of these tools; false if the call is for another tool. */
   call(session: Session, request: ClientRequest, envelope: Envelope): boolean;
 }
 
-/** Tools and resources of the bridge's own that a view may have at one time and not at another. */
+/** The bridge's own tools and resources, which a view may gain and lose. */
 export interface BridgeTools extends OwnTools {
   /** True while there are resources. */
   readonly hasResources: boolean;
-  /** Sees to the reading of one of these resources; false if the request is for another one. */
+  /** Handles reading one of these resources; false if the request is for another one. */
   readResource(session: Session, request: ClientRequest, envelope: Envelope): boolean;
 }
 
-/** Tools that stand in for those of all servers: the view `discover`. They see to calls of unknown tools, too. */
+/** Tools that replace those of all servers, as in the view `discover`. They also handle calls of unknown tools. */
 export interface ToolsInstead extends OwnTools {
   /** The name of the view that has them. */
   readonly name: 'discover' | 'code';
-  /** The instructions of a view with these servers, by their names. */
+  /** Returns the instructions of a view with these servers, given by name. */
   instructions(servers: readonly string[]): string;
-  /** There may be other servers now, or other names for them. */
+  /** Called when servers or their names may have changed. */
   serversChanged(): void;
 }
 
@@ -77,9 +77,9 @@ export interface JoinedViewContext {
 
 interface JoinedViewTools {
   readonly instead?: ((view: JoinedView) => ToolsInstead) | undefined;
-  /** Further tools of the bridge's own, beside the servers' tools or those that stand in for them. */
+  /** More tools of the bridge, beside the servers' tools or their replacements. */
   readonly also?: OwnTools | undefined;
-  /** The bridge's own tools that each joined view has. */
+  /** Makes the bridge's own tools that each joined view has. */
   readonly own?: ((view: JoinedView) => BridgeTools) | undefined;
 }
 
@@ -87,17 +87,17 @@ function namesOf(items: readonly ListedItem[]): string {
   return items.map(({ key }) => key).join(' ');
 }
 
-/** The time after which an unused binding is let go. */
+/** The time after which an unused binding is dropped. */
 const LOOK_MS = 30_000;
 
-/** The target of a name, as long as the server's list is this one. */
+/** The target of a name, valid for this list of the server. */
 interface NamedTarget {
   readonly server: Server;
   readonly pages: readonly ListPage[];
   readonly ownKey: string;
 }
 
-/** The view of clients on all their servers. */
+/** The view that shows clients all their servers. */
 export class JoinedView implements View, ListWatcher {
   readonly name: 'all' | 'discover' | 'code';
   readonly isTransparent = false;
@@ -107,15 +107,15 @@ export class JoinedView implements View, ListWatcher {
   readonly #also: OwnTools | undefined;
   readonly #own: BridgeTools | undefined;
   readonly #clients = new ViewClients();
-  /** The bridge's own tools as they were listed last. */
+  /** The bridge's own tools as last listed. */
   #ownNames: string;
-  /** Clients that have read the list of the tools that stand in for the servers', and have not heard of a change since. */
+  /** Clients that have read the list of the replacing tools and were not notified since. */
   readonly #readInstead = new Set<Session>();
   #places: JoinedPlaces = { all: [], byAlias: new Map() };
   #servers: ReadonlySet<Server> = new Set();
-  /** The servers that clients have asked for by names that no list has; by these names. */
+  /** Servers that clients have asked for by names that no list has; keys are these names. */
   readonly #unlisted = new Map<string, JoinedPlace>();
-  /** The targets of names as clients spell them, with their quotes; filled on first use. */
+  /** The targets of names as clients spell them, quotes included; filled on first use. */
   readonly #targets = { tools: new Map<string, NamedTarget>(), prompts: new Map<string, NamedTarget>() };
 
   constructor(terms: Seeing, { instead, also, own }: JoinedViewTools, context: JoinedViewContext) {
@@ -129,7 +129,7 @@ export class JoinedView implements View, ListWatcher {
     this.#place(serversFor(terms, context.servers));
   }
 
-  /** Gives each server its place: the one that it has, or a new one. */
+  /** Gives each server its place: the existing one, or a new one. */
   #place(servers: readonly Server[]): void {
     const { settings } = this.#terms;
     const before = new Map(this.#places.all.map((place) => [place.server.name, place]));
@@ -143,14 +143,14 @@ export class JoinedView implements View, ListWatcher {
     this.#keep(all);
   }
 
-  /** The aliases that are taken, by the clients' names for the servers. */
+  /** The taken aliases, by the clients' names for the servers. */
   get #aliases(): Map<string, string> {
     const { settings } = this.#terms;
     const listed = this.#places.all.map(({ server, alias }): [string, string] => [settings.nameOf(server.name), alias]);
     return new Map([...[...this.#unlisted].map(([name, { alias }]): [string, string] => [name, alias]), ...listed]);
   }
 
-  /** Keeps these places beside those that no list has, and watches the servers there, and those only. */
+  /** Keeps these places and those that no list has, and watches exactly their servers. */
   #keep(all: readonly JoinedPlace[]): void {
     const places = [...this.#unlisted.values(), ...all];
     this.#places = { all, byAlias: new Map(places.map((place) => [place.alias, place])) };
@@ -159,7 +159,7 @@ export class JoinedView implements View, ListWatcher {
     for (const server of this.#servers) server.views.add(this);
   }
 
-  /** A name may stand for a server that the lists have under another one, or, among hosts, for one that they do not have. */
+  /** Finds a server by a name that the lists do not use for it, or, with other hosts, one that they do not list. */
   #placeNamed(name: string): JoinedPlace | undefined {
     const server = this.#serverNamed(name);
     if (server === undefined) return undefined;
@@ -180,7 +180,7 @@ export class JoinedView implements View, ListWatcher {
     return settings.sees(id) ? this.#context.servers.find(id, cwd) : undefined;
   }
 
-  /** Servers that stand in no list may be others now, or may have gone. */
+  /** Updates the servers that no list has: they may have changed or gone. */
   #lookAtUnlisted(): void {
     for (const [name, place] of [...this.#unlisted]) {
       const now = this.#serverNamed(name);
@@ -194,7 +194,7 @@ export class JoinedView implements View, ListWatcher {
     return this.#context.pending;
   }
 
-  /** The definitions of the bridge's own tools, beside those that stand in for the servers'. */
+  /** The definitions of the bridge's own tools, beside the replacing ones. */
   get ownItems(): readonly ListedItem[] {
     return [...(this.#own?.items ?? []), ...(this.#also?.items ?? [])];
   }
@@ -293,7 +293,7 @@ export class JoinedView implements View, ListWatcher {
       const { server } = found.joined;
       const target = { server, pages: found.joined.pagesOf(kind) ?? [], ownKey: found.ownKey };
       const text = envelope.raw(request.frame.b, Field.name);
-      // Names with escapes are not kept: each name has too many spellings.
+      // Names with escapes are not cached: each name has too many spellings.
       if (!text.includes('\\')) this.#targets[kind].set(text, target);
       return callTarget(session, target, request, envelope);
     }
@@ -346,9 +346,9 @@ export class JoinedView implements View, ListWatcher {
 
   listChanged(kind: ListKind, concerns: (session: Session) => boolean): void {
     if (kind === 'tools' || kind === 'prompts') this.#targets[kind].clear();
-    // In a set of tools, the other lists have the servers of these tools.
+    // With a tool set, the servers of the other lists depend on these tools.
     const isOfSet = kind === 'tools' && this.#terms.settings.toolset !== undefined;
-    // The tools that stand in for the servers' stay as they are.
+    // The replacing tools stay the same.
     for (const changed of isOfSet ? LIST_KINDS : [kind])
       if (changed !== 'tools' || this.#instead === undefined) this.#clients.listChanged(changed, concerns);
   }
@@ -419,7 +419,7 @@ export class JoinedView implements View, ListWatcher {
 
   serversChanged(settings: ClientSettings, each: (session: Session, follow: () => void) => void): void {
     this.#terms = { cwd: this.#terms.cwd, settings };
-    this.#instead?.serversChanged(); // the same servers may have other names
+    this.#instead?.serversChanged(); // the same servers may have new names
     const before = this.servers();
     const now = serversFor(this.#terms, this.#context.servers);
     const areListedAlike = before.length === now.length && before.every((server, i) => server === now[i]);
@@ -433,7 +433,7 @@ export class JoinedView implements View, ListWatcher {
     for (const kind of LIST_KINDS) this.listChanged(kind, () => true);
   }
 
-  /** Lets go of bindings that were only looked at. */
+  /** Drops bindings that were only used for a look. */
   tick(session: Session, nowMs: number): void {
     const marks = this.#clients.marksOf(session);
     if (marks === undefined || marks.lookedMs === 0 || nowMs - marks.lookedMs < LOOK_MS) return;
@@ -492,7 +492,7 @@ function refIn({ b }: Frame, envelope: Envelope): CompletionRef | undefined {
 const NO_SUCH_REF: string = rpcError(INVALID_PARAMS, 'params.ref names no known prompt, resource or template');
 
 /**
- * Completes arguments in a joined view: the server that has the prompt or resource is asked, under its own name for it.
+ * Completes arguments in a joined view: asks the server that has the prompt or resource, under the server's own name.
  */
 class JoinedCompletions {
   readonly #session: Session;
@@ -551,27 +551,27 @@ class JoinedCompletions {
   }
 }
 
-/** The most characters that are compared for all templates of one list: some milliseconds. */
+/** The maximum number of characters compared for all templates of one list: some milliseconds. */
 export const MOST_TEMPLATE_STEPS = 2_000_000;
-/** The cost of a template that does not even begin as the URI does. */
+/** The cost of a template whose beginning already differs from the URI. */
 const STEPS_EACH = 32;
 
 /**
- * Decides if a URI may come from one of a list's templates (RFC 6570): the text between the variables must occur in
+ * Decides if a URI may come from one of a list's templates (RFC 6570): the literals between the variables must occur in
  * order. A wrong yes does no harm, because it only decides which server is asked first. Templates are parsed on first
  * use.
  */
 export class TemplateSet {
   readonly #templates: Iterable<string>;
   #literals: (readonly string[])[] | undefined;
-  /** The steps of the last question. */
+  /** The steps that the last `fits` took. */
   steps = 0;
 
   constructor(templates: Iterable<string>) {
     this.#templates = templates;
   }
 
-  /** True if a template fits. False where the search would take too long; then all servers are asked in turn. */
+  /** True if a template fits. False if the search would take too long; then all servers are asked in turn. */
   fits(uri: string): boolean {
     this.#literals ??= Array.from(this.#templates, literalsOf);
     this.steps = 0;
@@ -626,8 +626,8 @@ interface ResourcePlace {
 }
 
 /**
- * The resources of a joined view. A URI belongs to the server that lists it or has a template for it, or else to any
- * server that has it: a server need not list what its tools speak of.
+ * The resources of a joined view. A URI belongs to the server that lists it or has a template for it. Otherwise any
+ * server may have it, because a server need not list everything that its tools mention.
  */
 class JoinedResources {
   readonly #lists: JoinedLists;
@@ -657,13 +657,16 @@ class JoinedResources {
     this.#pending.later(call, request, learning, (kept) => search.begin(call, kept, this.#placesFor(uri, kept)));
   }
 
-  /** Asks all servers with unknown resources; undefined if all are known. */
+  /** Asks all servers whose resources are unknown; undefined if all are known. */
   learn(): Promise<void> | undefined {
     if (this.#lists.isKnown('resources') && this.#lists.isKnown('templates')) return undefined;
     return this.#lists.whenListed('resources').then(() => this.#lists.whenListed('templates'));
   }
 
-  /** The client's URI for a server's resource, or the one it has subscribed to; '' if that is the server's own. */
+  /**
+   * The client's URI for a server's resource, or the URI that the client has subscribed to; '' if it is the server's
+   * own.
+   */
   outwardUri(joined: JoinedServer, uri: string): string {
     const { instance, session } = joined;
     const isNamed = instance?.sharedSettings.subscriptions.isNamed(session, uri) === true;
@@ -672,7 +675,7 @@ class JoinedResources {
     return isOwn && !isNamed ? '' : this.#lists.outward(joined, uri);
   }
 
-  /** Ends a subscription at the server that has taken it, which is not always the one that lists the resource by now. */
+  /** Ends a subscription at the server that holds it. That may not be the server that lists the resource now. */
   endSubscription(uri: string): void {
     const named = this.#lists.inward(uri);
     const places = named === undefined ? this.#lists.servers.map((joined) => ({ joined, uri })) : [named];
@@ -693,11 +696,11 @@ class JoinedResources {
   }
 }
 
-/** The servers that may have one resource: each is asked once the one before it has refused. */
+/** The servers that may have one resource. Each is asked after the one before has refused. */
 class ResourceSearch implements OtherServers {
   readonly #lists: JoinedLists;
   readonly #pending: PendingRequests;
-  /** The request as it was when the last server was asked, with the servers that are left. */
+  /** The request as the last server got it, and the servers that are left. */
   #next:
     | { readonly call: Call; readonly request: ClientRequest; readonly places: readonly ResourcePlace[] }
     | undefined;
@@ -711,7 +714,7 @@ class ResourceSearch implements OtherServers {
     return this.#next === undefined;
   }
 
-  /** Asks the first of these servers. A server that lists the resource is the only one asked. */
+  /** Asks the first of these servers. If a server lists the resource, only that one is asked. */
   begin(call: Call, request: ClientRequest, [place, ...places]: readonly ResourcePlace[]): void {
     const envelope = this.#pending.read(call.session, request.frame);
     if (place === undefined) {
@@ -730,7 +733,7 @@ class ResourceSearch implements OtherServers {
   }
 }
 
-/** The servers that may have the resource, the likeliest first; certain if a server lists it. */
+/** The servers that may have the resource, likeliest first; certain if a server lists it. */
 function candidatesFor(uri: string, lists: JoinedLists): { found: readonly ResourcePlace[]; isCertain: boolean } {
   const named = lists.inward(uri);
   if (named !== undefined) return { found: [{ joined: named.joined, uri: named.uri }], isCertain: true };
@@ -744,8 +747,8 @@ function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Resou
 }
 
 /**
- * The one server that has a page which the client names without its server. A page acts for the user, so that of another
- * server must not stand in for it: where several servers may have it, none is asked.
+ * The one server that has a page, if the client names the page without its server. A page acts for the user, so no page
+ * of another server may take its place: if several servers may have it, none is asked.
  */
 function pagePlaces(uri: string, lists: JoinedLists): readonly ResourcePlace[] {
   const having = lists.servers.filter(({ profile }) => profile?.declares('resources') === true);
@@ -757,7 +760,7 @@ function pagePlaces(uri: string, lists: JoinedLists): readonly ResourcePlace[] {
 }
 
 /**
- * The servers at which the client has subscribed, or else all: a server may confirm the end of a subscription that it
+ * The servers where the client has subscribed, or else all: a server may confirm the end of a subscription that it
  * never had.
  */
 function subscribedAmong(places: readonly ResourcePlace[]): readonly ResourcePlace[] {
@@ -777,14 +780,11 @@ function hasTemplateFor(uri: string, joined: JoinedServer, lists: JoinedLists): 
   return set.fits(uri);
 }
 
-/**
- * The assumption for a server that has not run yet. The bridge can honour it whatever the server turns out to have.
- */
+/** The assumption for a server that has never run. The bridge can honour it whatever the server turns out to have. */
 const ASSUMED = { tools: {}, prompts: {}, resources: { subscribe: true }, logging: {}, completions: {}, tasks: {} };
 
 /**
- * The capabilities of all servers together, for the answer to `initialize`. `profiles` are undefined for unknown
- * servers.
+ * The capabilities of all servers together, for the answer to `initialize`. An unknown server's profile is undefined.
  */
 export function joinedCapabilities(profiles: readonly (ServerProfile | undefined)[]): Record<string, object> {
   const declared = profiles.map(
@@ -805,7 +805,7 @@ export function joinedCapabilities(profiles: readonly (ServerProfile | undefined
   };
 }
 
-/** The extensions of all servers. Of a shared extension, the first server's settings count. */
+/** The extensions of all servers. If several declare the same one, the first server's settings count. */
 function extensionsOf(declared: readonly Readonly<Record<string, unknown>>[]): { extensions?: object } {
   const all = declared.flatMap(({ extensions }) => (isRecord(extensions) ? Object.entries(extensions) : []));
   return all.length === 0 ? {} : { extensions: Object.fromEntries(all.reverse()) };

@@ -1,15 +1,15 @@
-// The lane of one instance: the right to make calls during which the server may ask back. Two clients with waiting
-// questions could never be told apart, so only one client at a time has the lane. A tool is unknown until it has ended
-// a few times without asking, then quiet; it is conversational once it has asked. Quiet tools need no lane, and a
-// server that was offered nothing to ask for has none.
+// The lane of one instance: the right to make calls during which the server may ask back. Two clients with open
+// questions could not be told apart, so only one client at a time holds the lane. A tool is unknown until it has ended
+// a few times without asking; then it is quiet. Once it has asked, it is conversational. Quiet tools need no lane, and
+// a server without the capability to ask has none.
 
 import type { KnownServer, ToolHabits } from './server-knowledge.ts';
 
-/** The number of ends without a question after which a tool is quiet. */
+/** The number of ends without a question after which a tool counts as quiet. */
 const QUIET_AFTER = 3;
 const CONVERSATIONAL = -1;
 const MOST_HABITS = 10_000;
-/** The longest tool name of which anything is learnt. */
+/** The longest tool name that is learnt. */
 export const LONGEST_KNOWN_CALL = 512;
 /**
  * The lane name of requests during which no server asks, such as the state of a task. No tool and no method has this
@@ -17,7 +17,7 @@ export const LONGEST_KNOWN_CALL = 512;
  */
 export const NEEDS_NO_LANE = 'none';
 
-/** A call, as far as the lane looks at it. Askers are only told apart. */
+/** The only parts of a call that the lane needs. Askers are only compared. */
 interface LaneCall {
   readonly asker: object;
   readonly laneName: string;
@@ -26,15 +26,15 @@ interface LaneCall {
 }
 
 export class Lane {
-  /** True if the server was offered something to ask for. */
+  /** True if the server was offered a capability to ask. */
   isOpen = false;
   readonly #known: Pick<KnownServer, 'habits' | 'changed'>;
   readonly #habits: ToolHabits;
   #owner: object | undefined;
   #calls = 0;
-  /** True after the server has asked the owner, which may take as long as a person to answer. */
+  /** True once the server has asked the owner: the answer may take as long as a person takes. */
   #isConversing = false;
-  /** The owner has kept the lane from another client for too long: further clients get another instance. */
+  /** True once the owner has kept another client waiting too long: further clients get another instance. */
   isOverlong = false;
   /** The number of times that the lane was taken. */
   turn = 0;
@@ -58,7 +58,7 @@ export class Lane {
     return !this.isOpen || this.#owner === undefined || this.#owner === asker || this.#isQuiet(laneName);
   }
 
-  /** True if the call would wait for another client's conversation, which may take as long as a person does. */
+  /** True if the call would wait for another client's conversation, which may last as long as a person takes. */
   isContended(asker: object, laneName: string): boolean {
     return !this.admits(asker, laneName) && (this.#isConversing || this.isOverlong || this.isConversational(laneName));
   }
@@ -78,14 +78,14 @@ export class Lane {
     this.#calls++;
   }
 
-  /** The server has asked during this call. A tool that was quiet takes the lane after all. */
+  /** Notes that the server has asked during this call. A tool that was quiet takes the lane after all. */
   converse(call: LaneCall): void {
     if (!this.isOpen) return;
     if (!call.hasLane && (this.#owner === undefined || this.#owner === call.asker)) this.#take(call);
     if (call.hasLane) this.#isConversing = true;
   }
 
-  /** The call has ended or was given up. */
+  /** Frees the lane after a call has ended or was given up. */
   leave(call: LaneCall): void {
     if (!call.hasLane) return;
     call.hasLane = false;
@@ -95,12 +95,12 @@ export class Lane {
     this.isOverlong = false;
   }
 
-  /** Bounds the habits: clients may call any name. */
+  /** Limits the number of remembered names, because clients may call any name. */
   #isWorthKnowing(laneName: string): boolean {
     return laneName.length <= LONGEST_KNOWN_CALL && (this.#habits.has(laneName) || this.#habits.size < MOST_HABITS);
   }
 
-  /** Notes the end of a call. */
+  /** Learns from the end of a call. */
   learn(call: LaneCall): void {
     if (!this.isOpen || call.laneName === NEEDS_NO_LANE) return;
     const before = this.#habits.get(call.laneName) ?? 0;

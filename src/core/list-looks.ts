@@ -1,14 +1,15 @@
-// Looks at servers on other hosts, to learn their lists: a few at a time for all clients together, one client after the other. A connection that is
-// there for a look alone ends with it. So a thousand servers cost no more connections at once than a few.
+// Looks at servers on other hosts to learn their lists: a few looks at a time for all clients together, one client
+// after another. A connection opened only for a look ends with it, so a thousand servers need no more connections at
+// once than a few.
 
 import { type Clock, turnOf } from '../util/clock.ts';
 import { deferred } from '../util/deferred.ts';
 import { FairQueue } from '../util/fair-queue.ts';
 
-/** A look that takes longer gives its turn away: a host that hangs holds up no other. */
+/** The time after which a look no longer blocks the next one, so that a host that hangs delays nobody. */
 const TURN_MS = 3_000;
 
-/** So many in a row leave something behind. */
+/** The number of looks in a row after which `manyOver` is called. */
 const MANY = 256;
 
 export interface ListLook {
@@ -23,10 +24,10 @@ export class ListLooks {
   readonly #clock: Clock;
   readonly #manyOver: () => void;
   readonly #waiting = new FairQueue<object, () => void>();
-  /** The looks that wait or are under way, by who looks and at what. */
+  /** The looks that wait or are under way, by owner and target. */
   readonly #open = new WeakMap<object, Map<string, ListLook>>();
   #taken = 0;
-  /** The looks since nobody looked. */
+  /** The number of looks since no look was under way. */
   #row = 0;
 
   /** `manyOver` is called when the last one of many looks in a row is over. */
@@ -37,8 +38,8 @@ export class ListLooks {
   }
 
   /**
-   * Looks when its turn comes. `look` resolves when the list is known, with what resolves when the connection is not needed any more. Whoever
-   * looks at the same a second time meanwhile gets the same look.
+   * Looks when its turn comes. `look` resolves when the list is known; its `over` resolves when the connection is no
+   * longer needed. A second request for the same target meanwhile gets the same look.
    */
   add(owner: object, at: string, look: () => Promise<{ readonly over: Promise<unknown> }>): ListLook {
     const own = this.#open.get(owner) ?? new Map<string, ListLook>();
@@ -65,7 +66,7 @@ export class ListLooks {
     return added;
   }
 
-  /** Takes a turn that was given already; returns what ends it. */
+  /** Takes a free turn; returns the function that ends it. */
   #enter(): () => void {
     return turnOf(this.#clock, TURN_MS, () => {
       this.#taken--;

@@ -1,40 +1,40 @@
-// The time that a joined list waits for servers whose part is not known. A slow or broken server must not hold up the
-// others: the fewer are missing, the shorter the wait. The last few get as long as the slowest has taken, and a little
-// more. A server's time begins when it is started: waiting for a turn to start does not count.
+// The time that a joined list waits for servers whose part is missing. A slow or broken server must not hold up the
+// others: the fewer are missing, the shorter the wait. The last few get as long as the slowest took, and a little more.
+// A server's time begins with its start; waiting for a turn to start does not count.
 
 import type { Clock, Timer } from '../util/clock.ts';
 
-/** The extra time of the last few, as a part of the time that has passed. */
+/** The extra time of the last few, as a fraction of the time that has passed. */
 const GRACE = 0.12;
 /**
- * The part of the servers that counts as few; and the factor and the extra time for more than these, but less than
- * half.
+ * The fraction of servers that counts as few; and the factor and extra time while more than these, but less than half,
+ * are missing.
  */
 const FEW = 0.1;
 const PATIENCE = 2;
 const PATIENCE_MS = 1_000;
-/** The wait where all others were known already. */
+/** The wait if all others were known already. */
 const LEAST_MS = 250;
-/** The wait while half of them are missing. */
+/** The wait while half of the servers are missing. */
 const MOST_MS = 5_000;
-/** The upper bound, also while servers wait for their turn to start. */
+/** The upper limit, even while servers wait for their turn to start. */
 const LONGEST_MS = 15_000;
 
 interface AwaitedList {
-  /** Resolves when the server is being started, or runs; never resolves if it cannot be started. */
+  /** Resolves when the server's start begins, or it runs; never if it cannot be started. */
   readonly begun: Promise<unknown>;
   /** Settles when the list is known, or cannot be read. */
   readonly done: Promise<unknown>;
 }
 
 interface ListWaitOptions {
-  /** The number of servers in the list, and those whose part is waited for. */
+  /** The total number of servers, and those whose part is awaited. */
   readonly servers: number;
   readonly missing: readonly AwaitedList[];
   readonly clock: Clock;
 }
 
-/** Resolves when all missing servers have answered, have failed, or have had their time. */
+/** Resolves when each missing server has answered, failed, or used up its time. */
 export function waitForLists(options: ListWaitOptions): Promise<void> {
   return new Promise((resolve) => new ListWait(options, resolve).look());
 }
@@ -96,7 +96,7 @@ class ListWait {
     this.#resolve();
   }
 
-  /** The moment at which all missing servers have had their time. */
+  /** The time at which all missing servers have used up their time. */
   #untilMs(): number {
     const mostMs = this.#startedMs + LONGEST_MS;
     const fairMs = this.#fairMs();

@@ -1,10 +1,10 @@
-// One item of a joined list. Its bytes stand in the list of its server and are not copied for the view: what is written instead of its own name goes
-// in between when the list is written.
+// One item of a joined list. It stays in the bytes of its server's list and is not copied for the view: the new name is
+// inserted when the list is written.
 
 import type { Outbox } from '../wire/outbox.ts';
 
 export interface ListedItem {
-  /** The bytes in which it stands, mostly with all other items of the server. */
+  /** The bytes that hold it, usually together with the server's other items. */
   readonly b: Buffer;
   readonly from: number;
   readonly to: number;
@@ -13,7 +13,7 @@ export interface ListedItem {
   readonly keyTo: number;
   /** Its name or URI in the joined list. */
   readonly key: string;
-  /** True if that is written in the place of the server's own one. */
+  /** True if `key` replaces the server's own name. */
   readonly isRenamed: boolean;
 }
 
@@ -22,7 +22,7 @@ export function wholeItem(b: Buffer, key: string, keyFrom: number): ListedItem {
   return { b, from: 0, to: b.length, keyFrom, keyTo: keyFrom + JSON.stringify(key).length, key, isRenamed: false };
 }
 
-/** Its length in a list, or a little less. */
+/** Its length in a list, or slightly less. */
 export function lengthOf({ from, to, keyFrom, keyTo, key, isRenamed }: ListedItem): number {
   return isRenamed ? to - from - (keyTo - keyFrom) + key.length + 2 : to - from;
 }

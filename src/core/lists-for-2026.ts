@@ -1,5 +1,5 @@
-// Lists of servers as clients of 2026 get them. What servers of the era before say of tasks goes: these clients have no such tasks, so a
-// tool that must be called as one is left out. All other bytes of a tool stay.
+// Lists of servers of 2025 as clients of 2026 get them. These clients have no 2025 tasks, so members about tasks are
+// cut and a tool that must be called as a task is left out. All other bytes of a tool stay.
 
 import { membersOf } from '../util/json-value.ts';
 import { changedFrame } from '../wire/changed-frame.ts';
@@ -12,7 +12,10 @@ import type { CachingTerms, ListPage } from './server-knowledge.ts';
 
 const splice = new Splice();
 
-/** A list of tools without what clients of 2026 do not know. `frame` is an object, or has one at `from`, with the member `tools`. */
+/**
+ * A list of tools without the parts that clients of 2026 do not know. The member `tools` is in `frame`, or in the
+ * object at `from`.
+ */
 export function toolsFor2026(frame: Frame, from: number): Frame {
   const { b } = frame;
   const list = findMembers(b, from, ['tools'])?.spans.get('tools');
@@ -34,7 +37,7 @@ function withoutExecution(b: Buffer, { from, to }: Span, execution: Span | undef
 
 const shown = new WeakMap<readonly ListPage[], readonly ListPage[]>();
 
-/** The pages of a list of tools for clients of 2026; the same ones if they are shown nothing else than others. */
+/** The pages of a list of tools for clients of 2026; the same pages if nothing differs. */
 export function toolPagesFor2026(pages: readonly ListPage[]): readonly ListPage[] {
   const known = shown.get(pages);
   if (known !== undefined) return known;
@@ -52,19 +55,24 @@ function pageFor2026(page: ListPage): ListPage {
   return b === result ? page : { cursor, result: b, caching };
 }
 
-/** The same list, to be kept for one user alone: others may have other rules. `frame` has the list at `from`. */
+/**
+ * Marks a list as valid for one user only, because other users may have other rules. The list is in `frame` at `from`.
+ */
 export function ofOneUser(frame: Frame, from: number): Frame {
   const scope = findMembers(frame.b, from, ['cacheScope'])?.spans.get('cacheScope');
   return scope === undefined ? frame : changedFrame(frame, scope, '"private"');
 }
 
-/** The terms of a server on which its list may be kept, `ageMs` after it was read. */
+/** The server's caching terms for a list that was read `ageMs` ago. */
 export function termsAfter(caching: CachingTerms | undefined, ageMs: number | undefined): CachingTerms {
   if (caching === undefined || ageMs === undefined) return { ttlMs: 0, cacheScope: caching?.cacheScope ?? 'private' };
   return { ttlMs: Math.max(0, caching.ttlMs - Math.max(0, ageMs)), cacheScope: caching.cacheScope };
 }
 
-/** The terms of a list that is joined of these: as short as the shortest. It is one user's, because others have other servers. */
+/**
+ * The caching terms of a joined list: the shortest time of all. It is for one user only, because others see other
+ * servers.
+ */
 export function joinedTerms(all: readonly CachingTerms[]): CachingTerms {
   const ttlMs = all.length === 0 ? 0 : Math.min(...all.map((terms) => terms.ttlMs));
   return { ttlMs, cacheScope: 'private' };

@@ -1,5 +1,5 @@
-// The lists of one instance while it runs: tools, prompts, resources, templates. Read when it opens and after each
-// list_changed. Never keeps anything for other instances; that is KnownServer's.
+// The lists of one instance while it runs: tools, prompts, resources, templates. They are read when the instance opens
+// and after each list_changed. It keeps nothing for other instances; KnownServer does.
 
 import type { Limits } from '../model/limits.ts';
 import { type Era, LIST_KINDS, LISTS, type ListKind } from '../protocol/era.ts';
@@ -19,11 +19,11 @@ import type { OwnAnswer } from './own-requests.ts';
 import { pageFor2025, resultTypeOf } from './results-for-2025.ts';
 import { type KnownServer, type ListPage, type ServerProfile, samePages } from './server-knowledge.ts';
 
-/** A list that is not the same as before. */
+/** The kind of change of a list. */
 export interface ListChange {
-  /** True if the server has said so. */
+  /** True if the server announced it. */
   readonly wasAnnounced: boolean;
-  /** True if no client can have seen the server with another one. */
+  /** True if no client can have seen an earlier list of this server. */
   readonly isFirst: boolean;
 }
 
@@ -37,7 +37,7 @@ interface InstanceListsPorts {
   readonly ask: (method: string, params: object, onAnswer: OwnAnswer) => void;
   /** The era in which the server speaks. */
   readonly era: () => Era;
-  /** Called when a list was read and is not the same as before. */
+  /** Called when a list was read and has changed. */
   readonly learnt: (kind: ListKind, change: ListChange) => void;
 }
 
@@ -45,7 +45,7 @@ export class InstanceLists {
   readonly #ports: InstanceListsPorts;
   readonly #reader: ListReader;
   readonly #pages = new Map<ListKind, readonly ListPage[]>();
-  /** The lists that are read because the server has said that they have changed. */
+  /** The lists that are being read because the server announced a change. */
   readonly #announced = new Set<ListKind>();
   /** The lists that were ever read. */
   readonly #wasRead = new Set<ListKind>();
@@ -66,7 +66,7 @@ export class InstanceLists {
     return this.#pages.get(kind);
   }
 
-  /** Reads lists again of which the server has said that they have changed. */
+  /** Reads the lists again that the server says have changed. */
   readAnnounced(kinds: readonly ListKind[]): void {
     for (const kind of kinds) this.#announced.add(kind);
     this.read(kinds);
@@ -93,8 +93,7 @@ export class InstanceLists {
   }
 
   /**
-   * Logs how many items are left out of joined lists because of long keys, so that somebody who misses one finds the
-   * reason.
+   * Logs how many items joined lists leave out because of long keys, so that a person who misses one finds the reason.
    */
   #noteLongKeys(kind: ListKind, pages: readonly ListPage[]): void {
     const { server, known, logger, events } = this.#ports;
@@ -109,7 +108,7 @@ export class InstanceLists {
     });
   }
 
-  /** Asks for a list that the instance could not give before; resolves when it was read, or the instance has gone. */
+  /** Asks for a list that could not be read before; resolves when it was read, or the instance has gone. */
   async readMissing(kind: ListKind): Promise<void> {
     if (!this.#pages.has(kind) && !this.#reader.isReading(kind)) this.read([kind]);
     await this.#reader.whenRead(kind);
@@ -139,24 +138,24 @@ export class InstanceLists {
   }
 }
 
-/** The most pages of one list. A server may go on for ever. */
+/** The maximum number of pages of one list: a server may go on for ever. */
 const MOST_PAGES = 1000;
-/** The most readings in a row of a list that changes while it is read. */
+/** The maximum number of readings in a row of a list that keeps changing. */
 const MOST_TIMES = 4;
-/** The most bytes of a list, in messages of the longest size. */
+/** The maximum size of a list, as a multiple of the largest message. */
 const MOST_MESSAGES = 4;
 
 interface Reading {
   readonly pages: ListPage[];
   bytes: number;
-  /** The list has changed since this reading began. */
+  /** True if the list has changed since this reading began. */
   isStale: boolean;
-  /** The number of this reading in a row. */
+  /** The count of this reading in a row. */
   readonly times: number;
   readonly done: (pages: readonly ListPage[]) => void;
 }
 
-/** Reads a running server's lists for the bridge itself, page by page, one reading of a kind at a time. */
+/** Reads a running server's lists for the bridge itself, page by page, with one reading per kind at a time. */
 class ListReader {
   readonly #mostBytes: number;
   readonly #ports: Pick<InstanceListsPorts, 'ask' | 'era'>;
@@ -168,7 +167,7 @@ class ListReader {
     this.#ports = ports;
   }
 
-  /** Reads a list. `done` is not called if the server goes before it has answered. */
+  /** Reads a list. `done` is not called if the server goes before it answers. */
   read(kind: ListKind, profile: ServerProfile, done: Reading['done']): void {
     if (!profile.declares(LISTS[kind].capability)) return;
     const current = this.#readings.get(kind);
@@ -202,7 +201,7 @@ class ListReader {
       if (next !== undefined && reading.pages.length < MOST_PAGES && reading.bytes < this.#mostBytes)
         return this.#askFor(kind, reading, next);
       reading.done(reading.pages);
-      // A server that reports a change at each reading would be read for ever.
+      // A server that reports a change during each reading would be read for ever.
       if (reading.isStale && reading.times < MOST_TIMES) return this.#begin(kind, reading.done, reading.times + 1);
       this.#end(kind);
     });
@@ -223,7 +222,9 @@ export function failureIn(b: Buffer, envelope: Envelope): string | undefined {
   return code === METHOD_NOT_FOUND ? undefined : textOf(message) || 'gave an error without a message';
 }
 
-/** The page in an answer, as it is kept; undefined if that is an error, or a result that is no object or not complete. */
+/**
+ * The page in an answer, in the form that is kept; undefined for an error, or a result that is no object or incomplete.
+ */
 export function pageIn(
   { kind, cursor }: { readonly kind: ListKind; readonly cursor: string | undefined },
   era: Era,
@@ -254,17 +255,18 @@ function keepPage(reading: Reading, page: ListPage): string | undefined {
 const NEWLINE = Buffer.from('\n');
 
 /**
- * The longest URI in joined lists, in characters: enough for a template as a `data:` URI, too short for a file. What the
- * bridge keeps of names and URIs is bounded, so joined lists leave longer ones out. The server's own view has them.
+ * The longest URI in joined lists, in characters: enough for a template as a `data:` URI, too short for a file. The
+ * bridge keeps only a limited amount of names and URIs, so joined lists leave longer ones out. The server's own view
+ * has them.
  */
 const LONGEST_URI = 64 * 1024;
-/** One character may be an escape of six bytes. */
+/** An escaped character may take six bytes. */
 const BYTES_PER_CHARACTER = 6;
 const QUOTES = 2;
 
 interface ListedKey {
   readonly key: string;
-  /** The place of the key, with its quotes. */
+  /** The position of the key, with its quotes. */
   readonly span: Span;
 }
 
@@ -289,10 +291,10 @@ interface LongKeys {
   readonly first: string;
 }
 
-/** The characters of a key that are logged. */
+/** The maximum number of logged characters of a key. */
 const LOGGED_CHARACTERS = 64;
 
-/** The items that are left out because of their keys. */
+/** The items that are left out because their keys are too long. */
 function longKeysIn(kind: ListKind, pages: readonly ListPage[]): LongKeys {
   let count = 0;
   let first = '';
@@ -312,7 +314,7 @@ function longestOf(kind: ListKind): number {
   return LISTS[kind].key === 'name' ? LONGEST_NAME : LONGEST_URI;
 }
 
-/** True for a key that is too long in any encoding: it need not be decoded. */
+/** True for a key that is too long in any encoding, so it need not be decoded. */
 function isTooWide(kind: ListKind, { from, to }: Span): boolean {
   return to - from > QUOTES + BYTES_PER_CHARACTER * longestOf(kind);
 }

@@ -1,36 +1,37 @@
-// The signs of life of a client: does it read, does it speak or answer pings? This only finds out; the ConnectionManager acts on it.
+// The signs of life of a client: it reads, it sends, it answers pings. This file only judges; the ConnectionManager
+// acts.
 
 import type { Limits } from '../model/limits.ts';
 import type { LivenessSettings } from '../model/liveness-settings.ts';
 import type { Outbox } from '../wire/outbox.ts';
 import type { RequestId } from '../wire/request-id.ts';
 
-/** The action for a client; the first that applies. */
+/** The action to take for a client; the first that applies. */
 export type LivenessFinding = 'stalled' | 'unresponsive' | 'probe' | 'ping' | undefined;
 
-/** A client, as far as its signs of life depend on it. Its link may be replaced. */
+/** The parts of a client that show life. Its link may be replaced. */
 interface LiveClient {
   readonly link: { readonly outbox: Pick<Outbox, 'queuedBytes' | 'takenBytes'>; readonly streams?: object | undefined };
   readonly pauses: { readonly isEmpty: boolean };
   readonly state: string;
   readonly hasEnded: boolean;
-  /** True if it may leave unread what it is told, which is bounded: it watches the daemon. */
+  /** True if it watches the daemon: then it may leave its backlog, which is limited, unread. */
   readonly isWatching: boolean;
 }
 
-/** The signs of life of one client. It is looked at once a second. */
+/** The signs of life of one client, checked once a second. */
 export class ClientLiveness {
   readonly #client: LiveClient;
   readonly #connectedMs: number;
   #hasTriedInitialize = false;
-  /** It has sent something since the last look. */
+  /** True if it has sent something since the last check. */
   #hasSpoken = false;
   #hasEverSpoken = false;
   #lastHeardMs: number;
-  /** The bytes that it had read at the last look, and since when it has read no more. */
+  /** The bytes that it had read at the last check, and since when it has read no more. */
   #takenBytes = 0;
   #stalledSinceMs: number | undefined;
-  /** How long it may read nothing of what is queued for it, once the session is closing. */
+  /** How long it may read nothing of its backlog once the session is closing. */
   #patienceMs = 0;
   readonly #unansweredPings = new Set<RequestId>();
   #hasAnsweredPing = false;
@@ -41,17 +42,17 @@ export class ClientLiveness {
     this.#lastHeardMs = connectedMs;
   }
 
-  /** True if an `initialize` came, whatever became of it. */
+  /** True if an `initialize` came, even one that failed. */
   get hasTriedInitialize(): boolean {
     return this.#hasTriedInitialize;
   }
 
-  /** True if anything came from it, ever. */
+  /** True if it has ever sent anything. */
   get hasEverSpoken(): boolean {
     return this.#hasEverSpoken;
   }
 
-  /** True if nothing came within so long after it had connected. */
+  /** True if it sent nothing within this time after it connected. */
   isSilentFor(ms: number, nowMs: number): boolean {
     return !this.#hasEverSpoken && nowMs - this.#connectedMs >= ms;
   }
@@ -60,13 +61,13 @@ export class ClientLiveness {
     this.#hasTriedInitialize = true;
   }
 
-  /** The client has sent something. */
+  /** Notes that the client has sent something. */
   speaks(): void {
     this.#hasSpoken = true;
     this.#hasEverSpoken = true;
   }
 
-  /** The client goes on over another connection. */
+  /** Restarts the checks, because the client continues on another connection. */
   comesBack(): void {
     this.#hasSpoken = true;
     this.#stalledSinceMs = undefined;
@@ -76,7 +77,7 @@ export class ClientLiveness {
     this.#unansweredPings.add(id);
   }
 
-  /** Takes an answer; returns true if it was that to a ping. */
+  /** Takes an answer; returns true if it answers a ping. */
   answersPing(id: RequestId): boolean {
     if (!this.#unansweredPings.delete(id)) return false;
     this.#unansweredPings.clear();
@@ -84,22 +85,22 @@ export class ClientLiveness {
     return true;
   }
 
-  /** The session is closing, and waits so long for the client to read the rest. */
+  /** Sets how long a closing session waits for the client to read the rest. */
   waitFor(patienceMs: number): void {
     this.#patienceMs = patienceMs;
   }
 
-  /** Finds out what is to be done about the client. */
+  /** Returns the action to take for the client. */
   look(nowMs: number, limits: Limits, settings: LivenessSettings): LivenessFinding {
-    // Somebody who watches may have stopped the terminal, and answers nothing meanwhile.
+    // A person who watches may have stopped the terminal; it answers nothing meanwhile.
     if (this.#client.isWatching) return this.#client.hasEnded ? 'probe' : undefined;
     if (this.#isStalled(nowMs, limits.stallTimeoutMs)) return 'stalled';
-    // A client that is not read cannot be heard. Only a write tells if it is still there.
+    // A client that is not read cannot be heard. Only a write shows if it is still there.
     if (this.#client.hasEnded || !this.#client.pauses.isEmpty) return 'probe';
     if (this.#hasSpoken) {
       this.#hasSpoken = false;
       this.#lastHeardMs = nowMs;
-      // A client that speaks is alive, even if it does not know pings.
+      // A client that sends is alive, even if it does not know pings.
       this.#unansweredPings.clear();
     }
     return this.#isPingDue(nowMs, settings) ? this.#pingOrGiveUp(settings) : undefined;
@@ -122,7 +123,7 @@ export class ClientLiveness {
   }
 
   #isPingDue(nowMs: number, { pingPeriodMs }: LivenessSettings): boolean {
-    // It may have no stream open on which it could be asked; where its connections are accepted, its silence is noticed.
+    // It may have no stream open for a ping. Its front notices silent connections.
     if (this.#client.link.streams !== undefined) return false;
     if (pingPeriodMs === 0 || this.#client.state !== 'ready') return false;
     return nowMs - this.#lastHeardMs >= pingPeriodMs * (this.#unansweredPings.size + 1);

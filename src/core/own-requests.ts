@@ -10,7 +10,7 @@ export interface OwnRequest {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** An answer to the bridge itself; undefined when none came that could be read. */
+/** Takes an answer to the bridge itself; undefined if no readable answer came. */
 export type OwnAnswer = (answer: Frame | undefined, envelope: Envelope) => void;
 
 interface OwnCall {
@@ -18,19 +18,19 @@ interface OwnCall {
   deadlineMs: number;
 }
 
-/** The envelope for an answer that never came. */
+/** The envelope for a missing answer. */
 const nothing = new Envelope(ERA_2025.keys);
 
 /**
- * The requests of the bridge itself: lists, shared settings, pings. Their ids come from the same row as those of calls, so
- * that no answer can be taken for another one's.
+ * The bridge's own requests: lists, shared settings, pings. Their ids come from the same sequence as those of calls, so
+ * that no answer can be taken for another.
  */
 export class OwnRequests {
   readonly #takeId: () => number;
   readonly #timeoutMs: number;
   readonly #open = new Map<number, OwnCall>();
   #outbox: Outbox | undefined;
-  /** The members of `_meta` that each request has, as JSON; '' for none. */
+  /** The `_meta` members that each request has, as JSON; '' for none. */
   #meta = '';
 
   constructor(takeId: () => number, timeoutMs: number) {
@@ -38,7 +38,7 @@ export class OwnRequests {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** The instance runs: sends the first requests. */
+  /** Called when the instance runs. Sends the first requests. */
   opened(outbox: Outbox, first: readonly OwnRequest[], meta: string): void {
     this.#outbox = outbox;
     this.#meta = meta;
@@ -46,8 +46,8 @@ export class OwnRequests {
   }
 
   /**
-   * Asks the server; returns the id of the request. Without `onAnswer` nobody waits for the answer. `meta` has the members of `_meta`
-   * of this request where they differ from those of all others.
+   * Sends a request; returns its id. Without `onAnswer` the answer is dropped. `meta` holds the request's `_meta`
+   * members if they differ from the usual ones.
    */
   ask(method: string, params: object, onAnswer?: OwnAnswer, meta: string = this.#meta): number {
     if (this.#outbox === undefined) {
@@ -63,13 +63,13 @@ export class OwnRequests {
     return id;
   }
 
-  /** The answer to a request may come at any time. */
+  /** Removes the time limit of a request: its answer may come at any time. */
   keep(id: number): void {
     const own = this.#open.get(id);
     if (own !== undefined) own.deadlineMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Nobody waits for the answer to a request any more, which may still come. */
+  /** Stops waiting for the answer to a request; it may still come. */
   forget(id: number): void {
     if (this.#open.has(id)) this.#open.set(id, { onAnswer: undefined, deadlineMs: 0 });
   }
@@ -82,7 +82,7 @@ export class OwnRequests {
     return own !== undefined;
   }
 
-  /** Looked at once a second. */
+  /** Called once a second. */
   tick(nowMs: number): void {
     for (const [id, own] of [...this.#open]) {
       if (own.deadlineMs === 0) own.deadlineMs = nowMs + this.#timeoutMs;
@@ -90,7 +90,7 @@ export class OwnRequests {
     }
   }
 
-  /** The server has gone. */
+  /** Called when the server has gone. */
   closed(): void {
     this.#outbox = undefined;
     const open = [...this.#open.values()];

@@ -1,5 +1,6 @@
-// The tasks of servers of 2026, and whose they are. A task belongs to the user whose call began it, on whichever connection, and
-// outlives the connection. Nothing of it is kept but its id. A task that nobody knows here may still be known to its server.
+// The tasks of servers of 2026 and their owners. A task belongs to the user whose call began it, on any of the user's
+// connections, and outlives the connection. Only its id is kept. A task that is unknown here may still be known to its
+// server.
 //
 //   living ─ its owner has read how it ended, or has cancelled it ─▶ over ─ its time is up ─▶ forgotten
 //      └─ its instance has gone ─▶ without an instance ─ its server tells of it ─▶ living
@@ -13,17 +14,17 @@ import type { Instance } from './instance.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 
-/** The period of the look at all tasks. */
+/** The interval at which all tasks are checked. */
 const TICK_MS = 10_000;
-/** The longest time for which a task is kept that nobody has heard of meanwhile, whatever its server promises. */
+/** The longest time that a task is kept without news of it, whatever its server promises. */
 const LONGEST_MS = 86_400_000;
 /** Longer ids are kept as a digest. */
 const LONGEST_ID = 128;
 
-/** The statuses of a task that changes no more. */
+/** The statuses after which a task changes no more. */
 const FINAL_STATUSES: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
-/** The parts of a task that are read, as its server gives them. */
+/** The parts of a task that the bridge reads, as its server writes them. */
 export interface TaskState {
   readonly status: unknown;
   readonly ttlMs: unknown;
@@ -33,10 +34,10 @@ interface OwnedTask {
   readonly key: string;
   readonly owner: string;
   readonly server: string;
-  /** The connection that the task was begun on, as long as it is there. */
+  /** The connection on which the task began, while it exists. */
   readonly host: WeakRef<Session>;
   readonly createdMs: number;
-  /** Undefined once the instance has gone: its server may know the task for longer. */
+  /** Undefined once the instance has gone; its server may still know the task. */
   instance: Instance | undefined;
   untilMs: number;
   isOver: boolean;
@@ -51,9 +52,9 @@ interface OwnedTasksContext {
 export class OwnedTasks {
   readonly #context: OwnedTasksContext;
   readonly #byKey = new Map<string, OwnedTask[]>();
-  /** In the order in which they were begun. */
+  /** In the order in which the tasks began. */
   readonly #byInstance = new Map<Instance, Map<string, OwnedTask>>();
-  /** Tasks whose instances have gone, the oldest first. */
+  /** Tasks whose instances have gone, oldest first. */
   readonly #gone = new Set<OwnedTask>();
   #tick: Timer | undefined;
 
@@ -61,14 +62,16 @@ export class OwnedTasks {
     this.#context = context;
   }
 
-  /** The number of tasks that are known. */
+  /** The number of known tasks. */
   get size(): number {
     let size = 0;
     for (const tasks of this.#byKey.values()) size += tasks.length;
     return size;
   }
 
-  /** Notes a task; false if another task on the same connection has its id, and nobody could tell the two apart. */
+  /**
+   * Notes a task; false if another task on the same connection has the same id, because they could not be told apart.
+   */
   note(instance: Instance, session: Session, taskId: string, state: TaskState): boolean {
     const key = keyOf(taskId);
     const owner = principalKey(session.principal);
@@ -99,7 +102,9 @@ export class OwnedTasks {
     this.#dropOne(oldest);
   }
 
-  /** A client hears of its task. Its server may know it from before the bridge, or another instance, was started. */
+  /**
+   * Updates a task that its client gets news of. Its server may know it from before the bridge or instance was started.
+   */
   heard(instance: Instance, session: Session, taskId: string, state: TaskState): void {
     const known = this.#byInstance.get(instance)?.get(keyOf(taskId));
     if (known === undefined && !this.note(instance, session, taskId, state)) return;
@@ -109,7 +114,9 @@ export class OwnedTasks {
     task.isOver ||= FINAL_STATUSES.has(state.status);
   }
 
-  /** A task without a time of its own is kept for as long as a call may take, from when somebody has heard of it. */
+  /**
+   * Sets how long a task is kept. Without a time of its own, it is kept as long as a call may take after the last news.
+   */
   #update(task: OwnedTask, { ttlMs }: TaskState): void {
     const { clock, limits } = this.#context;
     const nowMs = clock.now();
@@ -119,15 +126,15 @@ export class OwnedTasks {
         : nowMs + limits.maxCallMs;
   }
 
-  /** The owner wants nothing more of a task, or the server does not know it. */
+  /** Ends a task: its owner is done with it, or the server does not know it. */
   over(instance: Instance, taskId: string): void {
     const task = this.#byInstance.get(instance)?.get(keyOf(taskId));
     if (task !== undefined) task.isOver = true;
   }
 
   /**
-   * Finds the instance that works on a task of the client's user. `nobody` if it is not known whose the task is, or its instance has
-   * gone; `another` if it is somebody else's, or one of two.
+   * Finds the instance that works on a task of the client's user. `nobody` if the owner is unknown or the instance has
+   * gone; `another` if the task is another user's, or there are two such tasks.
    */
   find(session: Session, server: Server, taskId: string): Instance | 'nobody' | 'another' {
     const key = keyOf(taskId);
@@ -151,7 +158,7 @@ export class OwnedTasks {
     return false;
   }
 
-  /** The instance has gone. Its owners may ask the next one. */
+  /** Called when the instance has gone. The owners may ask the next one. */
   closed(instance: Instance): void {
     for (const task of this.#byInstance.get(instance)?.values() ?? []) {
       task.instance = undefined;

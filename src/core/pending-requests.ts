@@ -1,5 +1,5 @@
-// The beginning of every call (`openCall`), and the calls that wait in a view until something is known: which server, which
-// tool. Such a call is owned here until an instance gets it or it is answered. Its bytes are charged to its client meanwhile.
+// The beginning of every call (`openCall`), and the calls that wait in a view until their server or tool is known. Such
+// a call is owned here until an instance takes it or it is answered. Meanwhile its bytes are charged to its client.
 
 import type { Limits } from '../model/limits.ts';
 import type { CallRole } from '../protocol/era.ts';
@@ -16,27 +16,30 @@ import type { ClientOutput } from './client-output.ts';
 import type { Instance } from './instance.ts';
 import type { Session } from './session.ts';
 
-/** The envelope of frames that have waited or were changed on the way. Its keys are those of the client's era. */
+/** The envelope of frames that have waited or were changed. Its keys are set to the client's era. */
 const readAgain = new Envelope(ERA_2025.keys);
 
-/** Gets the frame that was kept, in which things stand elsewhere than in the one that came. */
+/** Continues a request. Gets the frame that was kept, because positions in it differ from those in the original. */
 type GoOn = (kept: ClientRequest) => void | Promise<void>;
 
 export class PendingRequests implements CallOwner {
   readonly #limits: Limits;
-  /** The continuation of each request, with what it holds. */
+  /** The next step of each waiting request, with the bytes that it holds. */
   readonly #waiting = new Map<Call, GoOn>();
 
   constructor(limits: Limits) {
     this.#limits = limits;
   }
 
-  /** Takes a request in; undefined if its id is in use, which is answered. */
+  /** Opens a request; undefined if its id is in use, which is answered with an error. */
   open(session: Session, request: ClientRequest, envelope: Envelope, plan?: CallPlan): Call | undefined {
     return openCall(session, request, envelope, this, plan);
   }
 
-  /** Goes on with it once something is known, if anybody still waits for it; a failure is its answer. */
+  /**
+   * Continues a request once `known` resolves, if somebody still waits for it. If `known` fails, the error is the
+   * answer.
+   */
   later(call: Call, { role, frame }: ClientRequest, known: Promise<unknown>, goOn: GoOn): void {
     call.owner = this;
     this.#keep(call, frame, goOn);
@@ -77,7 +80,7 @@ export class PendingRequests implements CallOwner {
     call.session.addWaiting(start - end, this.#limits.maxWaitingBytesPerClient);
   }
 
-  /** `write` writes its one answer. */
+  /** Answers a request; `write` writes the one answer. */
   answer(call: Call, write: () => void): void {
     call.session.events.callAnsweredHere.tell(call);
     this.#end(call, write);
@@ -94,20 +97,20 @@ export class PendingRequests implements CallOwner {
     this.#end(call, () => call.output.fail(call.idText, error));
   }
 
-  /** Scans a frame of a client that was scanned long ago, or never. */
+  /** Scans a client's frame that was scanned long ago, or never. */
   read({ era }: Pick<Session, 'era'>, { b, start, end }: Frame): Envelope {
     readAgain.keys = era.keys;
     readAgain.scan(b, start, end, this.#limits.maxDepth);
     return readAgain;
   }
 
-  /** The error for a frame that is not what the protocol asks for. */
+  /** The error for a frame that breaks the protocol. */
   faultError(fault: FrameFault): string {
     const { code, message } = refusalOf(fault, this.#limits.maxDepth);
     return rpcError(code, message, { code: 'TOOL_ARGUMENTS_INVALID' });
   }
 
-  /** From here on an instance sees to its answer. */
+  /** Hands a request to an instance, which sees to the answer from here on. */
   give(call: Call, request: ClientRequest, instance: Instance, nameText = ''): void {
     call.nameText = nameText;
     instance.submit(call, request.frame, this.read(call.session, request.frame));
@@ -144,12 +147,12 @@ export class PendingRequests implements CallOwner {
   }
 }
 
-/** Takes the answer to a request. */
+/** The output that gets the answer to a request. */
 export function outputFor(session: Session, { output = session.output }: ClientRequest): ClientOutput {
   return output;
 }
 
-/** Takes a request in under its id; undefined if that is still in use, which is answered. */
+/** Opens a call under its id; undefined if the id is in use, which is answered with an error. */
 export function openCall(
   session: Session,
   { id, role, frame, output = session.output, withinText = '' }: ClientRequest,

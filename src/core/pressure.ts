@@ -1,6 +1,6 @@
-// Back-pressure: how much may be queued for a client and for a server, and who is not read meanwhile. Compares queues
-// with `limits.maxQueuedBytesPerClient`; messages between clients are bounded in messaging/admission.ts. Nothing here
-// may hold up anybody else for long.
+// Back-pressure: how much may be queued for a client and for a server, and when reading from one pauses. Queues are
+// compared with `limits.maxQueuedBytesPerClient`; messages between clients have limits in messaging/admission.ts.
+// Nothing here may hold up others for long.
 
 import type { Limits } from '../model/limits.ts';
 import type { Clock } from '../util/clock.ts';
@@ -20,16 +20,16 @@ export interface Taker {
 }
 
 /**
- * The queue of one client. At its limit a client may ask nothing new, but answers to its earlier requests still come,
- * in the worst case all at once and faster than it reads. It may have as much again queued. For each further such
- * amount it must have read something.
+ * The queue of one client. At its limit a client may send no new requests, but answers to earlier ones still come, in
+ * the worst case all at once and faster than it reads. It may have as much again queued. For each further such amount
+ * it must have read something.
  */
 export class ClientBacklog {
   readonly #taker: Taker;
   readonly #most: number;
-  /** Called back when the client has read something, or is not waited for any more. */
+  /** Called back when the client has read something, or nobody waits for it any more. */
   #waiting: Set<() => void> | undefined;
-  /** The size at which a queue over the limit must have shrunk; 0 for a queue within the limit. */
+  /** The size that a queue over the limit must shrink to; 0 for a queue within the limit. */
   #allowedBytes = 0;
   #takenWhenAllowed = 0;
 
@@ -42,17 +42,17 @@ export class ClientBacklog {
     return this.#taker.link.outbox.blockedBytes;
   }
 
-  /** True when the client goes without notices that it does not need. */
+  /** True while the client gets no optional notices. */
   get isCrowded(): boolean {
     return this.#bytes * 2 >= this.#most;
   }
 
-  /** True when the client's new calls wait. */
+  /** True while the client's new calls wait. */
   get isFull(): boolean {
     return this.#bytes >= this.#most;
   }
 
-  /** True when the client is not read. */
+  /** True while the client is not read. */
   get isOver(): boolean {
     return this.#bytes > this.#most;
   }
@@ -63,8 +63,8 @@ export class ClientBacklog {
   }
 
   /**
-   * Decides what happens to a client for which something was queued. A client without a connection has limits of its
-   * own.
+   * Decides what happens to a client after something was queued for it. A client without a connection has separate
+   * limits.
    */
   examine(): 'goes-on' | 'must-take' | 'hopeless' {
     const bytes = this.#bytes;
@@ -100,7 +100,10 @@ export class ClientBacklog {
     this.#waiting?.delete(goOn);
   }
 
-  /** True if the client has read something, or has no connection to read from; then all that wait for it go on. */
+  /**
+   * True if the client has read something, or has no connection to read from; then everything that waits for it
+   * continues.
+   */
   hasMovedOn(): boolean {
     if (!this.#hasTaken && !this.#taker.isAway) return false;
     this.#allow(this.#bytes + this.#most);
@@ -108,26 +111,26 @@ export class ClientBacklog {
     return true;
   }
 
-  /** Lets all go on that wait for this client. */
+  /** Lets everything continue that waits for this client. */
   release(): void {
     const waiting = [...(this.#waiting ?? [])];
     this.#waiting = undefined;
     for (const goOn of waiting) goOn();
   }
 
-  /** The connection has dropped: its progress says nothing of the next one. */
+  /** Forgets the progress of a dropped connection; it says nothing about the next one. */
   connectionDropped(): void {
     this.#allowedBytes = 0;
     this.release();
   }
 
-  /** The client has read something. */
+  /** Called when the client has read something. */
   drained(): void {
     if (this.#waiting !== undefined) this.hasMovedOn();
   }
 }
 
-/** A client with what it has queued, and the reasons for which it is not read. */
+/** A client with its queue, and the reasons why it is not read. */
 export interface PressedClient extends ObservedClient {
   readonly isOpen: boolean;
   readonly backlog: ClientBacklog;
@@ -135,24 +138,24 @@ export interface PressedClient extends ObservedClient {
 }
 
 /**
- * The time for which a server is not read for the sake of a client. Others may wait for what is behind it, so it is
- * short; a program that reads has read something by then.
+ * The time for which a server is not read because of a slow client. Others may wait for the frames behind, so it is
+ * short; a program that reads at all has read something by then.
  */
 export const GRACE_MS = 250;
 
-/** The link of the server that the clients do not keep up with; undefined while it is not running. */
+/** The link of a server whose clients do not keep up; undefined while it does not run. */
 export type Reading = Pick<Link, 'pause' | 'resume'> | undefined;
 
 interface SlowClientsOptions<C> {
   readonly events: Events;
   readonly clock: Clock;
-  /** Cuts off a client that does not take what is meant for it. */
+  /** Cuts off a client that does not read what is sent to it. */
   readonly cutOff: (client: C, reason: string) => void;
 }
 
 /**
- * The clients that read too slowly for one server. They go without notices that they do not need, then the server is
- * not read for a moment, and at last they are cut off.
+ * The clients that read too slowly for one server. First they get no optional notices, then the server is not read for
+ * a moment, and finally they are cut off.
  */
 export class SlowClients<C extends PressedClient> {
   readonly #options: SlowClientsOptions<C>;
@@ -165,7 +168,7 @@ export class SlowClients<C extends PressedClient> {
     this.#reading = reading;
   }
 
-  /** True if a notice is dropped because too much is queued for the client. */
+  /** True if an optional notice is dropped because the client's queue is too long. */
   drops(session: C): boolean {
     if (!session.backlog.isCrowded) return false;
     this.#options.events.incident.tell('notificationsDropped', session);
@@ -196,7 +199,7 @@ export class SlowClients<C extends PressedClient> {
     session.backlog.wait(goOn);
   }
 
-  /** The client uses the server no more. */
+  /** Forgets a client that no longer uses the server. */
   forget(session: C): void {
     const goOn = this.#waitedFor.get(session);
     if (goOn === undefined) return;
@@ -224,13 +227,13 @@ const splice = new Splice();
 
 /**
  * The queue of one server: notices of clients, and their answers to its questions. Nothing waits here. A client that
- * sends more than the server reads is not read for a while. That ends when the server reads nothing at all, because
- * other servers of the client, and the discovery that it has gone, cannot wait.
+ * sends faster than the server reads is not read for a while. The pause ends if the server reads nothing at all,
+ * because the client's other servers must not wait, and a client that has gone must be noticed.
  */
 export class ServerBacklog {
   readonly #ports: ServerBacklogPorts;
   readonly #paused = new Set<PressedClient>();
-  /** While too much is queued: the bytes that the server had read when it last read something, and the time of it. */
+  /** While the queue is full: the bytes that the server had read at its last progress, and the time of that. */
   #takenBytes = 0;
   #sinceMs: number | undefined;
   #isStalled = false;
@@ -245,12 +248,12 @@ export class ServerBacklog {
     return (outbox()?.blockedBytes ?? 0) >= limits.maxQueuedBytesPerServer;
   }
 
-  /** True if the server has read nothing for so long that clients do not wait for it. */
+  /** True if the server has read nothing for so long that clients stop waiting for it. */
   get isStalled(): boolean {
     return this.#isStalled;
   }
 
-  /** Sends a notice, which a stalled server has to do without. */
+  /** Sends a notice; a stalled server does not get it. */
   tell(session: PressedClient, b: Buffer, start: number, end: number): void {
     const { outbox, events } = this.#ports;
     const server = outbox();
@@ -260,7 +263,7 @@ export class ServerBacklog {
     this.charge(session);
   }
 
-  /** Charges a client for what it has sent to the server. */
+  /** Charges a client for the bytes that it sent to the server. */
   charge(session: PressedClient): void {
     if (!this.isFull || !session.isOpen || this.#isStalled) return;
     session.pauses.add(Pause.congested);
@@ -271,7 +274,7 @@ export class ServerBacklog {
     if (this.#paused.delete(session)) session.pauses.remove(Pause.congested);
   }
 
-  /** The server has read something. */
+  /** Called when the server has read something. */
   drained(): void {
     if (!this.isFull) this.goOn();
   }
@@ -293,7 +296,7 @@ export class ServerBacklog {
     }
   }
 
-  /** Lets clients go on: there is room, or another instance. */
+  /** Lets clients continue: there is room, or another instance. */
   goOn(): void {
     this.#sinceMs = undefined;
     this.#isStalled = false;
@@ -309,19 +312,19 @@ export class ServerBacklog {
 export const Pause = { held: 1, waiting: 2, unread: 4, congested: 8, leaving: 16 } as const;
 export type Pause = (typeof Pause)[keyof typeof Pause];
 
-/** The client that is not read. Its link may be replaced. */
+/** A client that may be paused. Its link may be replaced. */
 interface PausedClient extends ObservedClient {
   readonly link: Pick<Link, 'pause' | 'resume'>;
 }
 
 /**
- * The reasons for which a client is not read, as bits. It is read again when the last reason is gone. The parts of a connection have
- * reasons of their own, and the connection is read again when none of them has any.
+ * The reasons why a client is not read, as bits. It is read again when the last reason is gone. Each part of a
+ * connection has its own reasons, and the connection is read again when no part has any.
  */
 export class Pauses {
   readonly #client: PausedClient;
   readonly #events: Events;
-  /** The reasons of the whole connection, if these are those of a part of it. */
+  /** The reasons of the whole connection, if this belongs to a part of it. */
   readonly #whole: Pauses | undefined;
   #reasons = 0;
   /** The number of parts that have a reason. */
@@ -337,7 +340,7 @@ export class Pauses {
     return this.#reasons === 0 && this.#pausingParts === 0;
   }
 
-  /** Adds a reason that the client has caused itself. */
+  /** Adds a reason that the client itself has caused. */
   addOver(reason: Pause): void {
     if ((this.#reasons & reason) === 0) this.#events.incident.tell('clientsPaused', this.#client);
     this.add(reason);

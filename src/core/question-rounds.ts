@@ -1,6 +1,6 @@
-// The questions in answers of one server of 2026, for clients of 2025. Such a server asks nothing by itself: an answer that is not complete
-// has its questions, and the call is made once more with what the client said. Here the client is asked by requests of its own era, all of
-// a round at once, and sees one call with one answer.
+// The questions in answers of one server of 2026, for clients of 2025. Such a server sends no requests: it answers a
+// call with its questions, and the call is made again with the client's answers. Here the client is asked by requests
+// of its own era, all of a round at once. It sees one call with one answer.
 //
 //   answer with questions ─▶ asked ─ all answered ─▶ the call is made once more ─▶ the next answer
 //   answer with a state only ─▶ a pause ───────────────▲
@@ -21,9 +21,9 @@ import { newQuestionId, refusalBy } from './questions.ts';
 import type { ClientQuestion, Session } from './session.ts';
 import { maySuspend } from './suspended-calls.ts';
 
-/** The most rounds of one call, as the SDK of 2026 has it for such clients. */
+/** The maximum number of rounds of one call; the SDK of 2026 uses the same for such clients. */
 const MOST_ROUNDS = 8;
-/** The pause before a call is made once more that was answered with a state and no questions. */
+/** The pause before a call is repeated that was answered with a state but no questions. */
 const PAUSE_MS = 250;
 
 const KINDS: Readonly<Record<string, QuestionKind>> = {
@@ -32,21 +32,27 @@ const KINDS: Readonly<Record<string, QuestionKind>> = {
   'roots/list': 'roots',
 };
 
-/** Up to this length a frame is kept as a text: each buffer of its own would cost a third of the call, most of it when it is collected. */
+/**
+ * Frames up to this length are kept as text. A buffer for each would cost a third of the call, mostly in garbage
+ * collection.
+ */
 const MOST_IN_TEXT = 4096;
 
-/** State of a call of a client of 2025 at a server of 2026. */
+/** The state of a call from a client of 2025 at a server of 2026. */
 export class CallInRounds {
-  /** The client's frame, for the next round; as a text, each character is one byte. Undefined if the server may not ask, or there was no room. */
+  /**
+   * The client's frame for the next round, as a latin1 text or in bytes. Undefined if the server may not ask, or there
+   * was no room.
+   */
   #kept: Frame | string | undefined;
   /** True if the tool's output schema was changed for clients of 2025. */
   readonly isSchemaWrapped: boolean;
   /** Bytes that the call keeps, charged to its client. */
   bytes: number;
   rounds = 0;
-  /** The members of `params` by which the next request goes on with the call, as JSON with one byte for each character; '' at first. */
+  /** The `params` members that continue the call in the next request, as JSON in latin1; '' at first. */
   members = '';
-  /** The last progress that was passed on. */
+  /** The last progress value that was passed on. */
   progress = Number.NEGATIVE_INFINITY;
 
   constructor(kept: Frame | undefined, isSchemaWrapped: boolean) {
@@ -64,7 +70,7 @@ export class CallInRounds {
     return this.#kept !== undefined;
   }
 
-  /** The frame that was kept. */
+  /** The kept frame. */
   get frame(): Frame | undefined {
     const kept = this.#kept;
     if (typeof kept !== 'string') return kept;
@@ -78,7 +84,7 @@ interface Wanted {
   readonly method: string;
   readonly role: QuestionKind;
   readonly params: Readonly<Record<string, unknown>>;
-  /** The place of its parameters in the answer; undefined without any. */
+  /** The position of its parameters in the answer; undefined if it has none. */
   readonly at: Span | undefined;
 }
 
@@ -89,9 +95,9 @@ interface Asked extends ClientQuestion {
 
 interface Round {
   readonly call: Call;
-  /** The state that goes back to the server, in its own spelling; '' for none. */
+  /** The state to send back to the server, in the server's spelling; '' for none. */
   readonly state: string;
-  /** The client's answers by the keys of their questions, in JSON with one byte for each character. */
+  /** The client's answers by question key, as JSON in latin1. */
   readonly answers: Map<string, string>;
   readonly asked: Set<Asked>;
   pause: Timer | undefined;
@@ -120,7 +126,7 @@ export class QuestionRounds {
     return [...this.#open.keys()];
   }
 
-  /** Takes an answer that is not complete. Its call was taken from those that were sent. */
+  /** Takes an answer with questions. Its call was removed from the sent calls. */
   begin(call: Call, { b }: Frame, envelope: Envelope): void {
     const { inRounds } = call;
     const { server } = this.#instance;
@@ -144,7 +150,7 @@ export class QuestionRounds {
     for (const question of wanted) this.#ask(round, question, b);
   }
 
-  /** The reason why the client cannot be asked all of this; undefined if it can. */
+  /** The reason why the client cannot be asked all of these questions; undefined if it can. */
   #refusalOf(session: Session, wanted: readonly Wanted[]): string | undefined {
     const { server, context } = this.#instance;
     const { maxQuestions } = context.limits;
@@ -165,13 +171,13 @@ export class QuestionRounds {
       id: newQuestionId(),
       during: round.call.clientIdText,
       answer: (answer, envelope) => this.#answered(round, asked, key, answer, envelope),
-      progress: () => undefined, // the server hears of a client only by a call
+      progress: () => undefined, // the server hears of a client only through a call
       abandon: () => this.#abandoned(round, asked),
     };
     round.asked.add(asked);
     session.addQuestion(asked.id, asked);
     this.#instance.context.events.questionAsked.tell(session, this.#instance.server, role);
-    // Clients of 2025 know a page by an id, which servers of 2026 do not give.
+    // Clients of 2025 identify a page by an id, which servers of 2026 do not send.
     const isPage = role === 'elicitation' && params.mode === 'url' && params.elicitationId === undefined;
     session.output.askInFull(asked, method, b, at, isPage ? `"elicitationId":"${asked.id}",` : '');
   }
@@ -197,7 +203,7 @@ export class QuestionRounds {
     return true;
   }
 
-  /** Makes the call once more, with the answers of this round only. */
+  /** Makes the call again, with the answers of this round only. */
   #goOn(round: Round): void {
     const { call, state, answers } = round;
     this.#open.delete(call);
@@ -212,7 +218,7 @@ export class QuestionRounds {
     this.#instance.goOn(call, frame);
   }
 
-  /** The client has gone, or has ended its side and cannot answer. */
+  /** Ends a round because the client has gone or can no longer answer. */
   #abandoned(round: Round, asked: Asked): void {
     if (!round.asked.has(asked)) return; // another question of the round has ended it
     this.#forget(round, asked, 'client-gone');
@@ -247,13 +253,13 @@ export class QuestionRounds {
     this.#instance.settle();
   }
 
-  /** The call is given up, or its client leaves: nothing more is asked for it. */
+  /** Drops the questions of a call that is given up, or whose client leaves. */
   drop(call: Call, reason: string): void {
     const round = this.#open.get(call);
     if (round !== undefined) this.#takeBack(round, 'cancelled', reason);
   }
 
-  /** Nothing more comes from the client, as its server is not offered any more. */
+  /** Refuses all questions to a session whose server is no longer offered. */
   refuseAllOf(session: Session, refusal: BridgeError): void {
     for (const round of [...this.#open.values()]) {
       if (round.call.session !== session) continue;
@@ -262,7 +268,7 @@ export class QuestionRounds {
     }
   }
 
-  /** Looked at once a second. */
+  /** Called once a second. */
   tick(nowMs: number): void {
     const { limits, events } = this.#instance.context;
     for (const round of [...this.#open.values()]) {
@@ -282,7 +288,7 @@ function messageIn(error: string): string {
   return textOf(membersOf(JSON.parse(error)).message);
 }
 
-/** The questions of a round, at b[from]; undefined if one of them is none. */
+/** The questions of a round at b[from]; undefined if one of them is malformed. */
 function wantedIn(b: Buffer, from: number): Wanted[] | undefined {
   const keys = findMembers(b, from, [])?.others;
   const spans = keys && findMembers(b, from, keys)?.spans;

@@ -1,6 +1,6 @@
 // The questions of one server to its clients: sampling, elicitation, roots, and the state of tasks. Each question gets
-// one answer. The bridge never guesses which client a question is for: an uncertain question is held until one client
-// remains.
+// one answer. The bridge never guesses which client a question is for: it holds an uncertain question until only one
+// client is possible.
 
 import { cancelNotice, type QuestionKind, RELATED_TASK, relatedTask } from '../protocol/era.ts';
 import { ERA_2025 } from '../protocol/era-2025.ts';
@@ -27,8 +27,8 @@ import { type InputRequest, maySuspend } from './suspended-calls.ts';
 const IN_DOUBT = 'The question may belong to a call that was given up';
 
 /**
- * Takes each question of one instance, and decides when it is certain which client gets it. A question is certain when
- * one client alone has calls under way, or when it names a task. While one is held, nothing more is sent to the server.
+ * Takes each question of one instance, and decides when its client is certain: when only one client has calls under
+ * way, or when the question names a task. While a question is held, nothing more is sent to the server.
  */
 export class Questions {
   readonly #instance: Instance;
@@ -55,7 +55,7 @@ export class Questions {
     this.#pending = new PendingQuestions(instance, this.#roots, this.elicitations);
   }
 
-  /** A question has come; `envelope` says where its parts stand. */
+  /** Takes a question. */
   ask(role: QuestionKind, frame: Frame, envelope: Envelope): void {
     const question = readQuestion(role, frame, envelope);
     if (role === 'roots') return this.#askForRoots(question);
@@ -73,7 +73,7 @@ export class Questions {
     if (asker !== undefined) this.#pending.ask(asker, question);
   }
 
-  /** It asks how a task is that a client works on for it. */
+  /** Passes on a question about a task that a client works on for the server. */
   askForClientTask(frame: Frame, envelope: Envelope): void {
     const question = readQuestion('tasks', frame, envelope);
     const owner = this.#pending.ownerOfTask(textOf(question.params.taskId));
@@ -106,7 +106,7 @@ export class Questions {
     return this.#pending.isAsking(asker);
   }
 
-  /** The questions without an answer: held ones, whose client is not certain yet, and those that a client was asked. */
+  /** The unanswered questions: held ones without a certain client, and those that a client was asked. */
   waiting(): { readonly about: string; readonly client: Session | undefined }[] {
     const held = this.#held.map(({ role }) => ({ about: role, client: undefined }));
     return [...held, ...this.#pending.asked()];
@@ -122,15 +122,15 @@ export class Questions {
     this.#instance.calls.isHeld = false;
   }
 
-  /** A call has ended: a question may have become certain. */
+  /** Called when a call has ended: a question may have become certain. */
   settle(): void {
     this.#roots.settle();
     if (this.#held.length > 0) this.#passOnWhatIsCertain();
   }
 
   /**
-   * A call ends without an answer. If it was the last call of its asker, a held question may belong to it, so all held
-   * ones are refused.
+   * Called when a call ends without an answer. If it was the last call of its asker, held questions may belong to it,
+   * so all of them are refused.
    */
   callGivenUp(asker: Asker): void {
     if (!this.#attribution.isWaiting(asker)) this.#refuseHeld('The call was given up');
@@ -152,7 +152,7 @@ export class Questions {
     }
   }
 
-  /** If every candidate client would refuse, the question is refused at once: attribution does not matter. */
+  /** If every candidate client would refuse, refuses the question at once: attribution does not matter. */
   #refuseWhatAllRefuse(askers: ReadonlySet<Asker>): void {
     this.#held = this.#held.filter((question) => {
       const refusals = new Set([...askers].map((asker) => refusalBy(asker, question)));
@@ -164,13 +164,13 @@ export class Questions {
     });
   }
 
-  /** The server does not want to know any more. Returns whether it was a question of its own. */
+  /** Handles a cancellation by the server. Returns true if it was for a question of this server. */
   cancel(frame: Frame, envelope: Envelope): boolean {
     const idText = envelope.has(Field.requestId) ? envelope.raw(frame.b, Field.requestId) : '';
     return this.#pending.cancel(idText, frame, envelope) || this.#dropHeld(idText);
   }
 
-  /** Nobody was asked yet. */
+  /** Drops a held question; no client was asked yet. */
   #dropHeld(idText: string): boolean {
     const others = this.#held.filter((question) => question.idText !== idText);
     if (others.length === this.#held.length) return false;
@@ -182,7 +182,7 @@ export class Questions {
 
   tick(nowMs: number): void {
     const { questionHeldMs } = this.#instance.context.limits;
-    // An earlier one in this loop may have ended this one.
+    // An earlier iteration may have ended this question.
     for (const question of [...this.#held])
       if (this.#held.includes(question) && isLate(question, nowMs, questionHeldMs)) this.#giveUp(question);
     this.#pending.tick(nowMs);
@@ -202,7 +202,7 @@ export class Questions {
     this.#instance.calls.pump();
   }
 
-  /** A client has come: it may be the one whose roots a question waits for. */
+  /** Called when a client has come: a question may wait for its roots. */
   clientCame(): void {
     this.#roots.settle();
   }
@@ -215,7 +215,7 @@ export class Questions {
     this.#fence.opened();
   }
 
-  /** Drops all questions: the server is gone. */
+  /** Called when the server has gone. Drops all questions. */
   closed(): void {
     this.#fence.closed();
     this.#roots.closed();
@@ -231,16 +231,16 @@ function hasNoOtherCandidate({ givenUpBy }: ServerQuestion, asker: Asker): boole
   return true;
 }
 
-/** The subject of a question, named as the client's capability is. */
+/** The subject of a question, named like the client capability. */
 type QuestionRole = QuestionKind | 'tasks';
 
 interface ServerQuestion extends Frame {
   readonly role: QuestionRole;
-  /** The server's id in its own spelling, and its place in the frame. */
+  /** The server's id in its own spelling, and its position in the frame. */
   readonly idText: string;
   readonly idFrom: number;
   readonly idTo: number;
-  /** The progress token of the server, likewise; '' without one. */
+  /** The server's progress token, likewise; '' if it has none. */
   readonly tokenText: string;
   readonly tokenFrom: number;
   readonly tokenTo: number;
@@ -249,8 +249,8 @@ interface ServerQuestion extends Frame {
   readonly method: string;
   deadlineMs: number;
   /**
-   * The askers that have given up a call since the question came, and had other calls: it may belong to the call given
-   * up.
+   * The askers that have given up a call since the question came, but have other calls: the question may belong to the
+   * call they gave up.
    */
   readonly givenUpBy: Set<Asker>;
 }
@@ -268,7 +268,7 @@ function readQuestion(role: QuestionRole, { b, start, end }: Frame, envelope: En
   };
 }
 
-/** The error that this client would answer with; undefined if it can be asked. */
+/** The error with which this client would answer; undefined if it can be asked. */
 export function refusalBy(asker: Asker, { role, params }: Pick<ServerQuestion, 'role' | 'params'>): string | undefined {
   const session = clientOf(asker);
   const offered = membersOf(session.capabilities[role]);
@@ -280,7 +280,7 @@ export function refusalBy(asker: Asker, { role, params }: Pick<ServerQuestion, '
   if (!session.canBeAsked(role)) return rpcError(METHOD_NOT_FOUND, `The client does not support ${role}`);
   if (role === 'elicitation' && params.mode === 'url' && offered.url === undefined)
     return rpcError(INVALID_PARAMS, 'The client does not support elicitation by URL');
-  // A client that names no mode has forms.
+  // A client that names no mode supports forms.
   if (role === 'elicitation' && params.mode !== 'url' && offered.url !== undefined && offered.form === undefined)
     return rpcError(INVALID_PARAMS, 'The client does not support elicitation by forms');
   if (role === 'sampling' && params.tools !== undefined && offered.tools === undefined)
@@ -289,8 +289,7 @@ export function refusalBy(asker: Asker, { role, params }: Pick<ServerQuestion, '
 }
 
 /**
- * Sends the answer to a server's request; `outcome` is the member `result` or `error` in JSON. A server that is gone
- * gets none.
+ * Answers a server's request; `outcome` is the member `result` or `error` in JSON. A server that has gone gets nothing.
  */
 export function answerServer(outbox: Outbox | undefined, idText: string, outcome: string): void {
   if (outbox === undefined) return;
@@ -305,7 +304,7 @@ function refuseServer(outbox: Outbox | undefined, idText: string, message: strin
 }
 
 /**
- * Finds the askers that a question may be for: those with calls under way. Marks the calls during which the server has
+ * Finds the askers that a question may be for: those with calls under way. Marks the calls during which the server
  * asked.
  */
 class Attribution {
@@ -315,7 +314,7 @@ class Attribution {
     this.#calls = calls;
   }
 
-  /** The askers with calls under way, including calls that they have given up. */
+  /** The askers with calls under way, including calls that they gave up. */
   askers(): Set<Asker> {
     const askers = new Set<Asker>();
     for (const { asker } of this.#calls.lingering.calls()) askers.add(asker);
@@ -331,8 +330,8 @@ class Attribution {
   }
 
   /**
-   * True if a question may belong to a call that was given up. With one asker, which still waits for an answer, it
-   * does not matter.
+   * True if a question may belong to a call that was given up. It does not matter if there is one asker and it still
+   * waits for an answer.
    */
   get isInDoubt(): boolean {
     if (this.#calls.lingering.size === 0) return false;
@@ -341,21 +340,21 @@ class Attribution {
     return askers.size !== 1 || only === undefined || !this.isWaiting(only);
   }
 
-  /** Marks all calls of the asker: any of them may be the one during which the server asks. */
+  /** Marks all calls of the asker, because the server may be asking during any of them. */
   markAskedBack(asker: Asker): void {
     const { lane } = this.#calls;
     for (const call of this.#calls.sent()) {
       if (call.asker !== asker) continue;
       call.wasAskedBack = true;
-      lane.learn(call); // now: its answer may be minutes away
+      lane.learn(call); // now, because the answer may take minutes
       lane.converse(call);
     }
     this.#calls.noteContention();
   }
 
   /**
-   * Marks the calls of these askers, without a conversation: the bridge refuses the question, and they go on side by
-   * side.
+   * Marks the calls of these askers without starting a conversation: the bridge refuses the question, and the calls
+   * continue side by side.
    */
   noteAskedBack(askers: ReadonlySet<Asker>): void {
     for (const call of this.#calls.sent()) {
@@ -379,12 +378,12 @@ const TOO_MANY: string = rpcError(INTERNAL_ERROR, 'Too many questions are unansw
 interface PendingQuestion extends ClientQuestion {
   readonly during: string;
   readonly asker: Asker;
-  /** The question as a part of an answer, where the client gets no requests. */
+  /** The question as part of an answer, for a client that gets no requests. */
   inAnswer: InputRequest | undefined;
   readonly role: QuestionRole;
-  /** The client may answer that the question has become a task of its own. */
+  /** True if the client may answer with a task of its own. */
   readonly makesTask: boolean;
-  /** Our id towards the client, also the progress token. */
+  /** Our id towards the client, also used as the progress token. */
   readonly id: string;
   readonly serverIdText: string;
   readonly serverTokenText: string;
@@ -396,10 +395,10 @@ const splice = new Splice();
 const answerEnvelope = new Envelope(ERA_2025.keys);
 const TAIL = Buffer.from('}\n');
 
-/** The members of a question's parameters that a client of 2026 does not know. */
+/** The members of a question's parameters that clients of 2026 do not know. */
 const ONLY_2025 = ['elicitationId', 'task'];
 
-/** The parameters of a question as the server wrote them, without what only clients of 2025 know. */
+/** The parameters of a question as the server wrote them, without the members that exist only in 2025. */
 function paramsFor2026(b: Buffer, { from, to }: Span): Buffer {
   splice.clear();
   const found = findMembers(b, from, [...ONLY_2025, '_meta']);
@@ -414,21 +413,21 @@ function paramsFor2026(b: Buffer, { from, to }: Span): Buffer {
 
 let asked = 0;
 
-/** An id for a question to a client, which no other question has. */
+/** Makes a unique id for a question to a client. */
 export function newQuestionId(): string {
   return `mcp-bridge/ask-${++asked}`;
 }
 
 /**
- * Holds the questions that clients were asked, until each is answered: by the client, or by the bridge when the client
- * leaves, is too slow, or has too many. Chooses the id and the token towards the client.
+ * The questions that clients were asked and have not answered. Each is answered by the client, or by the bridge if the
+ * client leaves, is too slow, or has too many questions. Chooses the id and the token towards the client.
  */
 class PendingQuestions {
   readonly #instance: Instance;
   readonly #roots: InstanceRoots;
   readonly #elicitations: Elicitations;
   readonly #pending = new Set<PendingQuestion>();
-  /** The tasks that clients work on for this server, by id. NOBODY where two clients use the same id. */
+  /** The tasks that clients work on for this server, by id. NOBODY if two clients use the same id. */
   readonly #tasks = new Map<string, Session | typeof NOBODY>();
 
   constructor(instance: Instance, roots: InstanceRoots, elicitations: Elicitations) {
@@ -461,7 +460,7 @@ class PendingQuestions {
     session.output.passQuestion(pending, question, { from: idFrom, to: idTo }, tokenAt);
   }
 
-  /** A call during which the server asks; undefined if that is not known. */
+  /** The call during which the server asks; undefined if unknown. */
   #callOf(asker: Asker, { params }: ServerQuestion): Call | undefined {
     const isAboutTask = relatedTask(params._meta) !== undefined;
     for (const call of this.#instance.calls.sent())
@@ -478,7 +477,7 @@ class PendingQuestions {
     this.refuseOneMore(question);
   }
 
-  /** Asks a client that gets no requests: the answer to its call has the question. */
+  /** Asks a client that gets no requests, by answering its call with the question. */
   #askInAnswer(call: Call, pending: PendingQuestion, question: ServerQuestion): void {
     const request: InputRequest = {
       method: question.method,
@@ -495,7 +494,7 @@ class PendingQuestions {
     this.#refuseFlood(question);
   }
 
-  /** The client's answer is the object at b[from, to). */
+  /** Takes a client's answer, the object at b[from, to). */
   #answeredAt(pending: PendingQuestion, b: Buffer, { from, to }: Span): void {
     const head = Buffer.from(`{"jsonrpc":"2.0","id":0,"result":`);
     const bytes = Buffer.concat([head, b.subarray(from, to), TAIL]);
@@ -505,7 +504,7 @@ class PendingQuestions {
   }
 
   #refuse(pending: PendingQuestion, end: QuestionEnd, reason: string): void {
-    if (!this.#pending.has(pending)) return; // the server has gone, or has taken it back
+    if (!this.#pending.has(pending)) return; // the server has gone, or has cancelled the question
     this.#forget(pending, end);
     this.#noteNoRoots(pending);
     refuseServer(this.#instance.outbox, pending.serverIdText, reason);
@@ -531,7 +530,7 @@ class PendingQuestions {
     return pending;
   }
 
-  /** True if this server asks too much, or the client has too many questions or does not read. */
+  /** True if this server has too many open questions, or the client has too many or does not read. */
   #isFlooded(session: Session): boolean {
     const { maxQuestions } = this.#instance.context.limits;
     return this.#pending.size >= maxQuestions || session.questions.size >= maxQuestions || session.backlog.isFull;
@@ -546,7 +545,7 @@ class PendingQuestions {
 
   /** True while the asker has an unanswered question of this server. */
   isAsking(asker: Asker): boolean {
-    // The time of a call does not run while its client is asked in its answer.
+    // The time limit of a call is stopped while its client is asked in an answer.
     if ('session' in asker || asker.questions.size === 0) return false;
     for (const pending of this.#pending) if (pending.asker === asker) return true;
     return false;
@@ -561,7 +560,7 @@ class PendingQuestions {
     if (pending.role === 'roots') this.#roots.answeredBy(session, answer, envelope);
     const { backlog, outbox: server } = this.#instance;
     if (server === undefined) return;
-    // A stalled server gets a short error instead: each request must have an answer once it reads again.
+    // A stalled server gets a short error instead: when it reads again, each of its requests must have an answer.
     if (backlog.isStalled)
       return refuseServer(server, pending.serverIdText, 'The client answered while the server was not reading');
     splice.clear().replace(envelope.from(Field.id), envelope.to(Field.id), pending.serverIdText);
@@ -573,14 +572,14 @@ class PendingQuestions {
     const { taskId } = membersOf(membersOf(result).task);
     if (typeof taskId !== 'string' || !isRequestId(taskId)) return;
     const before = this.#tasks.get(taskId);
-    // Two clients may use the same id for their tasks. Then the owner is not certain.
+    // If two clients use the same task id, the owner is not certain.
     this.#tasks.set(taskId, before === undefined || before === session ? session : NOBODY);
     const [oldest] = this.#tasks.keys();
     if (this.#tasks.size > this.#instance.context.limits.maxTasksPerServer && oldest !== undefined)
       this.#tasks.delete(oldest);
   }
 
-  /** The client that works on this task, if that is certain. */
+  /** The client that works on this task, if certain. */
   ownerOfTask(taskId: string): Session | undefined {
     const owner = this.#tasks.get(taskId);
     return typeof owner === 'object' && owner.isOpen ? owner : undefined;
@@ -599,7 +598,7 @@ class PendingQuestions {
     backlog.charge(clientOf(asker));
   }
 
-  /** Refuses the question, so that the server goes on. */
+  /** Refuses the question, so that the server does not wait. */
   #abandoned(pending: PendingQuestion): void {
     this.#forget(pending, 'client-gone');
     this.#noteNoRoots(pending);
@@ -610,7 +609,7 @@ class PendingQuestions {
     if (role === 'roots') this.#roots.refused();
   }
 
-  /** The server cancels a question. Returns true if a client was asked. */
+  /** Handles a cancellation by the server. Returns true if a client was asked that question. */
   cancel(idText: string, notice: Frame, envelope: Envelope): boolean {
     const pending = [...this.#pending].find(({ serverIdText }) => serverIdText === idText);
     if (pending === undefined) return false;
@@ -620,7 +619,7 @@ class PendingQuestions {
     return true;
   }
 
-  /** Takes all questions back: the server is gone. */
+  /** Called when the server has gone. Cancels all questions. */
   closed(): void {
     this.#tasks.clear();
     for (const pending of [...this.#pending]) this.#takeBack(pending, 'server-gone', 'The server has gone');
@@ -653,16 +652,14 @@ class PendingQuestions {
   }
 }
 
-/** Beyond this number the oldest are forgotten. */
+/** Above this number, the oldest are forgotten. */
 const MOST_ELICITATIONS = 1000;
 
-/**
- * The pages that clients of one server were asked to visit, and the client of each, which hears when the visit ends.
- */
+/** The pages that clients of one server were asked to visit, and which client gets the notice when a visit ends. */
 class Elicitations {
   readonly #shownTo = new Map<string, Session>();
 
-  /** Ids longer than a request id may be are ignored: many of them would fill the memory. */
+  /** Notes a visit. Ids longer than a request id may be are ignored, because many of them would fill the memory. */
   note(elicitationId: string, session: Session): void {
     if (!isRequestId(elicitationId)) return;
     this.#shownTo.set(elicitationId, session);
@@ -670,7 +667,7 @@ class Elicitations {
     if (this.#shownTo.size > MOST_ELICITATIONS && oldest !== undefined) this.#shownTo.delete(oldest);
   }
 
-  /** Notes the visits that an error asks for before its call can be made. */
+  /** Notes the visits that an error demands before its call can be made. */
   noteThoseIn(error: unknown, session: Session): void {
     if (!isRecord(error) || error.code !== ERA_2025.errors.urlElicitationRequired) return;
     const { elicitations } = membersOf(error.data);
@@ -686,28 +683,29 @@ class Elicitations {
     return session?.isOpen === true ? session : undefined;
   }
 
-  /** Forgets all: the server is gone. */
+  /** Forgets all visits, because the server has gone. */
   clear(): void {
     this.#shownTo.clear();
   }
 }
 
-/** A question for roots that waits until they are certain. */
+/** A question about roots that waits until they are certain. */
 interface WaitingQuestion {
   readonly idText: string;
   deadlineMs: number;
 }
 
 /**
- * Answers an instance that asks for roots. They hold for its whole connection, so an instance has only clients with the
- * same roots. With several clients, they are divided first, and the question waits until its client is certain.
+ * Answers an instance that asks for roots. The answer holds for its whole connection, so all clients of an instance
+ * must have the same roots. If there are several clients, they are divided first, and the question waits until its
+ * client is certain.
  */
 class InstanceRoots {
   readonly #instance: Instance;
   readonly #fence: RootsFence;
   readonly #attribution: Attribution;
   #waiting: WaitingQuestion[] = [];
-  /** The number of questions that a client was asked. */
+  /** The number of questions that were passed on to a client. */
   #passedOn = 0;
   readonly #awaited = new Set<Session>();
 
@@ -717,13 +715,14 @@ class InstanceRoots {
     this.#attribution = attribution;
   }
 
-  /** True while the server has asked and has no answer. */
+  /** True while the server waits for an answer. */
   get isAsked(): boolean {
     return this.#waiting.length > 0 || this.#passedOn > 0;
   }
 
   /**
-   * Returns the one client that can answer for the whole connection. Without one, the bridge answers as soon as it can.
+   * Returns the one client that can answer for the whole connection. If there is none, the bridge answers as soon as it
+   * can.
    */
   ask(idText: string): Asker | undefined {
     const { known, outbox } = this.#instance;
@@ -747,11 +746,14 @@ class InstanceRoots {
     return undefined;
   }
 
-  /** The one call under way, if its client can be asked in its answer. One that has named its directory is not asked. */
+  /**
+   * The only call under way, if its client can be asked in the call's answer. A client that named its directory is not
+   * asked.
+   */
   #callWithoutDirectory(): Call | undefined {
     const [asker, ...others] = this.#attribution.askers();
     if (asker === undefined || others.length > 0 || !('session' in asker) || !maySuspend(asker)) return undefined;
-    if (!this.#attribution.isWaiting(asker)) return undefined; // it was given up
+    if (!this.#attribution.isWaiting(asker)) return undefined; // the call was given up
     const { session } = asker;
     const isOnly = [...this.#clients].every((client) => client === session);
     return isOnly && session.cwd === undefined && session.canBeAsked('roots') ? asker : undefined;
@@ -762,7 +764,7 @@ class InstanceRoots {
     return new Set([...this.#instance.sessions, ...this.#askers()]);
   }
 
-  /** The one client of the instance. Several clients are divided. */
+  /** The only client of the instance. If there are several, divides them. */
   #onlyClient(): Session | undefined {
     const { sessions, key, isForAll } = this.#instance;
     const askers = this.#askers();
@@ -780,7 +782,7 @@ class InstanceRoots {
   }
 
   /**
-   * Answers the waiting questions if it is certain by now which roots are meant: a call has ended, or a client has
+   * Answers the waiting questions if it is now certain which roots apply, because a call has ended or a client has
    * come.
    */
   settle(): void {
@@ -788,7 +790,7 @@ class InstanceRoots {
     const clients = [...this.#candidates()];
     const [first] = clients;
     for (const session of clients) this.#awaitRootsOf(session);
-    if (this.#waiting.length === 0) return; // a client that cannot be asked has no roots, known at once
+    if (this.#waiting.length === 0) return; // clients that cannot be asked have known roots: none
     const keys = new Set(clients.map(({ roots }) => roots.key));
     if (first === undefined || keys.has(undefined)) return;
     if (keys.size === 1) this.#answer(first.roots.key, first.roots.result);
@@ -804,14 +806,14 @@ class InstanceRoots {
     });
   }
 
-  /** The clients with calls under way; without any, those that use the instance. */
+  /** The clients with calls under way; if there are none, the clients that use the instance. */
   #candidates(): ReadonlySet<Session> {
     const { sessions, isForAll } = this.#instance;
     const askers = this.#askers();
     return isForAll || askers.size === 0 ? sessions : askers;
   }
 
-  /** The clients with calls under way that are still connected: only they can be asked for roots. */
+  /** The connected clients with calls under way: only they can be asked for roots. */
   #askers(): ReadonlySet<Session> {
     return new Set([...this.#attribution.askers()].map(clientOf).filter(({ isOpen }) => isOpen));
   }
@@ -823,14 +825,14 @@ class InstanceRoots {
     this.#fence.answered();
   }
 
-  /** Notes the roots in a client's answer, which is about to go to the server. */
+  /** Notes the roots in a client's answer before it goes to the server. */
   answeredBy({ roots }: Session, answer: Frame, envelope: Envelope): void {
     roots.learnFrom(answer, envelope);
     this.#instance.key.rootsKey = roots.key;
     this.#passedOnEnded();
   }
 
-  /** Notes that the server gets an error. It may keep the roots that it had before. */
+  /** Notes that the server gets an error. It may keep its earlier roots. */
   refused(): void {
     const { key } = this.#instance;
     key.rootsKey = key.rootsKey === undefined ? NO_ROOTS_KEY : ROOTS_IN_DOUBT;
@@ -853,7 +855,7 @@ class InstanceRoots {
     this.#fence.answered();
   }
 
-  /** Drops all questions: the server is gone. */
+  /** Called when the server has gone. Drops all questions. */
   closed(): void {
     this.#waiting = [];
     this.#passedOn = 0;

@@ -1,5 +1,5 @@
-// The members of `params._meta` that are not passed on as the client wrote them: the envelope by which a request of the era of 2026
-// says who asks, the bridge's own members, and the id by which a session-aware server tells clients apart.
+// Changes `params._meta` on the way to a server: the envelope in which a request of 2026 says who asks, the bridge's
+// own members, and the id by which a session-aware server tells clients apart.
 
 import type { Era } from '../protocol/era.ts';
 import {
@@ -22,14 +22,16 @@ const SESSION_KEY = 'muxSessionId';
 const TRACE_KEY = 'traceparent';
 const STATE_KEY = 'tracestate';
 
-/** The keys that are the bridge's to write or to cut, by what it does. A client's own members under these keys go. */
+/**
+ * The keys that the bridge writes or cuts, by method or purpose. A client's own members under these keys are dropped.
+ */
 class ReplacedKeys {
   readonly added: KeySet;
   readonly cut: KeySet;
   readonly ownCut: KeySet;
   readonly alone: KeySet;
 
-  /** `keys` are replaced whatever the eras are. */
+  /** `keys` are replaced in every era. */
   constructor(keys: readonly string[]) {
     this.alone = new KeySet(keys);
     this.added = new KeySet([...ENVELOPE_KEYS, SESSION_KEY, ...keys]);
@@ -46,10 +48,10 @@ const KEYS = {
   namedAndTracedAnew: new ReplacedKeys([SESSION_KEY, TRACE_KEY, STATE_KEY]),
 };
 const ALL_FIELDS = [...ENVELOPE_FIELDS, ...BRIDGE_FIELDS];
-/** The members by which a request goes on with a call. A server of 2025 gets them only if the call is made again. */
+/** The members by which a retry names its call. A server of 2025 gets them only if the call is repeated. */
 const RETRY_FIELDS: readonly Field[] = [Field.requestState, Field.inputResponses];
 
-/** Texts are made once for each client, because all of its requests to servers of 2026 have them. */
+/** The envelopes of clients, built once each: all their requests to servers of 2026 carry them. */
 const envelopes = new WeakMap<Session, AddedMembers>();
 const levels = new Map<string, string>();
 
@@ -64,7 +66,7 @@ function envelopeOf(session: Session): AddedMembers {
 
 function levelMember(level: string): string {
   const known = levels.get(level) ?? `,${logLevelMember(level)}`;
-  levels.set(level, known); // there are eight
+  levels.set(level, known); // there are only eight levels
   return known;
 }
 
@@ -72,15 +74,15 @@ export interface RequestTarget {
   readonly era: Era;
   /** True if the server wants to know the client of each request (`x-mux.sharing: "session-aware"`). */
   readonly namesSessions: boolean;
-  /** The level of the logs that the client wants of the server, one of those that the protocol has. */
+  /** The log level that the client wants from the server, one of the protocol's levels. */
   readonly levelOf: (session: Session) => string | undefined;
 }
 
-/** The trace that a server is told of. */
+/** The trace context for a server. */
 export interface WrittenTrace {
-  /** The member `traceparent`; '' leaves what the client has written. */
+  /** The member `traceparent`; '' leaves the client's as it is. */
   readonly member: string;
-  /** True if it is none that the client has begun: a `tracestate` of the client belongs to another one, and goes. */
+  /** True if the bridge began the trace. Then the client's `tracestate` belongs to another trace and is dropped. */
   readonly isNew: boolean;
 }
 
@@ -123,10 +125,13 @@ function keysFor(isNamed: boolean, isTraced: boolean, isNewTrace: boolean): Repl
   return isNamed ? KEYS.namedAndTraced : KEYS.traced;
 }
 
-/** The members to be cut from one frame. */
+/** The members to cut from one frame; reused. */
 const members = new MemberRuns();
 
-/** Cuts the fields of `_meta`, and `_meta` itself if nothing else is in it. A server of 2025 gets no members of retries either. */
+/**
+ * Cuts the fields from `_meta`, and `_meta` itself if it becomes empty. For a server of 2025, also the members of
+ * retries.
+ */
 function cutFields(splice: Splice, b: Buffer, envelope: Envelope, isForServerOf2026: boolean): void {
   members.clear();
   addFields(b, envelope, isForServerOf2026 ? BRIDGE_FIELDS : ALL_FIELDS);
@@ -148,7 +153,9 @@ function cutRetry(splice: Splice, b: Buffer, envelope: Envelope): void {
   members.cut(splice, b);
 }
 
-/** Writes members into `_meta`, which is made if there is none. A `_meta` or `params` that is no object is the server's to refuse. */
+/**
+ * Writes members into `_meta`, and adds `_meta` if missing. The server refuses a `_meta` or `params` that is no object.
+ */
 function writeMeta(splice: Splice, { b, start }: Frame, envelope: Envelope, keys: KeySet, members: AddedMembers): void {
   if (envelope.has(Field.meta)) {
     const meta = envelope.from(Field.meta);
@@ -162,10 +169,10 @@ function writeMeta(splice: Splice, { b, start }: Frame, envelope: Envelope, keys
   splice.replace(params + 1, params + 1, members.metaBeforeOthers);
 }
 
-/** Members for `_meta` in the forms in which they are written, as JSON with one byte for each character. */
+/** Members for `_meta` in each form that is needed, as JSON in latin1. */
 class AddedMembers {
   readonly text: string;
-  /** Made when it is first needed: most are for one request, which needs one form. */
+  /** Built on first use, because most are for one request, which needs only one form. */
   #beforeOthers: string | undefined;
 
   constructor(text: string) {

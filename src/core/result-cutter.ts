@@ -1,5 +1,5 @@
-// The seam between the core and what makes long results short: the core asks here before it passes an answer on. It knows
-// neither how an answer is cut nor where the whole of it is kept.
+// The interface between the core and the part that shortens long results: the core asks here before it passes on an
+// answer. The core does not know how answers are cut, or where the full ones are kept.
 
 import type { Envelope } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
@@ -7,14 +7,14 @@ import type { Call } from './call.ts';
 import type { Session } from './session.ts';
 
 export interface ResultCutter {
-  /** Answers up to this length are passed on without a look; infinite while nothing is cut. */
+  /** Answers up to this length are passed on without a call to `cut`; infinite while nothing is cut. */
   readonly leastBytes: number;
   /**
-   * Returns what is passed on of an answer: another frame, or the same one if it stays as it is. The envelope was read with the keys of
-   * results, and is that of the returned frame afterwards.
+   * Returns the frame to pass on: a shortened one, or the same. The envelope was read with the keys of results;
+   * afterwards it describes the returned frame.
    */
   cut(call: Call, answer: Frame, envelope: Envelope): Frame;
-  /** Returns what its client gets of a result that the bridge itself has made in the view `discover`. */
+  /** Returns a result of the bridge itself in the view `discover`, shortened if needed. */
   cutOwn(session: Session, result: string): string;
 }
 

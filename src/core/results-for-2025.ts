@@ -1,9 +1,9 @@
-// The results of servers of 2026 as clients of 2025 are shown them: without the members that those do not know, and with structured content
-// that is an object. The payload is not decoded; only the output schemas in a list of tools are.
+// The results of servers of 2026 as clients of 2025 see them: without the members of 2026, and with structured content
+// that is an object. Payloads are not decoded, except for the output schemas in a list of tools.
 //
-// The lists that the bridge reads for itself are kept in this form, because all that reads them (views, search, the fingerprints of
-// tools, the files) reads the form of 2025. What clients of 2026 need beside it stands in the page: the terms of caching, and,
-// only where a schema was changed, the list as the server wrote it.
+// The lists that the bridge keeps for itself have this form, because their readers (views, search, fingerprints of
+// tools, files) know only the form of 2025. A kept page also has what clients of 2026 need: the caching terms, and the
+// list as the server wrote it if a schema was changed.
 
 import type { ListKind } from '../protocol/era.ts';
 import { CONTENT_CLOSES, CONTENT_OPENS, isWrapped, wrappedSchema } from '../protocol/output-schema.ts';
@@ -19,18 +19,18 @@ import { Splice } from '../wire/splice.ts';
 import { type CachingTerms, cachingTermsOf, type ListPage } from './server-knowledge.ts';
 
 const splice = new Splice();
-/** The members to be cut from one result. */
+/** The members to cut from one result; reused. */
 const members = new MemberRuns();
 
-/** The type of a result: one that ends the call, one that asks, or one that only an extension knows. */
+/** The type of a result: `complete` ends the call, `input_required` asks, `other` belongs to an extension. */
 export type ResultType = 'complete' | 'input_required' | 'other';
 
 const LONGEST_TYPE = 64;
 const TYPE: readonly Field[] = [Field.resultType];
-/** As nearly all results spell it. */
+/** The spelling that nearly all results use. */
 const COMPLETE = Buffer.from('"complete"');
 
-/** A result that does not say its type is complete. */
+/** Reads the type of a result. A result without a type is complete. */
 export function resultTypeOf(b: Buffer, envelope: Envelope): ResultType {
   if (envelope.doubts(TYPE)) return 'other';
   if (!envelope.has(Field.resultType)) return 'complete';
@@ -43,7 +43,7 @@ export function resultTypeOf(b: Buffer, envelope: Envelope): ResultType {
 
 const TASK = Buffer.from('"task"');
 
-/** True for a result that stands for a task, whose outcome comes later. */
+/** True for a result that announces a task; the outcome comes later. */
 export function isTask(b: Buffer, envelope: Envelope): boolean {
   if (!envelope.has(Field.resultType)) return false;
   const from = envelope.from(Field.resultType);
@@ -55,7 +55,7 @@ export function isTask(b: Buffer, envelope: Envelope): boolean {
 
 const TERMS: readonly Field[] = [Field.resultType, Field.ttlMs, Field.cacheScope];
 
-/** Changes a result to one that clients of 2025 know; the envelope says where its parts stand. */
+/** Changes a result to the form of 2025. */
 export function toResultOf2025(cuts: Splice, b: Buffer, envelope: Envelope, { plan, inRounds }: AnsweredIn2025): void {
   cutTermsOf2026(cuts, b, envelope);
   if (plan.role === 'call') wrapContent(cuts, b, envelope, inRounds?.isSchemaWrapped === true);
@@ -66,7 +66,7 @@ interface AnsweredIn2025 {
   readonly inRounds?: { readonly isSchemaWrapped: boolean } | undefined;
 }
 
-/** Cuts the members out of a result that only the era of 2026 has; `_meta` too if nothing else is in it. */
+/** Cuts the members that only 2026 has, and `_meta` too if it becomes empty. */
 function cutTermsOf2026(cuts: Splice, b: Buffer, envelope: Envelope): void {
   let isMetaCut = false;
   if (envelope.has(Field.serverInfo)) {
@@ -81,7 +81,8 @@ function cutTermsOf2026(cuts: Splice, b: Buffer, envelope: Envelope): void {
 }
 
 /**
- * Puts the structured content into an object, if clients of 2025 expect one: the tool's schema was put into one too, or the content is none.
+ * Wraps structured content into an object if clients of 2025 expect one: the tool's schema was wrapped too, or the
+ * content is no object.
  */
 function wrapContent(cuts: Splice, b: Buffer, envelope: Envelope, isSchemaWrapped: boolean): void {
   if (!envelope.has(Field.structuredContent)) return;
@@ -90,7 +91,7 @@ function wrapContent(cuts: Splice, b: Buffer, envelope: Envelope, isSchemaWrappe
   cuts.replace(from, from, CONTENT_OPENS).replace(to, to, CONTENT_CLOSES);
 }
 
-/** A list of a server of 2026 in the form in which it is kept. */
+/** Returns a list of a server of 2026 in the form in which it is kept. */
 export function pageFor2025(kind: ListKind, cursor: string | undefined, { b }: Frame, envelope: Envelope): ListPage {
   const { from, to } = envelope.span(Field.result);
   const caching = cachingIn(b, envelope);
@@ -103,7 +104,7 @@ export function pageFor2025(kind: ListKind, cursor: string | undefined, { b }: F
 
 interface SchemaChange {
   readonly at: { readonly from: number; readonly to: number };
-  /** JSON, each character one byte. */
+  /** JSON in latin1. */
   readonly text: string;
 }
 
@@ -126,7 +127,7 @@ function cachingIn(b: Buffer, envelope: Envelope): CachingTerms | undefined {
 const NO_TOOLS: ReadonlySet<string> = new Set();
 const wrapped = new WeakMap<readonly ListPage[], ReadonlySet<string>>();
 
-/** The tools whose output schemas were changed, by their names in JSON with one byte for each character. */
+/** The names of tools with changed output schemas, as JSON in latin1. */
 export function wrappedTools(pages: readonly ListPage[] | undefined): ReadonlySet<string> {
   if (pages === undefined) return NO_TOOLS;
   const known = wrapped.get(pages) ?? new Set(pages.flatMap(({ original }) => wrappedIn(original)));

@@ -1,5 +1,5 @@
-// Sessions whose connection drops: which are kept, for how long, and how a client resumes one. Sits between the
-// handshake and the links. Sessions, calls and views notice nothing.
+// Sessions whose connection has dropped: which are kept, for how long, and how a client resumes one. It stands between
+// the handshake and the links; sessions, calls and views notice nothing.
 
 import { createHash, randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
@@ -18,7 +18,7 @@ import type { ResumptionPorts } from './handshake.ts';
 import { Pause } from './pressure.ts';
 import type { Session } from './session.ts';
 
-/** The most request ids that a client may announce as repeated; no client has more under way. */
+/** The maximum number of request ids that a client may announce as repeated; no client has more under way. */
 const MOST_REPEATED = 100_000;
 
 /** The services of the connection manager that resumption needs. */
@@ -31,16 +31,16 @@ interface ResumptionOptions {
   readonly contain: (session: Session, task: () => void) => void;
   /** True while sessions may wait for their clients. */
   readonly mayPark: () => boolean;
-  /** The session has lost its connection and is not counted as connected; or it has one again. */
+  /** Called when a session has lost its connection, so it no longer counts as connected; or has one again. */
   readonly parked: (session: Session) => void;
   readonly unparked: (session: Session) => void;
-  /** Another session has taken the connection: nothing is left of this one. */
+  /** Called when another session has taken over the connection, and nothing is left of this session. */
   readonly dissolved: (session: Session) => void;
   readonly giveUp: (session: Session, why: string) => void;
   readonly cutOff: (session: Session, why: string) => void;
 }
 
-/** Keeps sessions without a connection, and gives them the next connection of their client. */
+/** Keeps sessions without a connection until their client connects again. */
 export class Resumption implements ResumptionPorts {
   readonly #options: ResumptionOptions;
   readonly #parked: ParkedSessions;
@@ -66,7 +66,7 @@ export class Resumption implements ResumptionPorts {
     this.#parked.tick(nowMs);
   }
 
-  /** The session is over; returns true if it was parked. */
+  /** Forgets a session that has ended; returns true if it was parked. */
   forget(session: Session): boolean {
     return this.#parked.forget(session);
   }
@@ -122,7 +122,7 @@ export class Resumption implements ResumptionPorts {
     else session.link.destroy();
   }
 
-  /** The plain link of a client that does not resume, although an earlier `initialize` may have wanted to. */
+  /** The plain link of a client that does not resume, even if an earlier `initialize` asked for it. */
   plainLink({ link }: Session): Link {
     return link instanceof ResumableLink ? link.giveCarrier() : link;
   }
@@ -134,7 +134,7 @@ export class Resumption implements ResumptionPorts {
     this.#options.events.incident.tell('badFrames', session);
   }
 
-  /** A ping was sent: its answer confirms all bytes before it, so little is kept for a silent client. */
+  /** Notes that a ping was sent: its answer confirms all bytes before it, so little is kept for a silent client. */
   pinged({ link }: Session): void {
     if (link instanceof ResumableLink) link.asked();
   }
@@ -155,7 +155,9 @@ export class Resumption implements ResumptionPorts {
     this.#parked.forget(session);
   }
 
-  /** The client announces requests that may have been carried out already and are about to be sent again. */
+  /**
+   * Notes the requests that the client announces: they may have been executed already, and are about to be sent again.
+   */
   #onAgain(session: Session, ids: unknown): void {
     if (!Array.isArray(ids)) return this.#options.events.incident.tell('badFrames', session);
     if (session.announceRepeated((ids as unknown[]).filter(isRequestId)) > MOST_REPEATED)
@@ -163,22 +165,23 @@ export class Resumption implements ResumptionPorts {
   }
 
   /**
-   * The daemon stops: whatever the client sends from here on is for the next daemon, except answers to this one's
-   * questions.
+   * Called when the daemon stops. Everything that the client sends after this is for the next daemon, except answers to
+   * this daemon's questions.
    */
   stopListening(session: Session): void {
     const { link } = session;
     if (!(link instanceof ResumableLink) || !link.isResumable) return;
     link.stopCounting();
     session.beginLeaving();
-    // A client without a connection does not come back to this daemon.
+    // A client without a connection does not return to this daemon.
     if (!link.isCarried) session.abandonQuestions();
     if (session.questions.size > 0) session.pauses.remove(Pause.leaving);
     else session.pauses.add(Pause.leaving);
   }
 
   /**
-   * Tells the client how many of its bytes were read and which requests went no further; false if it cannot use that.
+   * Tells the client how many of its bytes were read and which requests were never sent. Returns false if the client
+   * cannot use that.
    */
   tellLeaving(session: Session, reason: LeavingReason, unsent: readonly string[]): boolean {
     const { link } = session;
@@ -188,7 +191,7 @@ export class Resumption implements ResumptionPorts {
   }
 }
 
-/** The most open requests that a notice names; a client with more finds them itself. */
+/** The maximum number of open requests that a notice names; a client with more finds them itself. */
 const MOST_NAMED = 256;
 
 function openPlaces({ calls, isHolding }: Session): readonly number[] | undefined {
@@ -202,9 +205,9 @@ function openPlaces({ calls, isHolding }: Session): readonly number[] | undefine
 }
 
 const TOKEN_BYTES = 16;
-/** Tokens that are not valid any more, kept with the reason for messages. */
+/** The number of invalid tokens that are kept, with reasons for error messages. */
 const MOST_PAST = 1024;
-/** Beyond this part of the limit, notices make room first. */
+/** If notices take more than this fraction of the limit, they are dropped first. */
 const NOTICES_PART = 2;
 const USED = 'The token was used already';
 
@@ -213,13 +216,13 @@ interface Resumable {
   readonly link: ResumableLink;
   tokenHash: string;
   /**
-   * The hash of the token before. It is valid until the client has shown that it has the new one: the answer may have
-   * been lost.
+   * The hash of the previous token. It stays valid until the client has shown that it knows the new one, because the
+   * answer may have been lost.
    */
   earlierHash: string | undefined;
   /** Undefined while the session is connected. */
   parkedUntilMs: number | undefined;
-  /** The session's share of the bytes of all parked sessions, and of their notices. */
+  /** The bytes kept for this session, and how many of them are notices. */
   parkedBytes: number;
   noticeBytes: number;
 }
@@ -228,13 +231,13 @@ interface ParkedSessionsOptions {
   readonly limits: Limits;
   readonly events: Events;
   readonly clock: Clock;
-  /** Gives a session up: its client has not come back in time, or too much waits for it. */
+  /** Gives up a session: its client has not come back in time, or too much waits for it. */
   readonly giveUp: (session: Session, why: string) => void;
 }
 
 /**
- * The sessions that can be resumed, by their tokens, and the parked ones among them. A token is a secret. Only its hash
- * is kept, so that neither the memory nor the time of a search reveals it.
+ * The resumable sessions by token, and the parked ones among them. A token is a secret: only its hash is kept, so
+ * neither memory nor search time reveals it.
  */
 class ParkedSessions {
   readonly #options: ParkedSessionsOptions;
@@ -264,7 +267,7 @@ class ParkedSessions {
     return this.#bySession.get(session)?.parkedUntilMs !== undefined;
   }
 
-  /** Makes the session resumable; returns its token. */
+  /** Makes a session resumable; returns its token. */
   admit(session: Session, link: ResumableLink): string {
     this.forget(session);
     const resumable: Resumable = {
@@ -287,7 +290,7 @@ class ParkedSessions {
     return token;
   }
 
-  /** Makes the session not resumable; returns true if it was parked. */
+  /** Makes a session no longer resumable; returns true if it was parked. */
   forget(session: Session): boolean {
     const resumable = this.#bySession.get(session);
     if (resumable === undefined) return false;
@@ -306,7 +309,7 @@ class ParkedSessions {
     if (this.#past.size > MOST_PAST && oldest !== undefined) this.#past.delete(oldest);
   }
 
-  /** The client was heard on the connection that got the newest token: the earlier token becomes invalid. */
+  /** Called when the client used the connection that got the newest token: the earlier token becomes invalid. */
   confirm(session: Session): void {
     const resumable = this.#bySession.get(session);
     if (resumable?.earlierHash === undefined) return;
@@ -330,7 +333,7 @@ class ParkedSessions {
     return true;
   }
 
-  /** True if the bytes fit, or a fuller session can make room for them. */
+  /** True if the bytes fit, or a session with more bytes can be dropped for them. */
   #hasRoomFor(bytes: number): boolean {
     if (this.#parkedBytes + bytes <= this.#options.limits.maxParkedBytes || this.#isFullOfNotices) return true;
     return (this.#fullest('parkedBytes')?.parkedBytes ?? 0) > bytes;
@@ -355,7 +358,7 @@ class ParkedSessions {
     resumable.parkedUntilMs = undefined;
   }
 
-  /** More bytes wait for a parked session. */
+  /** Called when more bytes wait for a parked session. */
   grown(session: Session): void {
     const resumable = this.#bySession.get(session);
     if (resumable?.parkedUntilMs === undefined) return;
@@ -364,21 +367,21 @@ class ParkedSessions {
     this.#makeRoom();
   }
 
-  /** Gives up the fullest sessions, not the latest. */
+  /** Gives up the sessions with the most bytes, not the newest. */
   #makeRoom(): void {
     while (this.#parkedBytes > this.#options.limits.maxParkedBytes)
       this.#giveUp(this.#fullest(this.#isFullOfNotices ? 'noticeBytes' : 'parkedBytes'));
   }
 
   /**
-   * True if notices fill their part. They make room before answers do, so that a flood of them costs no other client an
-   * answer.
+   * True if notices fill their part. They are dropped before answers, so that a flood of notices costs no other client
+   * an answer.
    */
   get #isFullOfNotices(): boolean {
     return this.#noticeBytes > this.#options.limits.maxParkedBytes / NOTICES_PART;
   }
 
-  /** Searched only when there is too much. */
+  /** Finds the largest by search, which is only needed when the limit is exceeded. */
   #fullest(of: 'parkedBytes' | 'noticeBytes'): Resumable | undefined {
     let fullest: Resumable | undefined;
     for (const resumable of this.#parked) if (fullest === undefined || resumable[of] > fullest[of]) fullest = resumable;
@@ -411,7 +414,7 @@ class ParkedSessions {
     return resumable.session;
   }
 
-  /** The session of this token is resumed; returns the next token. */
+  /** Notes that the session of this token was resumed; returns the next token. */
   resumed({ token }: ResumeRequest): string {
     const given = hashOfToken(token);
     const resumable = this.#byHash.get(given);

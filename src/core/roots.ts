@@ -1,5 +1,5 @@
-// The roots of clients: the answer of each client to `roots/list`, and the fence that holds an instance's first calls
-// back until the server has its roots. Never shows one client's roots for another's.
+// The roots of clients: each client's answer to `roots/list`, and the fence that holds back an instance's first calls
+// until the server has its roots. It never shows one client's roots as another's.
 
 import { createHash } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +10,7 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import type { CallTable } from './call-table.ts';
 import type { Session } from './session.ts';
 
-/** A client that takes longer counts as one without roots. */
+/** A client that takes longer counts as having no roots. */
 const ANSWER_MS = 10_000;
 /** The result for clients without roots. */
 export const NO_ROOTS = '{"roots":[]}';
@@ -22,21 +22,21 @@ let asked = 0;
  */
 export class ClientRoots {
   readonly #session: Session;
-  /** The same for all clients with the same roots; undefined until they are known. */
+  /** Equal for all clients with the same roots; undefined until known. */
   key: string | undefined;
   /** The result of `roots/list`, as JSON. */
   result = NO_ROOTS;
   #waiting: (() => void)[] = [];
   #askedId: string | undefined;
   #deadlineMs = 0;
-  /** True if the client has announced a change since it was asked. */
+  /** True if the client has announced a change since it was last asked. */
   #isStale = false;
 
   constructor(session: Session) {
     this.#session = session;
   }
 
-  /** Calls back when the roots are known, which may be at once. */
+  /** Calls back when the roots are known, possibly at once. */
   whenKnown(then: () => void): void {
     if (this.key === undefined && !this.#mayAnswer) this.#learn(this.#unasked);
     if (this.key !== undefined) return then();
@@ -51,7 +51,7 @@ export class ClientRoots {
     return era.own.roots !== undefined && this.#session.canBeAsked('roots') && !hasEnded;
   }
 
-  /** The roots of a client that is not asked: the directory that its requests name. */
+  /** The roots of a client that cannot be asked: the directory that its requests name. */
   get #unasked(): string {
     const { era, cwd } = this.#session;
     if (era.hasHandshake || cwd === undefined || !this.#session.canBeAsked('roots')) return NO_ROOTS;
@@ -81,7 +81,7 @@ export class ClientRoots {
     this.learnFrom(answer, envelope);
   }
 
-  /** Reads an answer to `roots/list`. An error means that there are none to show. */
+  /** Reads an answer to `roots/list`. An error means that there are no roots. */
   learnFrom({ b }: Frame, envelope: Envelope): void {
     this.#learn(
       envelope.has(Field.result)
@@ -96,13 +96,13 @@ export class ClientRoots {
     for (const then of this.#waiting.splice(0)) then();
   }
 
-  /** The client leaves: all that wait for its roots go on without. */
+  /** Called when the client leaves. Everything that waits for its roots continues without them. */
   abandon(): void {
     this.#forgetQuestion();
     if (this.#waiting.length > 0) this.#learn(NO_ROOTS);
   }
 
-  /** The client has announced a change. */
+  /** Called when the client announces a change. */
   changed(): void {
     this.key = undefined;
     this.#isStale = true;
@@ -122,10 +122,10 @@ export class ClientRoots {
   }
 }
 
-/** The longest list that is sorted, because sorting blocks everybody. */
+/** The longest list that is sorted; sorting a longer one would block the daemon. */
 const MOST_SORTED = 65_536;
 
-/** The key of a list of roots, whatever their order and names. A very long list is compared byte by byte. */
+/** The key of a list of roots; order and names do not matter. A very long list is compared byte by byte instead. */
 function keyOf(result: string): string {
   if (result.length > MOST_SORTED) return createHash('sha256').update(result).digest('hex');
   const { roots } = membersOf(JSON.parse(result));
@@ -137,40 +137,40 @@ function uriOf(root: unknown): unknown {
   return isRecord(root) && 'uri' in root ? root.uri : root;
 }
 
-/** A server that does not answer a ping for so long is not waited for. */
+/** The time after which a server that does not answer a ping is not waited for. */
 const SILENCE_MS = 1_000;
-/** Roots that take longer come too late; so do those of a server that asks again and again. */
+/** The total time for roots; it also ends the wait for a server that asks again and again. */
 const ROOTS_MS = 10_000;
-/** Time for a server to look at its new directories: it does not report when it is done. */
+/** The time for a server to look at its new directories, because it does not report when it is done. */
 const SETTLE_MS = 100;
 
 interface RootsFenceOptions {
   readonly calls: CallTable;
   readonly clock: Clock;
-  /** True if the instance was offered roots, and has them for itself. */
+  /** True if the instance was offered roots, and not all clients share it. */
   readonly isNeeded: () => boolean;
   /** True while the server waits for roots. */
   readonly isAsked: () => boolean;
-  /** The request that a server of its era answers at once, if there is one. */
+  /** The method of a request that a server of its era answers at once, if there is one. */
   readonly ping: () => string | undefined;
 }
 
 /**
- * Holds the first calls of an instance back until the server has its roots, if it wants any. A server asks for them
- * after `initialized`, and a call right behind would find it without. Every wait here has an end.
+ * Holds back the first calls of an instance until the server has its roots, if it wants any. A server asks for them
+ * after `initialized`, so a call right behind would find it without roots. Every wait here ends.
  */
 export class RootsFence {
   readonly #options: RootsFenceOptions;
   #timer: Timer | undefined;
   #hasAsked = false;
-  /** The time at which it opens, whatever happens. */
+  /** The time at which the fence opens in any case. */
   #lastMs = 0;
 
   constructor(options: RootsFenceOptions) {
     this.#options = options;
   }
 
-  /** The instance is about to open: no call passes until the fence is released. */
+  /** Called before the instance opens: no call passes until the fence is released. */
   opening(): void {
     this.#hasAsked = false;
     if (this.#options.isNeeded()) this.#raise();
@@ -183,14 +183,14 @@ export class RootsFence {
     this.#lastMs = clock.now() + ROOTS_MS;
   }
 
-  /** Pings the server: one that wants roots asks for them before it answers. */
+  /** Pings the server: if it wants roots, it asks before it answers. */
   opened(): void {
     if (!this.#options.calls.isFenced) return;
     this.#releaseIn(SILENCE_MS);
     this.#whenHeard(() => this.#release());
   }
 
-  /** The server asks. A later question is about roots that have changed, which the client knows. */
+  /** Called when the server asks. A later question is about changed roots, which the client knows about. */
   asked(isInCall: boolean): void {
     const { calls, isNeeded } = this.#options;
     const isFirst = !this.#hasAsked;
@@ -212,7 +212,7 @@ export class RootsFence {
     this.#options.calls.isFenced = false;
   }
 
-  /** Calls back when the server has answered a ping, unless it has asked again or is gone by then. */
+  /** Calls back when the server has answered a ping, unless it has asked again or has gone. */
   #whenHeard(then: () => void): void {
     const awaited = this.#timer;
     const ping = this.#options.ping();

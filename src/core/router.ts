@@ -1,4 +1,4 @@
-// Decides what a frame of a client means and where it goes, with one function for each kind of frame. All state is in
+// Decides what a client's frame means and where it goes, with one function for each kind of frame. All state is in
 // Session and Instance.
 
 import { isCall, type Method } from '../protocol/era.ts';
@@ -31,16 +31,16 @@ import type { Resumption } from './resumption.ts';
 import type { Session } from './session.ts';
 import { SessionParts, type SessionPartsPorts } from './session-parts.ts';
 
-/** A session of the role `control`, as far as those who answer it need it. */
+/** A session of the role `control`, as its handler sees it. */
 export interface ControlPeer {
   readonly isOpen: boolean;
-  /** True while it watches the daemon: it may pause in reading. */
+  /** True while it watches the daemon: then it may read slowly. */
   isWatching: boolean;
   readonly link: { readonly outbox: { readonly queuedBytes: number } };
   readonly output: { answerControl(json: string): void };
 }
 
-/** Answers what a session of the role `control` asks, frame by frame. */
+/** Handles each frame of a session of the role `control`. */
 export type ControlHandler = (request: Buffer, peer: ControlPeer) => void;
 
 export interface RouterContext extends HandshakeContext {
@@ -52,21 +52,21 @@ interface Request extends Frame {
   readonly idText: string;
 }
 
-/** Decoding megabytes would hold everybody up. Real clients send some hundred bytes, and at most an icon. */
+/** Decoding megabytes would block the daemon. Real clients send some hundred bytes, or an icon at most. */
 const MOST_HELLO_BYTES = 262_144;
 const HELLO_TOO_LONG = rpcError(INVALID_PARAMS, `initialize is longer than ${MOST_HELLO_BYTES} bytes`);
 
 const OTHER_ERA = 'This connection began with initialize: its requests do not say who asks';
 
-/** For the members of one `_meta`: a directory and some short names. */
+/** The limit for the members of one `_meta`: a directory and some short names. */
 const MOST_DEFAULTS_BYTES = 16_384;
 
-/** Shared by all sessions: a frame is dealt with before the next one is looked at. */
+/** Shared by all sessions: each frame is handled before the next one is scanned. */
 const envelope = new Envelope(ERA_2025.keys);
 
 /**
- * True if a request is one of the era without a handshake. On a connection where one was before, all but `initialize` must
- * be; `server/discover` is of no other era.
+ * True if a request belongs to the era without a handshake. After such a request, all others on the connection must,
+ * except `initialize`. `server/discover` exists only in that era.
  */
 function speaksForItself(session: Session, method: Method, b: Buffer): boolean {
   if (envelope.has(Field.protocolVersion) || method.role === 'discover') return true;
@@ -104,7 +104,7 @@ export class Router {
   frame(session: Session, bytes: Buffer, start: number, end: number): void {
     session.liveness.speaks();
     if (!session.isOpen) return;
-    // Until the client has said `initialize`, each request may say for itself who asks.
+    // Until `initialize`, each request may name its own client.
     envelope.keys = session.state === 'connecting' ? ERA_2026.keys : session.era.keys;
     const isSound = envelope.scan(bytes, start, end, this.#context.limits.maxDepth);
     if (!isSound) return this.#onUnsound(session, { b: bytes, start, end });
@@ -135,14 +135,14 @@ export class Router {
 
   #onUnsound(session: Session, frame: Frame): void {
     if (envelope.fault === 'batch') {
-      // The version says if the client may send a batch, and is known once `initialize` is answered.
+      // The protocol version decides if the client may send batches; it is known once `initialize` is answered.
       if (session.isHolding) return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);
       if (session.mayBatch) return this.#onBatch(session, frame);
     }
     if (!session.isLeaving) this.#refuseFrame(session, frame.b);
   }
 
-  /** Takes the messages of a batch. A client that is paused over one of them is not read behind the last. */
+  /** Takes the messages of a batch. If one of them pauses the client, reading stops after the batch. */
   #onBatch(session: Session, { b, start }: Frame): void {
     const batch = cutBatch(b, start);
     const refusal = batchRefusal(batch);
@@ -175,7 +175,7 @@ export class Router {
   #onNotification(session: Session, bytes: Buffer, start: number, end: number): void {
     const method = session.era.methods.of(bytes, envelope);
     if (this.#refusesAmbiguous(session, method, 'null')) return;
-    // A server that heeds no ids would run a tool for it, past everything that decides about calls.
+    // A server that ignores missing ids would run a tool for it, and bypass everything that decides about calls.
     if (method.wantsAnswer) return this.#context.events.incident.tell('badFrames', session);
     if (session.state === 'connecting') {
       if (method.role === 'cancelled') this.#onCancelled(session, bytes, start, end);
@@ -198,7 +198,7 @@ export class Router {
       case 'bridge-leave':
       case 'bridge-leaving':
         return this.#resumption.notice(session, method.role, membersOf(envelope.decode(bytes, Field.params)));
-      case 'bridge-defaults': // a handshake says who asks
+      case 'bridge-defaults': // after a handshake, the client is known already
         return this.#context.events.incident.tell('badFrames', session);
       case 'between-clients':
         return this.#context.messaging.notice(session, { b: bytes, start, end }, envelope);
@@ -207,7 +207,9 @@ export class Router {
     }
   }
 
-  /** Takes what a connection says for all requests behind it. Each of them is judged as if it had said this itself. */
+  /**
+   * Takes members that a connection sends for all later requests. Each request is judged as if it carried them itself.
+   */
   #onDefaults(session: Session, b: Buffer, bytes: number): void {
     const params = bytes > MOST_DEFAULTS_BYTES ? undefined : envelope.decode(b, Field.params);
     const { _meta } = membersOf(params);
@@ -217,7 +219,7 @@ export class Router {
     session.parts?.defaultsChanged();
   }
 
-  /** Takes progress, which can only be about a question that the client was asked. */
+  /** Takes progress. It can only be about a question that the client was asked. */
   #onProgress(session: Session, frame: Frame): void {
     const token = envelope.id(frame.b, Field.progressToken);
     const question = token === undefined ? undefined : session.questions.get(token);
@@ -237,7 +239,10 @@ export class Router {
     call.owner.cancel(call, { b, start, end }, envelope);
   }
 
-  /** Finds the session that asks: the connection's own after `initialize`, else the one for what the request says of its client. */
+  /**
+   * Finds the session for a request: the connection's own after `initialize`, else the one for the client that the
+   * request names.
+   */
   #onRequest(session: Session, b: Buffer, start: number, end: number): void {
     if (session.state !== 'connecting') {
       if (session.era.hasHandshake && envelope.has(Field.protocolVersion))
@@ -247,7 +252,7 @@ export class Router {
     const method = ERA_2026.methods.of(b, envelope);
     if (!speaksForItself(session, method, b)) return this.#onRequestOf(session, b, start, end);
     const parts = session.parts ?? new SessionParts(session, this.#context, this.#partsPorts);
-    // A request that says nothing of who asks is refused, and settles nothing.
+    // A request that does not say who asks is refused, and decides nothing.
     if (envelope.has(Field.protocolVersion)) session.parts = parts;
     if (envelope.doubts(method.reads)) return void this.#refusesAmbiguous(session, method, envelope.raw(b, Field.id));
     const asker = parts.of(b, envelope);
@@ -255,20 +260,20 @@ export class Router {
     this.#onRequestOf(asker, b, start, end);
   }
 
-  /** Lets in a request that has waited for what is known of its client's servers. */
+  /** Handles a request that waited until its client's servers were known. */
   #letIn(session: Session, { b, start, end }: Frame): void {
     envelope.keys = session.era.keys;
     if (envelope.scan(b, start, end, this.#context.limits.maxDepth)) this.#onRequestOf(session, b, start, end);
   }
 
-  /** Takes a request of a session. The audit log hears of a call of a tool before anything can refuse it. */
+  /** Handles a request of a session. The audit log hears of a tool call before anything can refuse it. */
   #onRequestOf(session: Session, b: Buffer, start: number, end: number): void {
     const method = session.era.methods.of(b, envelope);
     const frame = { b, start, end };
     const { events } = this.#context;
     if (!events.requestBegun.isHeard && (method.role !== 'call' || !events.toolWanted.isHeard))
       return this.#takeRequest(session, method, frame);
-    // A held request comes again; and no tool is called by those who control the daemon.
+    // A held request comes again later; and `control` sessions call no tools.
     if (session.isHolding || session.role === 'control') return this.#takeRequest(session, method, frame);
     events.requestBegun.tell(session, frame, envelope);
     if (method.role !== 'call') return this.#takeRequest(session, method, frame);
@@ -285,16 +290,16 @@ export class Router {
     const id = envelope.id(b, Field.id);
     if (id === undefined) return this.#refuse(session, 'null', { code: INVALID_REQUEST, message: BAD_ID });
     if (!this.#refusesFields(session, method, b)) {
-      // It comes again once `initialize` is answered, and is taken then.
+      // It comes again once `initialize` is answered, and is counted then.
       if (session.isHolding && method.role !== 'ping')
         return session.hold(frame, this.#context.limits.maxWaitingBytesPerClient);
       this.#routeRequest(session, method, id, frame);
     }
-    // Only now: it is `initialize` that says who is no client but watches the daemon.
+    // Only here, because `initialize` decides which sessions are `control`.
     if (session.role !== 'control') this.#context.events.requestTaken.tell(session);
   }
 
-  /** Gives a request to the view, or deals with it here. */
+  /** Passes a request to the view, or answers it here. */
   #routeRequest(session: Session, method: Method, id: RequestId, frame: Frame): void {
     const { b, start, end } = frame;
     if (method.role === 'ping') return session.output.answer(envelope.raw(b, Field.id), '{}');
@@ -308,7 +313,7 @@ export class Router {
     this.#onRareRequest(session, method, { id, idText: envelope.raw(b, Field.id), b, start, end });
   }
 
-  /** Fields that the router reads must mean one thing, and a token must be one that it can give back. */
+  /** Refuses a request with a duplicate field that the router reads, or with a token that cannot be given back. */
   #refusesFields(session: Session, method: Method, b: Buffer): boolean {
     if (envelope.doubts(method.reads)) return this.#refusesAmbiguous(session, method, envelope.raw(b, Field.id));
     if (!envelope.has(Field.metaProgressToken) || envelope.id(b, Field.metaProgressToken) !== undefined) return false;
@@ -335,7 +340,7 @@ export class Router {
     this.#context.messaging.request(session, { id, role: 'other', frame: { b, start, end } }, envelope);
   }
 
-  /** The daemon goes before `initialize` is answered. */
+  /** Called when the daemon stops before `initialize` is answered. */
   abandon(session: Session): void {
     this.#handshake.abandon(session, SHUTTING_DOWN);
   }
@@ -351,7 +356,7 @@ export class Router {
       return session.listens.open({ id, role: 'other', frame: { b, start, end } }, envelope);
     }
     if (method.role === 'discover') {
-      // Clients of the next era probe with this; the answer lets them fall back without a timeout.
+      // Clients of 2026 probe with this method; the answer lets them fall back without a timeout.
       return session.output.fail(request.idText, rpcError(METHOD_NOT_FOUND, 'Method not found: server/discover'));
     }
     if (method.role === 'initialize') return this.#onInitialize(session, request);

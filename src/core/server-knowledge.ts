@@ -1,5 +1,5 @@
-// The knowledge of one server, also while nothing runs: its answers to `initialize`, its lists, whether it asks back,
-// and which of its tools do. One for each definition. Never gives one client's lists to another.
+// The knowledge of one server, kept also while nothing runs: its answers to `initialize`, its lists, whether it asks
+// back, and which of its tools do. One object for each definition. It never gives one client's lists to another.
 
 import { type DeclaredSharing, declaredSharingIn } from '../model/sharing.ts';
 import type { Era, ListKind } from '../protocol/era.ts';
@@ -14,16 +14,16 @@ import { lastingCopy } from '../util/lasting-bytes.ts';
 import { type InstanceKey, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from './instance-key.ts';
 
 /**
- * One answer to a list method. `result` has the bytes of the result as clients of 2025 are shown it, with a newline behind
- * them. It is the server's own, but for servers of 2026 (results-for-2025.ts).
+ * One answer to a list method. `result` has the bytes of the result as clients of 2025 see it, followed by a newline.
+ * For servers of 2026 they were converted (results-for-2025.ts).
  */
 export interface ListPage {
-  /** The cursor of the request. */
+  /** The cursor that the request had. */
   readonly cursor: string | undefined;
   readonly result: Buffer;
-  /** The same with the output schemas of tools as the server wrote them, where clients of 2025 are shown others. */
+  /** The list as the server wrote it, if its output schemas were changed for clients of 2025. */
   readonly original?: Buffer | undefined;
-  /** The terms on which a server of 2026 lets the list be kept. */
+  /** The terms on which a server of 2026 lets clients keep the list. */
   readonly caching?: CachingTerms | undefined;
 }
 
@@ -32,50 +32,50 @@ export interface CachingTerms {
   readonly cacheScope: string;
 }
 
-/** The terms that a server has named; undefined if they are none that the protocol has. */
+/** The caching terms that a server gave; undefined if they are not valid in the protocol. */
 export function cachingTermsOf(ttlMs: unknown, cacheScope: unknown): CachingTerms | undefined {
   const isTime = typeof ttlMs === 'number' && Number.isFinite(ttlMs) && ttlMs >= 0;
   return isTime && (cacheScope === 'public' || cacheScope === 'private') ? { ttlMs, cacheScope } : undefined;
 }
 
-/** The answer by which an instance has introduced itself. */
+/** An instance's answer that describes itself. */
 export interface SelfIntroduction {
-  /** The result of `initialize`, or that of `server/discover` in its form: an object's bytes, with a newline behind them. */
+  /** The result of `initialize`, or of `server/discover` in the same form: an object's bytes, followed by a newline. */
   readonly initializeResult: Buffer;
-  /** The result of `server/discover` in its own bytes, with a newline; undefined in the era with a handshake. */
+  /** The original result of `server/discover`, followed by a newline; undefined in the era with a handshake. */
   readonly discoverResult?: Buffer | undefined;
 }
 
-/** The era in which a server was found to speak. */
+/** The era that a server was found to speak. */
 export interface FoundEra {
   readonly era: Era;
-  /** The version that was agreed on, and all that the server has named. */
+  /** The agreed version, and all versions that the server named. */
   readonly version: string;
   readonly versions: readonly string[];
   /** The outcome of `server/discover`: an answer, silence, or the end of the process. */
   readonly probe: 'answered' | 'unanswered' | 'fatal';
-  /** Marks the files of its program at that time; '' if it is none of this machine. */
+  /** Identifies the program's files at that time; '' if the server is no local program. */
   readonly program: string;
   /** The server's own name and version, as JSON. */
   readonly serverInfo: string;
-  /** Milliseconds of the calendar. */
+  /** Milliseconds since 1970. */
   readonly foundMs: number;
 }
 
-/** The appearance of a server towards clients with the same capabilities. */
+/** The server's answers to clients with the same capabilities. */
 export class ServerProfile {
   readonly capabilities: ClientCapabilities;
-  /** The `clientInfo` that a dedicated server was told, as JSON; undefined where clients share it. */
+  /** The `clientInfo` that a dedicated server was told, as JSON; undefined for a shared one. */
   readonly clientInfo: string | undefined;
-  /** The bytes of the result of `initialize`, with a newline behind them. */
+  /** The result of `initialize` in bytes, followed by a newline. */
   initializeResult: Buffer;
-  /** The result of `server/discover` in its own bytes; undefined in the era with a handshake. */
+  /** The original result of `server/discover`; undefined in the era with a handshake. */
   discoverResult: Buffer | undefined;
-  /** Milliseconds of the calendar, because it outlives the process. */
+  /** Milliseconds since 1970, because it outlives the process. */
   learnedMs: number;
-  /** The number of running instances that keep the profile current. */
+  /** The number of running instances that keep the profile up to date. */
   live = 0;
-  /** The lists, by the keys of KnownServer. */
+  /** The lists; the keys come from KnownServer. */
   readonly lists = new Map<string, readonly ListPage[]>();
   #capabilities: ReadonlySet<string> | undefined;
 
@@ -104,10 +104,7 @@ export class ServerProfile {
     return this.#capabilities.has(capability);
   }
 
-  /**
-   * True if the server says that calling the tool twice does no harm. The name is JSON with one byte for each
-   * character.
-   */
+  /** True if the server says that calling the tool twice does no harm. The name is JSON in latin1. */
   isSafe(nameText: string): boolean {
     const pages = this.lists.get('tools');
     return pages !== undefined && safeTools(pages).has(nameText);
@@ -115,17 +112,17 @@ export class ServerProfile {
 }
 
 const MOST_PROFILES = 16;
-/** The most lists of one profile. */
+/** The maximum number of lists in one profile. */
 const MOST_LISTS = 36;
-/** Lists that may show the contents of a client's roots. */
+/** Lists that may reveal the contents of a client's roots. */
 const OF_ROOTS: readonly ListKind[] = ['resources', 'templates'];
-/** Keys of roots that belong to no certain client. */
+/** Root keys that belong to no certain client. */
 const IN_DOUBT: readonly string[] = [ROOTS_IN_DOUBT, ROOTS_DISAGREED, ROOTS_UNDECIDED];
 
-/** The facts that an answer to `initialize` may depend on. */
+/** The parts of the key that an answer to `initialize` may depend on. */
 type ProfileKey = Pick<InstanceKey, 'capabilities' | 'owner'>;
 
-/** The facts that a list may depend on. */
+/** The parts of the key that a list may depend on. */
 type ListKey = Pick<InstanceKey, 'rootsKey' | 'owner'>;
 
 const safe = new WeakMap<readonly ListPage[], ReadonlySet<string>>();
@@ -150,25 +147,25 @@ function safeToolsIn(result: Buffer): string[] {
   });
 }
 
-/** The number of times that each tool has ended without asking back; CONVERSATIONAL once it did ask. */
+/** For each tool, how often it ended without asking back; CONVERSATIONAL once it did ask. */
 export type ToolHabits = Map<string, number>;
 
 export interface KnowledgeContext {
-  /** Milliseconds of the calendar. */
+  /** Milliseconds since 1970. */
   readonly date: () => number;
-  /** The time for which a server's answers hold while it does not run. */
+  /** The time for which a server's answers stay valid while it does not run. */
   readonly ttlMs: number;
-  /** Called when something worth keeping was learnt. */
+  /** Called when something worth saving was learnt. */
   readonly changed: () => void;
-  /** Called when a client was told, or is about to be told, the server's tools. */
+  /** Called when clients get the server's tools, or are about to. */
   readonly toolsListed?: (pages: readonly ListPage[], how: ToolListing) => void;
 }
 
-/** The meaning of tools that are missing in a list. */
+/** Tells if a tool that is missing from a list is gone. */
 export interface ToolListing {
   /** True if these are all pages of the list. */
   readonly isWhole: boolean;
-  /** True if no other instance runs, which could list others. */
+  /** True if no other instance runs that could list other tools. */
   readonly isOnly: boolean;
 }
 
@@ -181,16 +178,16 @@ export class KnownServer {
   #declaredSharing: DeclaredSharing | undefined;
   #era: FoundEra | undefined;
   readonly habits: ToolHabits = new Map();
-  /** The number of items of each list with too long a name or URI. */
+  /** The number of items per list whose name or URI is too long. */
   readonly #longKeys = new Map<ListKind, number>();
-  /** The moments in which lists were read, by this daemon. */
+  /** The times at which this daemon read the lists. */
   readonly #readMs = new WeakMap<readonly ListPage[], number>();
 
   constructor(context: KnowledgeContext) {
     this.#context = context;
   }
 
-  /** True if what is known holds for a while after the server has gone. */
+  /** True if the knowledge stays valid for a while after the server has gone. */
   get outlivesServer(): boolean {
     return this.#context.ttlMs > 0;
   }
@@ -199,7 +196,7 @@ export class KnownServer {
     return this.#asksForRoots;
   }
 
-  /** The sharing that the server declared last. */
+  /** The sharing that the server last declared. */
   get declaredSharing(): DeclaredSharing | undefined {
     return this.#declaredSharing;
   }
@@ -209,12 +206,12 @@ export class KnownServer {
     return this.#asksBack;
   }
 
-  /** The era in which the server was found to speak; undefined while nobody knows. */
+  /** The era that the server was found to speak; undefined until known. */
   get era(): FoundEra | undefined {
     return this.#era;
   }
 
-  /** The time since its era was found out. It is absolute, so that a clock that was set back does not keep it for ever. */
+  /** The time since the era was found. It is absolute, so that a clock set back does not keep it for ever. */
   get eraAgeMs(): number {
     return this.#era === undefined ? Number.POSITIVE_INFINITY : Math.abs(this.#context.date() - this.#era.foundMs);
   }
@@ -224,7 +221,7 @@ export class KnownServer {
     this.changed();
   }
 
-  /** The next start asks again. */
+  /** Forgets the era; the next start probes again. */
   forgetEra(): void {
     this.#era = undefined;
     this.changed();
@@ -250,7 +247,7 @@ export class KnownServer {
   noteAsksForRoots(): void {
     if (this.#asksForRoots) return;
     this.#asksForRoots = true;
-    // These lists depend on roots, and it is not known any more on which.
+    // These lists depend on roots, and the roots are no longer known.
     for (const { lists } of this.profiles) for (const kind of OF_ROOTS) lists.delete(kind);
     this.changed();
   }
@@ -261,7 +258,7 @@ export class KnownServer {
     this.changed();
   }
 
-  /** Returns true if these are more than before. */
+  /** Notes the number of long keys; returns true if it has grown. */
   noteLongKeys(kind: ListKind, count: number): boolean {
     const before = this.#longKeys.get(kind) ?? 0;
     this.#longKeys.set(kind, count);
@@ -272,13 +269,13 @@ export class KnownServer {
     this.#context.changed();
   }
 
-  /** The profile that a client with this key would see, if it is known and still holds. */
+  /** The profile that a client with this key would see, if it is known and still valid. */
   profileFor(key: ProfileKey): ServerProfile | undefined {
     const holding = this.profiles.filter((profile) => this.#holds(profile));
     return this.#profileAmong(profilesForClient(holding, key), key.capabilities);
   }
 
-  /** The same, however old it is and whichever client it was for. */
+  /** The newest profile for this key, however old, and whichever client it was for. */
   lastProfileFor(key: ProfileKey): ServerProfile | undefined {
     const { profiles } = this;
     return (
@@ -301,7 +298,7 @@ export class KnownServer {
     return !this.#asksBack || capabilitiesCover(capabilities, started);
   }
 
-  /** An instance has opened. `introduced` is the `clientInfo` it was told, '' for the bridge's own. */
+  /** Called when an instance has opened. `introduced` is the `clientInfo` that it was told, '' for the bridge's own. */
   opened({ capabilities, owner }: ProfileKey, introduction: SelfIntroduction, introduced: string): ServerProfile {
     const now = this.#context.date();
     this.#declaredSharing = declaredSharingIn(capabilitiesOf(introduction.initializeResult));
@@ -314,7 +311,7 @@ export class KnownServer {
       profile = new ServerProfile(capabilities, clientInfo, { ...introduction, learnedMs: now });
       this.#add(profile);
     } else {
-      // The clients that saw the expired lists are notified when they are read, even if they are the same.
+      // Clients that saw the expired lists are notified when the new ones are read, even if nothing changed.
       if (!this.#holds(profile)) profile.lists.clear();
       profile.renew(introduction, now);
     }
@@ -323,14 +320,14 @@ export class KnownServer {
     return profile;
   }
 
-  /** An instance has gone. Its profile holds for the usual time from now on. */
+  /** Called when an instance has gone. Its profile stays valid for the usual time from now. */
   closed(profile: ServerProfile): void {
     profile.live--;
     profile.learnedMs = this.#context.date();
     this.changed();
   }
 
-  /** Keeps a list that was read; returns true if it differs from the one before. */
+  /** Keeps a list that was read; returns true if it has changed. */
   learnList(profile: ServerProfile, kind: ListKind, pages: readonly ListPage[], key: ListKey): boolean {
     const listKey = this.#listKeyFor(kind, key);
     if (listKey === undefined) return true;
@@ -345,13 +342,13 @@ export class KnownServer {
     return isNew;
   }
 
-  /** The time since a list was read; undefined for one that an earlier daemon has read. */
+  /** The time since a list was read; undefined if an earlier daemon read it. */
   ageOf(pages: readonly ListPage[]): number | undefined {
     const readMs = this.#readMs.get(pages);
     return readMs === undefined ? undefined : this.#context.date() - readMs;
   }
 
-  /** A client is about to get this page from the server itself. */
+  /** Notes that a client is about to get this page from the server itself. */
   toolsPassed(page: ListPage): void {
     this.#context.toolsListed?.([page], { isWhole: false, isOnly: false });
   }
@@ -360,7 +357,9 @@ export class KnownServer {
     return this.profiles.reduce((sum, { live }) => sum + live, 0);
   }
 
-  /** Adds a profile. Clients may offer any capabilities, so an unused profile makes room. */
+  /**
+   * Adds a profile. Clients may offer any capabilities, so an unused profile is dropped for it if there are too many.
+   */
   #add(profile: ServerProfile): void {
     if (this.profiles.length >= MOST_PROFILES) {
       const unused = this.profiles.findIndex(({ live }) => live === 0);
@@ -374,19 +373,19 @@ export class KnownServer {
       if (listKey !== but && listKey.includes(' ')) return void profile.lists.delete(listKey);
   }
 
-  /** The list for clients with the same roots; undefined if it is not known. */
+  /** The list for clients with the same roots; undefined if unknown. */
   pagesFor(profile: ServerProfile, kind: ListKind, key: ListKey): readonly ListPage[] | undefined {
     const listKey = this.#listKeyFor(kind, key);
     return listKey === undefined ? undefined : profile.lists.get(listKey);
   }
 
-  /** The newest list of tools of any profile. */
+  /** The newest list of tools in any profile. */
   get lastTools(): readonly ListPage[] | undefined {
     const newest = [...this.profiles].sort((a, b) => b.learnedMs - a.learnedMs);
     return newest.find(({ lists }) => lists.has('tools'))?.lists.get('tools');
   }
 
-  /** The key of a list. A list that depends on one client's roots or on one client has a key of its own, or none. */
+  /** The key of a list. A list that depends on one client or its roots has its own key, or none. */
   #listKeyFor(kind: ListKind, { rootsKey, owner }: ListKey): string | undefined {
     if (!OF_ROOTS.includes(kind)) return kind;
     if (owner !== undefined) return undefined;
@@ -395,14 +394,14 @@ export class KnownServer {
   }
 
   #holds(profile: ServerProfile): boolean {
-    // The difference is absolute, so that a clock that was set back does not keep a profile for ever.
+    // The difference is absolute, so that a clock set back does not keep a profile for ever.
     return profile.live > 0 || Math.abs(this.#context.date() - profile.learnedMs) < this.#context.ttlMs;
   }
 }
 
 /**
- * The profiles that a client may see. A dedicated server may answer by `clientInfo`. A client that shares it gets the
- * profile of other sharing clients, if there is one.
+ * The profiles that a client may see. A dedicated server may answer according to `clientInfo`. A client of a shared
+ * server gets the profile of other sharing clients, if there is one.
  */
 function profilesForClient(profiles: readonly ServerProfile[], { owner }: ProfileKey): readonly ServerProfile[] {
   if (owner !== undefined) return profiles.filter(({ clientInfo }) => clientInfo === clientInfoText(owner));

@@ -1,7 +1,7 @@
-// The one `subscriptions/listen` of the bridge at an instance of 2026: for the lists of the server, and for all resources that clients
-// want to hear of. Another set of resources needs another listen, which names all of them; so changes are gathered for a while. The old one
-// is cancelled when the new one is acknowledged, so that nothing is missed in between. A listen that ends is opened again, each time
-// after a longer pause, and at once if somebody waits for a resource.
+// The bridge's one `subscriptions/listen` at an instance of 2026: for the server's lists, and for all resources that
+// clients want. A change of resources needs a new listen that names all of them, so changes are gathered for a moment.
+// The old listen is cancelled when the new one is acknowledged, so that no notice is missed. A listen that ends is
+// opened again: each time after a longer pause, but at once if somebody waits for a resource.
 //
 //   wanted ─ some ms ─▶ sent ─ acknowledged ─▶ current ─ ended by the server ─▶ a pause ─▶ sent
 //                         └─ refused ─▶ those who wait for it are told
@@ -28,36 +28,43 @@ const LIST_NOTICES: Readonly<Record<string, string>> = {
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** Changes that come within this time go into one listen. */
+/** Changes within this time go into one listen. */
 const GATHER_MS = 5;
-/** The time is longer behind a long listen: adding one resource after the other would cost the square of their number. */
+/**
+ * A longer listen is gathered for longer: otherwise adding resources one by one would cost the square of their number.
+ */
 const BYTES_PER_MS = 1024;
-/** While more waits for the server than this, no listen is sent; a sink that has so much to write tells when it has drained. */
+/** No listen is sent while more than this waits for the server; an outbox this full reports when it has drained. */
 const MOST_BLOCKED_BYTES = 65_536;
-/** A listen that has held for so long was no failure, as where a proxy ends what is idle: the next pause is the first one. */
+/**
+ * A listen that lasted this long did not fail, but was ended as idle, perhaps by a proxy: the next pause is the
+ * shortest.
+ */
 const SOUND_MS = 10_000;
 
-/** Hears of tasks: a client that listens to them. */
+/** A client that listens to tasks. */
 export interface TaskWatcher {
   readonly session: Session;
-  /** The server tells of the task. False if the client hears of it later. `notice` has the client's id of the task. */
+  /**
+   * Takes a notice about the task. Returns false if the client gets it later. `notice` has the client's id of the task.
+   */
   told(instance: Instance, taskId: string, notice: Frame): boolean;
-  /** The task may have changed while nobody listened. */
+  /** Called when the task may have changed while nobody listened. */
   mayHaveChanged(instance: Instance, taskId: string): void;
 }
 
-/** The end of a wish for a resource: the server reports its changes, or an error in JSON says why it does not. */
+/** Called when the server reports a resource's changes, or with an error in JSON if it does not. */
 type Covered = (error: string | undefined) => void;
 
 interface Listen {
-  /** The id of the request, which is that of the subscription too. */
+  /** The id of the request, and of the subscription. */
   readonly id: number;
   readonly uris: ReadonlySet<string>;
-  /** The resources that the server reports; none until it is acknowledged. */
+  /** The resources that the server reports; empty until acknowledged. */
   honored: ReadonlySet<string>;
-  /** The ids of tasks, from its acknowledgement on those that the server tells of. */
+  /** The task ids; once acknowledged, only those that the server reports. */
   tasks: ReadonlySet<string>;
-  /** Undefined until it is acknowledged. */
+  /** Undefined until acknowledged. */
   acknowledgedMs: number | undefined;
   /** True if the server has declined all of it. */
   isIdle: boolean;
@@ -65,14 +72,14 @@ interface Listen {
 
 export class ServerListen {
   readonly #instance: Instance;
-  /** The list notices that the server declares. Undefined while it does not run, or is of an era that has no listen. */
+  /** The list notices that the server declares. Undefined while it does not run, or if its era has no listen. */
   #lists: readonly string[] | undefined;
   #mayNameResources = false;
-  /** The listen that was acknowledged, and the one that was sent since. */
+  /** The acknowledged listen, and the one sent since. */
   #current: Listen | undefined;
   #next: Listen | undefined;
   #waiting: { readonly uri: string; readonly done: Covered }[] = [];
-  /** The listeners of each task. */
+  /** The listening clients of each task. */
   readonly #watchers = new Map<string, Set<TaskWatcher>>();
   #awaited: { readonly taskId: string; readonly done: Covered }[] = [];
   #pause: Timer | undefined;
@@ -80,9 +87,9 @@ export class ServerListen {
   /** Runs while changes are gathered. */
   #gathering: Timer | undefined;
   #gatherMs = GATHER_MS;
-  /** True if a listen is to be sent once the server has taken what waits for it. */
+  /** True if a listen must be sent once the server has read its backlog. */
   #isHeldUp = false;
-  /** True if something may have changed unheard since the last listen. */
+  /** True if changes may have been missed since the last listen. */
   #hasGap = false;
   /** True if the server does not know the method. */
   #isUnknown = false;
@@ -91,12 +98,12 @@ export class ServerListen {
     this.#instance = instance;
   }
 
-  /** True if the server of this instance is listened to, so that it is sent no single subscriptions. */
+  /** True if this server gets a listen, and therefore no single subscriptions. */
   get isUsed(): boolean {
     return !this.#instance.era.hasHandshake;
   }
 
-  /** The instance runs. */
+  /** Called when the instance runs. */
   opened({ initializeResult }: ServerProfile): void {
     if (!this.isUsed) return;
     const capabilities = capabilitiesOf(initializeResult);
@@ -108,7 +115,7 @@ export class ServerListen {
     this.#update();
   }
 
-  /** The instance has gone. */
+  /** Called when the instance has gone. */
   closed(error: string): void {
     this.#lists = undefined;
     this.#current = undefined;
@@ -123,7 +130,7 @@ export class ServerListen {
     for (const { done } of [...this.#waiting.splice(0), ...this.#awaited.splice(0)]) done(error);
   }
 
-  /** Has a client hear of a task, and calls back when that is certain. */
+  /** Starts reporting a task to a client; calls back when that is certain. */
   watch(taskId: string, watcher: TaskWatcher, done: Covered): void {
     if (this.#lists === undefined || this.#isUnknown) return done(NOT_REPORTED);
     const watchers = this.#watchers.get(taskId) ?? new Set();
@@ -145,7 +152,7 @@ export class ServerListen {
     return [...(this.#watchers.get(taskId) ?? [])];
   }
 
-  /** Calls back when the server reports the changes of this resource, which clients want by now. */
+  /** Calls back when the server reports changes of this resource, which a client now wants. */
   cover(uri: string, done: Covered): void {
     if (!this.#mayNameResources || this.#isUnknown) return done(NOT_REPORTED);
     if (this.#current?.honored.has(uri) === true) return done(undefined);
@@ -159,7 +166,7 @@ export class ServerListen {
     this.#pause = undefined;
   }
 
-  /** Clients may want something else than before, and in a moment something else again. */
+  /** Called when clients' wishes may have changed. More changes may follow in a moment. */
   changed(): void {
     if (this.#lists === undefined || this.#gathering !== undefined || this.#isBusy) return;
     this.#gathering = this.#instance.context.clock.after(this.#gatherMs, () => {
@@ -168,19 +175,19 @@ export class ServerListen {
     });
   }
 
-  /** True while no listen is sent; when that ends, it is looked what is wanted then. */
+  /** True while no listen can be sent; afterwards the wishes are compared again. */
   get #isBusy(): boolean {
     return this.#isUnknown || this.#next !== undefined || this.#pause !== undefined || this.#isHeldUp;
   }
 
-  /** The server has taken something of what waited for it. */
+  /** Called when the server has read some of its backlog. */
   drained(): void {
     if (!this.#isHeldUp) return;
     this.#isHeldUp = false;
     this.#update();
   }
 
-  /** Sends a listen if what clients want differs from what the server reports. */
+  /** Sends a listen if clients want something other than the server reports. */
   #update(): void {
     const lists = this.#lists;
     if (lists === undefined || this.#isBusy) return;
@@ -242,7 +249,7 @@ export class ServerListen {
     this.changed();
   }
 
-  /** Tasks that the server does not tell of are left out of the next listen. */
+  /** Leaves tasks that the server does not report out of the next listen. */
   #settleTasks(listen: Listen, honored: ReadonlySet<string>): void {
     for (const taskId of listen.tasks) if (!honored.has(taskId)) this.#watchers.delete(taskId);
     const answered = this.#awaited.filter(({ taskId }) => listen.tasks.has(taskId));
@@ -258,7 +265,7 @@ export class ServerListen {
     for (const { uri, done } of settled) done(honored.has(uri) ? undefined : NOT_REPORTED);
   }
 
-  /** Has all that may have changed unheard looked at again. */
+  /** Checks everything again that may have changed unnoticed. */
   #catchUp({ uris, tasks }: Listen): void {
     if (!this.#hasGap) return;
     this.#hasGap = false;
@@ -277,7 +284,7 @@ export class ServerListen {
     return LIST_KINDS.filter((kind) => this.#lists?.includes(LISTS[kind].capability) === true);
   }
 
-  /** A listen was answered, or nobody waits for its answer any more: it is over. */
+  /** Called when a listen was answered, or its answer is no longer awaited: it has ended. */
   #answered(listen: Listen, answer: Frame | undefined, envelope: Envelope): void {
     const error = answer === undefined ? undefined : membersOf(envelope.decode(answer.b, Field.error));
     this.#isUnknown ||= error?.code === METHOD_NOT_FOUND;
@@ -286,7 +293,7 @@ export class ServerListen {
     this.#over(listen, error?.code === undefined ? NOT_REPORTED : JSON.stringify(error));
   }
 
-  /** The server has cancelled a request of ours. True if it was a listen. */
+  /** Handles the server's cancellation of one of our requests. Returns true if it was a listen. */
   cancelled({ b }: Frame, envelope: Envelope): boolean {
     const id = envelope.id(b, Field.requestId);
     const listen = [this.#current, this.#next].find((open) => open !== undefined && open.id === id);
@@ -309,7 +316,7 @@ export class ServerListen {
       this.#hasGap = true;
     } else return;
     if (this.#waiting.length > 0 || this.#awaited.length > 0) return this.changed();
-    // A server that takes no other listen beside the one that holds would refuse the same again, and again.
+    // A server that accepts no second listen would refuse the same one again and again.
     if (this.#current !== undefined && !this.#isWhatIsWanted(listen)) return this.changed();
     if (this.#lists === undefined || this.#isUnknown || listen.isIdle) return;
     const { clock } = this.#instance.context;
@@ -321,7 +328,10 @@ export class ServerListen {
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
-  /** The server has refused to listen, maybe for a task that it does not know: nobody else may suffer for it. */
+  /**
+   * Called when the server has refused a listen, maybe because of an unknown task: leaves the tasks out, so that others
+   * get their notices.
+   */
   #leaveOutTasks({ tasks }: Listen, error: string): void {
     const isNew = (taskId: string): boolean => this.#current?.tasks.has(taskId) !== true;
     for (const taskId of tasks) if (isNew(taskId)) this.#watchers.delete(taskId);
@@ -330,14 +340,14 @@ export class ServerListen {
     for (const { done } of failed) done(error);
   }
 
-  /** Ends a listen that another one takes the place of, or that nobody needs. */
+  /** Ends a listen that was replaced, or that nobody needs. */
   #cancel(listen: Listen): void {
     if (this.#current === listen) this.#current = undefined;
     this.#instance.calls.own.forget(listen.id);
     this.#instance.calls.tell(cancelNotice(String(listen.id), 'Another one has taken its place'));
   }
 
-  /** True if a notice is to be passed on: it belongs to the listen that holds, or says nothing of one. */
+  /** True if a notice is passed on: it belongs to the current listen, or names none. */
   accepts(b: Buffer, envelope: Envelope): boolean {
     if (!envelope.has(Field.subscriptionId)) return true;
     return this.#current !== undefined && envelope.id(b, Field.subscriptionId) === this.#current.id;

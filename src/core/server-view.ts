@@ -1,5 +1,5 @@
-// The view `server:NAME`: one server with its own names, capabilities and bytes. Lists are answered from what is known
-// while it does not run, so that a client that only looks starts nothing.
+// The view `server:NAME`: one server with its own names, capabilities and bytes. While the server does not run, lists
+// are answered from knowledge, so that a client that only looks starts nothing.
 
 import type { ClientSettings } from '../model/client-settings.ts';
 import { withPermittedTools } from '../model/tool-gate.ts';
@@ -35,7 +35,7 @@ export class ServerView implements View, ListWatcher {
   readonly #context: ServerViewContext;
   readonly #clients = new ViewClients();
   #server: Server;
-  /** The error of further use; undefined while the server is offered. */
+  /** The error for all further requests; undefined while the server is offered. */
   #refusal: BridgeError | undefined;
 
   constructor(terms: Seeing, server: Server, context: ServerViewContext) {
@@ -54,7 +54,7 @@ export class ServerView implements View, ListWatcher {
     const server = this.#server;
     if (this.#refusal !== undefined) throw this.#refusal;
     const profile = server.profileFor(session);
-    // Bound from here on: the client sees the server's notifications, too.
+    // Binds the client now, because it also gets the server's notifications.
     const binding = server.bindingFor(session);
     if (profile !== undefined) {
       const { instanceId } = binding.bind();
@@ -77,7 +77,7 @@ export class ServerView implements View, ListWatcher {
     if (this.#refusal !== undefined && !isOfTask)
       return outputFor(session, request).fail(envelope.raw(request.frame.b, Field.id), rpcErrorOf(this.#refusal));
     if (role === 'list' && this.#answersFromKnown(session, request, envelope)) return;
-    // A page of the server's list may have no task of this client, only a cursor of the next page.
+    // A page of the server's list may hold no task of this client, and only a cursor.
     if (role === 'list-tasks' && (this.#hasTasksElsewhere(session) || this.#hasDeclaredTasks(session)))
       return listTasks(session, this.#context.pending, request, envelope);
     const instance = isOfTask
@@ -101,7 +101,7 @@ export class ServerView implements View, ListWatcher {
     return { role: 'list', kind, reader };
   }
 
-  /** True if the client has tasks on an instance that it does not use any more. */
+  /** True if the client has tasks on an instance that it no longer uses. */
   #hasTasksElsewhere(session: Session): boolean {
     const used = this.#server.instanceOf(session);
     for (const instance of session.tasks.values()) if (instance !== used) return true;
@@ -138,7 +138,7 @@ export class ServerView implements View, ListWatcher {
   }
 
   /**
-   * The server's list without forbidden tools. The list may differ from the one that the bridge knows, so both decide.
+   * The server's list without forbidden tools. The server's list may differ from the known one, so both are checked.
    */
   #permitted(session: Session, answer: Frame, envelope: Envelope): Frame {
     if (!envelope.has(Field.result)) return answer;
@@ -161,7 +161,7 @@ export class ServerView implements View, ListWatcher {
     this.#clients.listChanged(kind, concerns);
   }
 
-  /** The server itself has announced the change. */
+  /** Called when the server itself has announced the change. */
   listsToldChanged(session: Session, kinds: readonly ListKind[]): void {
     for (const kind of kinds) this.#clients.marksOf(session)?.read.delete(kind);
   }
@@ -183,7 +183,7 @@ export class ServerView implements View, ListWatcher {
   }
 
   ownToolsChanged(): void {
-    // It has none.
+    // The bridge has no tools here.
   }
 
   serversChanged(settings: ClientSettings, each: (session: Session, follow: () => void) => void): void {
@@ -223,7 +223,7 @@ export class ServerView implements View, ListWatcher {
   }
 
   tick(): void {
-    // The view has one server, and keeps it.
+    // The view always keeps its one server.
   }
 
   leave(session: Session): ClientMarks | undefined {

@@ -1,5 +1,5 @@
-// One server by its name: which client uses which of its instances, and when another instance is needed. Never starts
-// or ends an instance itself; a Runner does.
+// One server by name: which client uses which of its instances, and when another instance is needed. It never starts or
+// ends an instance itself; a Runner does.
 
 import type { ClientSettings } from '../model/client-settings.ts';
 import type { ServerDefinition, Sharing } from '../model/server-definition.ts';
@@ -26,27 +26,27 @@ export interface ServerOptions {
     ServerReach;
   readonly known: KnownServer;
   readonly gate: ToolGate;
-  /** The tools of a client with these settings; undefined if they are the same as for all clients. */
+  /** The tool rules for a client with these settings; undefined if they are the same as for all clients. */
   readonly gateOf?: ((settings: ClientSettings) => ToolGate | undefined) | undefined;
   readonly context: InstanceContext;
-  /** Makes the runner, which starts and ends an instance. */
+  /** Makes the runner that starts and ends an instance. */
   readonly makeRunner: (instance: Instance) => Runner;
 }
 
 export interface Runner {
   readonly start: () => void;
   readonly usersChanged: (users: number) => void;
-  /** Ends the instance, because nobody uses it. It can be started again. */
+  /** Ends the instance because nobody uses it. It can be started again. */
   readonly vacate: () => void;
-  /** Ends the instance after a fault of the bridge; all that wait for it get an error. */
+  /** Ends the instance after a fault of the bridge; everybody who waits for it gets an error. */
   readonly broken: (error: unknown) => void;
   /** Ends the instance for good. */
   readonly retire: () => void;
 }
 
-/** Hears of lists that have changed: a view. */
+/** A view, which must know of changed lists. */
 export interface ListWatcher {
-  /** A list of this server has changed for the clients that `concerns` is true of. */
+  /** Called when a list of this server has changed for the clients for which `concerns` returns true. */
   listChanged(kind: ListKind, concerns: (session: Session) => boolean): void;
 }
 
@@ -59,7 +59,7 @@ export class Server {
   #gates = new WeakMap<ClientSettings, ToolGate>();
   readonly #options: ServerOptions;
   readonly #runners = new Map<Instance, Runner>();
-  /** Instances that are never started, where clients wait whose roots are not known yet. */
+  /** Instances that are never started: clients wait there until their roots are known. */
   readonly #awaitingRoots = new WeakSet<Instance>();
   /** The binding of each client that has used the server. */
   readonly bindings = new Map<Session, Binding>();
@@ -85,7 +85,7 @@ export class Server {
     return sharingOf(this.#options.definition, this.known.declaredSharing);
   }
 
-  /** The permitted tools without any client. */
+  /** The tool rules that apply without a client. */
   get gate(): ToolGate {
     return this.#gate;
   }
@@ -104,7 +104,7 @@ export class Server {
     return gate;
   }
 
-  /** The client's binding, made on first use. Throws if the client has gone, or does not see the server any more. */
+  /** The client's binding, made on first use. Throws if the client has gone, or no longer sees the server. */
   bindingFor(session: Session): Binding {
     const known = this.bindings.get(session);
     if (known !== undefined) return known;
@@ -115,12 +115,15 @@ export class Server {
     return binding;
   }
 
-  /** The instance that the client uses; undefined if it uses none. */
+  /** The instance that the client uses, if any. */
   instanceOf(session: Session): Instance | undefined {
     return this.bindings.get(session)?.instance;
   }
 
-  /** The place to ask for a task of 2026; undefined if the task is not of the client's user, or the server has no such tasks. */
+  /**
+   * The place to ask about a task of 2026; undefined if it is not the client's user's task, or the server has no such
+   * tasks.
+   */
   placeOfTask(session: Session, taskId: string): TaskPlace | undefined {
     const found = this.#options.context.ownedTasks.find(session, this, taskId);
     if (found === 'another') return undefined;
@@ -136,7 +139,7 @@ export class Server {
     return this.instanceOf(session)?.profile ?? this.known.profileFor(this.keyFor(session));
   }
 
-  /** The server's list as this client gets it; undefined while it is not known. */
+  /** The server's list as this client sees it; undefined until known. */
   pagesFor(session: Session, kind: ListKind): readonly ListPage[] | undefined {
     return asShownTo(session, kind, this.#pagesFor(session, kind));
   }
@@ -150,8 +153,8 @@ export class Server {
   }
 
   /**
-   * The last known list of the server, for people and models that look around, because no process is started for a
-   * look. A server that cannot be started has listed it some time ago, a dedicated one for another client.
+   * The last known list of the server, for people and models who browse: no process is started for that. The list may
+   * be old if the server cannot be started; a dedicated server may have listed it for another client.
    */
   lastPagesFor(session: Session, kind: ListKind): readonly ListPage[] | undefined {
     const pages = this.#pagesFor(session, kind);
@@ -161,7 +164,7 @@ export class Server {
     return asShownTo(session, kind, last);
   }
 
-  /** The terms on which the client may keep a page of the list, or the whole list. */
+  /** The caching terms that the client gets for a page, or for the whole list. */
   termsFor(session: Session, kind: ListKind, page?: ListPage): CachingTerms {
     const pages = this.#pagesFor(session, kind) ?? [];
     const ageMs = this.known.ageOf(pages);
@@ -176,8 +179,8 @@ export class Server {
 
   /**
    * Chooses the instance of a client: its current one if that still fits, else one that it may share, a vacant one, or
-   * a new one. If the choice depends on roots that are not known, the client waits at an instance that is not started.
-   * With `mustStart` it gets one that asks for the roots itself.
+   * a new one. If the choice depends on roots that are not known, the client waits at an instance that is never
+   * started. With `mustStart` it gets an instance that asks for the roots itself.
    */
   instanceFor(session: Session, current?: Instance, mustStart = false): Instance {
     const key = this.keyFor(session);
@@ -231,12 +234,12 @@ export class Server {
     return wanted.rootsKey === undefined || this.#sameRoots(instance, wanted.rootsKey);
   }
 
-  /** True if a client with these capabilities may use the instance. Where each call says them, all may. */
+  /** True if a client with these capabilities may use the instance. If each request names them, every client may. */
   #suits({ era, key }: Instance, capabilities: ClientCapabilities): boolean {
     return !era.hasHandshake || this.known.suits(key.capabilities, capabilities);
   }
 
-  /** True if the instance has these roots. An unused instance that has not asked for roots takes them. */
+  /** True if the instance has these roots. An unused instance that has not asked yet accepts any roots. */
   #sameRoots(instance: Instance, rootsKey: string): boolean {
     const { key } = instance;
     if (key.rootsKey === rootsKey) return true;
@@ -308,8 +311,8 @@ export class Server {
   }
 
   /**
-   * The server has declared its sharing. If clients cannot share it, one keeps this instance and the others get their
-   * own.
+   * Called when the server has declared its sharing. If clients cannot share it, one keeps this instance and the others
+   * get their own.
    */
   #declared(instance: Instance): void {
     const { key, sessions } = instance;
@@ -322,8 +325,8 @@ export class Server {
   }
 
   /**
-   * Moves all clients but one to other instances. First all wait at instances that are not started, so that the first
-   * client with known roots gets the vacant one.
+   * Moves all clients but one to other instances. First all of them wait at instances that are never started, so that
+   * the first client with known roots gets the vacant one.
    */
   #divide(instance: Instance, staying: Session | undefined): void {
     const leaving = [...this.bindings.values()].filter(
@@ -345,7 +348,10 @@ export class Server {
     runner?.retire();
   }
 
-  /** A client has looked at the lists and wants nothing else now. A connection that nobody has used for more ends once all lists are read. */
+  /**
+   * Called when a client has read the lists and wants nothing else now. If nobody used the connection for more, it ends
+   * once all lists are read.
+   */
   async lookOver(session: Session): Promise<void> {
     const binding = this.bindings.get(session);
     const instance = binding?.instance;
@@ -367,7 +373,10 @@ export class Server {
     return !this.isSeen && [...this.instances].every((instance) => instance.isVacant);
   }
 
-  /** An instance has stopped without clients: one such instance is enough, and none where nothing of a process can be told. */
+  /**
+   * Called when an instance without clients has stopped. One such instance is kept, so that `status` can still
+   * show its process; none of a server on another host.
+   */
   stopped(instance: Instance): void {
     if ((this.#runners.size > 1 || this.isElsewhere) && instance.isVacant) this.#retire(instance);
   }
@@ -384,7 +393,7 @@ export class Server {
     return this.#runners.size === 0;
   }
 
-  /** Gives a client that would wait for another client's conversation an instance of its own, within the limit. */
+  /** Gives a client its own instance, within the limit, if it would wait for another client's conversation. */
   #contended(instance: Instance, session: Session): MoveResult {
     if (this.sharing !== 'auto') return 'shared';
     const binding = this.bindings.get(session);
@@ -420,13 +429,13 @@ export class Server {
     return undefined;
   }
 
-  /** Notifies the clients of this instance, and those that see the known list while theirs does not run. */
+  /** Notifies the clients of this instance, and those that see the known list while their own instance does not run. */
   #listLearnt(instance: Instance, kind: ListKind, { wasAnnounced, isFirst }: ListChange): void {
     this.isLeftOut = false;
     this.listChanged(kind, (session) => {
       const used = this.instanceOf(session);
       const seesItAsItIs = session.view?.isTransparent === true;
-      if (isFirst && seesItAsItIs) return false; // a joined list was shorter without it
+      if (isFirst && seesItAsItIs) return false; // joined lists left it out before
       return used === instance ? !wasAnnounced || !seesItAsItIs : used?.isOpen !== true;
     });
   }
@@ -441,24 +450,24 @@ function asShownTo({ era }: Session, kind: ListKind, pages: readonly ListPage[] 
   return era.hasHandshake || kind !== 'tools' || pages === undefined ? pages : toolPagesFor2026(pages);
 }
 
-/** The error of further use of a server that is not offered any more. */
+/** The error for using a server that is no longer offered. */
 export function notOffered(server: string): BridgeError {
   return new BridgeError('SERVER_NOT_FOUND', `Server ${server} is not offered any more`, { server });
 }
 
 /**
- * The use of one server by one client, from its first use on. Bound to an instance when the client needs one, and moved
- * when another instance turns out to be the right one.
+ * One client's use of one server, from the first use on. It is bound to an instance when the client needs one, and
+ * moved when another instance fits better.
  */
 export class Binding {
   readonly session: Session;
   #server: Server;
   instance: Instance | undefined;
-  /** The error of further use. */
+  /** The error for further use. */
   #refusal: BridgeError | undefined;
   isUsed = false;
 
-  /** Made by `Server.bindingFor` alone. */
+  /** Only `Server.bindingFor` calls this. */
   constructor(session: Session, server: Server) {
     this.session = session;
     this.#server = server;
@@ -468,7 +477,7 @@ export class Binding {
     return this.#server;
   }
 
-  /** Binds the client to an instance, which need not run, unless it must be started at once. */
+  /** Binds the client to an instance. The instance need not run, unless it must be started at once. */
   bind(mustStart = false): Instance {
     if (this.#refusal !== undefined) throw this.#refusal;
     if (this.instance !== undefined) return this.instance;
@@ -486,7 +495,7 @@ export class Binding {
       this.session.roots.whenKnown(() => this.rebind());
   }
 
-  /** Resolves with the running instance, which is started if needed. */
+  /** Starts the instance if needed, and resolves when it runs. */
   async whenOpen(): Promise<Instance> {
     if (this.server.isAwaitingRoots(this.bind())) await whenRootsKnown(this.session);
     const instance = this.bind();
@@ -494,7 +503,7 @@ export class Binding {
     return instance;
   }
 
-  /** Binds for a call: from now on the instance may keep state for the client. */
+  /** Binds for a call: from now on the instance may hold state of the client. */
   use(): Instance {
     this.isUsed = true;
     return this.instance ?? this.bind();
@@ -506,7 +515,7 @@ export class Binding {
     this.instance = undefined;
   }
 
-  /** Moves to a better instance, after something about the client has changed or become known. */
+  /** Moves to a better instance after something about the client has changed or become known. */
   rebind(): void {
     if (this.instance === undefined || this.#refusal !== undefined) return;
     const better = this.server.instanceFor(this.session, this.instance);
@@ -515,10 +524,10 @@ export class Binding {
     this.stopAwaitingRoots();
   }
 
-  /** The client has announced that its roots have changed. */
+  /** Called when the client announces changed roots. */
   rootsChanged({ b, start, end }: Frame): void {
     const { instance, session } = this;
-    if (instance === undefined || !instance.era.hasHandshake) return; // else it is told in an answer, when it asks
+    if (instance === undefined || !instance.era.hasHandshake) return; // otherwise the server gets the roots in an answer, when it asks
     const isShared = this.server.known.asksForRoots && instance.sessions.size > 1;
     if (isShared) return this.rebind();
     // The server asks for the new roots itself. Until then no other client may join.
@@ -532,7 +541,7 @@ export class Binding {
     before?.handOver(this.session, instance);
   }
 
-  /** The server has a new definition: waiting calls go to the new one. */
+  /** Called when the server has a new definition: waiting calls go to the new one. */
   replaceServer(server: Server): void {
     this.server.bindings.delete(this.session);
     this.#server = server;
@@ -540,7 +549,7 @@ export class Binding {
     this.rebind();
   }
 
-  /** The server is not offered any more. Calls under way are still answered. */
+  /** Called when the server is no longer offered. Calls under way are still answered. */
   release(): void {
     this.#refusal = notOffered(this.server.name);
     this.server.bindings.delete(this.session);
@@ -548,7 +557,7 @@ export class Binding {
     this.instance = undefined;
   }
 
-  /** Tells the server the log level that the client wants of every server. */
+  /** Tells the server the log level that the client wants from every server. */
   tellLevel(): void {
     const { instance, session } = this;
     const level = session.view?.levelFor(session);
@@ -567,7 +576,7 @@ export function whenRootsKnown({ roots }: Session): Promise<void> {
   return new Promise((resolve) => roots.whenKnown(resolve));
 }
 
-/** The servers that a client sees are others now: its bindings follow. */
+/** Updates a client's bindings after its set of servers has changed. */
 export function followServers(session: Session, before: readonly Server[], now: readonly Server[]): void {
   const byName = new Map(now.map((server) => [server.name, server]));
   for (const server of before) {

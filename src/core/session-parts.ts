@@ -1,5 +1,5 @@
-// The parts of a connection whose requests each say who asks. Requests that say the same share a session;
-// a connection has one for each different envelope, and nearly always that is one.
+// The parts of a connection whose requests each say who asks. Requests that say the same share one session. Nearly
+// always a connection has only one.
 
 import type { ClientSettingsSource } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
@@ -26,7 +26,9 @@ import type { InitializeAnswer } from './view.ts';
 import type { ServerDirectory } from './view-choice.ts';
 import type { Views } from './views.ts';
 
-/** The most sessions of one connection. A client that says something else in each request gives up the oldest that is unused. */
+/**
+ * The maximum number of sessions per connection. A client that keeps saying something else loses its oldest unused one.
+ */
 const MOST_PARTS = 8;
 const TOO_MANY = rpcError(
   INTERNAL_ERROR,
@@ -34,7 +36,7 @@ const TOO_MANY = rpcError(
   { code: 'CLIENT_BUSY', hint: 'Ask again when one of them is answered, or on another connection.' },
 );
 
-/** The daemon, as far as parts need it. */
+/** The services of the daemon that parts need. */
 export interface SessionPartsContext {
   readonly limits: Limits;
   readonly servers: ServerDirectory;
@@ -50,16 +52,16 @@ export interface SessionPartsPorts {
   /** Ends such a session. */
   readonly endPart: (session: Session) => void;
   readonly nameClient: (session: Session, wanted: string | undefined) => string;
-  /** Lets a frame in that was held. */
+  /** Handles a frame that was held. */
   readonly letIn: (session: Session, frame: Frame) => void;
 }
 
-/** A session, and the bytes in which its requests say who asks. */
+/** A session, and the bytes by which its requests say who asks. */
 interface Part {
   readonly session: Session;
   /** One for each of REQUESTER_FIELDS; undefined for a missing one. */
   readonly says: readonly (Buffer | undefined)[];
-  /** The members that the connection had given for all requests. */
+  /** The members that the connection had set for all its requests. */
   readonly defaults: RequesterDefaults;
 }
 
@@ -70,7 +72,7 @@ export class SessionParts {
   readonly #context: SessionPartsContext;
   readonly #ports: SessionPartsPorts;
   readonly #pending: PendingRequests;
-  /** The one that has asked last is the first. */
+  /** Most recently used first. */
   #all: readonly Part[] = [];
 
   constructor(host: Session, context: SessionPartsContext, ports: SessionPartsPorts) {
@@ -84,7 +86,7 @@ export class SessionParts {
     return this.#all.map(({ session }) => session);
   }
 
-  /** True while nothing that was asked is unanswered. */
+  /** True while every request is answered. */
   get areAnswered(): boolean {
     return this.#all.every(({ session }) => session.isAnswered);
   }
@@ -98,7 +100,7 @@ export class SessionParts {
     return undefined;
   }
 
-  /** Drops a request that waits for what is known of its client's servers; false if there is none of this id. */
+  /** Drops a request that waits until its client's servers are known; false if none has this id. */
   dropHeld(id: RequestId): boolean {
     const { maxDepth } = this.#context.limits;
     const isMeant = ({ b, start, end }: Frame): boolean =>
@@ -106,7 +108,7 @@ export class SessionParts {
     return this.#all.some(({ session }) => session.isHolding && session.dropHeld(isMeant));
   }
 
-  /** The session of who asks in a request; undefined if the request was refused, which is answered. */
+  /** The session for the client that a request names; undefined if the request was refused, which is answered. */
   of(b: Buffer, envelope: Envelope): Session | undefined {
     const refusal = versionRefusal(b, envelope) ?? levelRefusal(b, envelope);
     if (refusal !== undefined) return this.#refuse(b, envelope, refusal);
@@ -119,12 +121,15 @@ export class SessionParts {
     return defaults === this.#host.defaults && saysSame(says, b, envelope);
   }
 
-  /** The connection gives other members for all requests from now on. Sessions that nobody waits for give their ids free. */
+  /**
+   * Called when the connection sets other members for all later requests. Sessions that nobody waits for free their
+   * ids.
+   */
   defaultsChanged(): void {
     for (const { session } of this.#all) if (session.isAnswered) this.#forget(session);
   }
 
-  /** An id is in use on the whole connection. */
+  /** Refuses a request whose id is in use anywhere on the connection. */
   #unlessOpen(session: Session, b: Buffer, envelope: Envelope): Session | undefined {
     const other = this.callOf(envelope.id(b, Field.id) ?? '')?.session ?? session;
     if (other === session) return session;
@@ -184,7 +189,7 @@ export class SessionParts {
     session.letInHeld((frame) => this.#ports.letIn(session, frame));
   }
 
-  /** Opens the session once its servers are ready; frames that come meanwhile wait. */
+  /** Opens the session once its servers are ready; frames that arrive meanwhile wait. */
   async #openLater(session: Session, who: ClientInitialize, preparing: Promise<void>): Promise<void> {
     try {
       await preparing;
@@ -198,7 +203,7 @@ export class SessionParts {
     }
   }
 
-  /** Answers `server/discover`: what the client may use, from what is known where that is enough. */
+  /** Answers `server/discover` with what the client may use. Asks no server if enough is known. */
   discover(session: Session, request: ClientRequest, envelope: Envelope): void {
     const { view } = session;
     const call = view === undefined ? undefined : this.#pending.open(session, request, envelope);
@@ -215,7 +220,7 @@ export class SessionParts {
   #answerDiscover(call: Call, answer: InitializeAnswer): void {
     const { capabilities, instructions } =
       answer.of === 'bridge' ? answer : membersOf(JSON.parse(answer.initializeResult.toString()));
-    const { tasks: _, ...offered } = membersOf(capabilities); // which are another thing in this era
+    const { tasks: _, ...offered } = membersOf(capabilities); // tasks mean something else in this era
     const result = JSON.stringify({
       supportedVersions: ERA_2026.versions,
       capabilities: offered,
@@ -226,7 +231,7 @@ export class SessionParts {
     this.#pending.answer(call, () => call.output.answer(call.idText, result));
   }
 
-  /** Names the one that answers a session: its one server, else the bridge. JSON with one byte for each character. */
+  /** The name of whoever answers a session: its only server, else the bridge. JSON in latin1. */
   #serverInfoOf(session: Session): string {
     const { view } = session;
     const [server] = view?.isTransparent === true ? view.servers() : [];
@@ -240,7 +245,7 @@ export class SessionParts {
   }
 }
 
-/** The `serverInfo` of each server as text, by its answer to `initialize`. */
+/** The `serverInfo` of each server as text; keys are its answers to `initialize`. */
 const infoTexts = new WeakMap<Buffer, string>();
 
 function textOf(info: object): string {

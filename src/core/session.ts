@@ -1,5 +1,5 @@
-// The daemon's state for one client: where it is in its life, what it has asked, and how to answer it.
-// It knows nothing of methods; what a frame means is the router's business.
+// The daemon's state for one client: its state in life, its open requests, and how to answer it. It knows no methods;
+// the router decides what a frame means.
 
 import { randomBytes } from 'node:crypto';
 import { type ClientSettings, type ClientSettingsSource, narrowed, PLAIN_SETTINGS } from '../model/client-settings.ts';
@@ -32,10 +32,12 @@ import { ClientRoots } from './roots.ts';
 import type { SessionParts } from './session-parts.ts';
 import type { InitializeAnswer, View } from './view.ts';
 
-/** `closing` is final: whatever still comes is dropped. */
+/** `closing` is final: everything that still arrives is dropped. */
 export type SessionState = 'connecting' | 'initializing' | 'ready' | 'closing';
 
-/** The states that may follow each state. An `initialize` that fails leads back to `connecting`: the client may try again. */
+/**
+ * The states that may follow each state. A failed `initialize` leads back to `connecting`, so the client may try again.
+ */
 const MAY_FOLLOW: Readonly<Record<SessionState, readonly SessionState[]>> = {
   connecting: ['initializing', 'closing'],
   initializing: ['ready', 'connecting', 'closing'],
@@ -45,34 +47,36 @@ const MAY_FOLLOW: Readonly<Record<SessionState, readonly SessionState[]>> = {
 
 /** A question that the client has not answered yet. */
 export interface ClientQuestion {
-  /** The client's request during which it is asked, as the client has spelled its id; '' if nobody knows. None for other questions. */
+  /** The client's request during which the question is asked, by the id as the client spelled it; '' if unknown. */
   readonly during?: string;
   answer(answer: Frame, envelope: Envelope): void;
-  /** Takes how far the client is. */
+  /** Takes the client's progress. */
   progress(notice: Frame, envelope: Envelope): void;
-  /** The client has gone. */
+  /** Called when the client has gone. */
   abandon(): void;
 }
 
-/** The most frames behind an unanswered `initialize`. At this number their client is not read any more. */
+/**
+ * The maximum number of frames held behind an unanswered `initialize`. At this number reading from the client pauses.
+ */
 const MOST_HELD = 64;
 
 export interface SessionContext {
   readonly events: Events;
   readonly limits: Limits;
-  /** Lets the session go once the client has taken what is queued for it. */
+  /** Called when the session can end, once the client has read its backlog. */
   readonly leave: (session: Session) => void;
   readonly now: { readonly date: Date; readonly ms: number };
   /** The user and the process behind the connection. */
   readonly principal: Principal;
-  /** The view that the client gets, whatever it asks for. */
+  /** The view that the client gets whatever it asks for. */
   readonly fixedView?: string | undefined;
 }
 
-/** A part of a connection: the requests on it that say the same of who asks. */
+/** A part of a connection: the requests that name the same client. */
 interface PartOf {
   readonly host: Session;
-  /** How the daemon calls who answers, see CompletedOutput. */
+  /** Returns the name of whoever answers, see CompletedOutput. */
   readonly serverInfo: (session: Session) => string;
 }
 
@@ -84,34 +88,34 @@ const NO_CAPABILITIES: ClientCapabilities = {};
 export class Session {
   readonly events: Events;
   readonly connectedAt: Date;
-  /** The session of the whole connection: itself, unless its requests say for themselves who asks. */
+  /** The session of the whole connection: this one, unless it is a part. */
   readonly host: Session;
-  /** The sessions of its requests, once a request has said for itself who asks. */
+  /** The sessions of single requests; set once a request has said who asks. */
   parts: SessionParts | undefined;
-  /** The client's requests to hear of changes; undefined for a client that hears of all without asking. */
+  /** The client's listening requests; undefined for a client that gets all notices unasked. */
   readonly listens: ClientListens | undefined;
   /** The only writer to the client. */
   readonly output: ClientOutput;
-  /** Why nothing is read from it; then nothing can be heard of it either. */
+  /** The reasons why it is not read; while there is one, nothing arrives from it. */
   readonly pauses: Pauses;
-  /** The bytes for the client that it has not taken yet. */
+  /** The bytes queued for the client. */
   readonly backlog: ClientBacklog;
   readonly roots = new ClientRoots(this);
   readonly liveness: ClientLiveness;
-  /** The view that the client gets, whatever it asks for; undefined if it may say. */
+  /** The view that the client gets whatever it asks for; undefined if it may choose. */
   readonly fixedView: string | undefined;
   readonly #leave: (session: Session) => void;
   readonly #mostInFlight: number;
 
-  /** The connection; a ResumableLink from the handshake on if the session can be resumed. */
+  /** The connection. After the handshake it is a ResumableLink if the session can be resumed. */
   #link: Carrier | ResumableLink;
   #principal: Principal;
   #state: SessionState = 'connecting';
   #clientId = '';
   #defaults: RequesterDefaults = {};
-  /** The client in its own words. */
+  /** The client's description of itself. */
   #says: ClientInitialize | undefined;
-  /** The view that it has asked for. */
+  /** The view that it asked for. */
   #wantedView: string | undefined;
   #era: Era;
   #mayBatch = false;
@@ -121,7 +125,7 @@ export class Session {
   #muxSessionId = '';
   #whenReady: (() => void)[] = [];
 
-  /** The `initialize` that is being answered, and the frames that came behind it. */
+  /** The `initialize` that is being answered, and the frames held behind it. */
   #initializing: { readonly idText: string; readonly held: Frame[]; heldBytes: number } | undefined;
   #hasEnded = false;
   #isLeaving = false;
@@ -132,11 +136,11 @@ export class Session {
   #sentCount = 0;
   /** Bytes of the calls that wait for their turn. */
   #waitingBytes = 0;
-  /** Bytes of the calls that their servers may have made once more. */
+  /** Bytes of the calls that their servers may ask to repeat. */
   #keptBytes = 0;
-  /** Instances that it may not use any more, and where a call of its waits to be made once more. */
+  /** Instances that it may no longer use, but where one of its calls waits to be repeated. */
   readonly #waitsAlsoAt = new Set<Instance>();
-  /** Ids of requests that may have been carried out already, before the bridge was started again; they come again. */
+  /** Ids of requests that may have been executed before the bridge was restarted; they are sent again. */
   #repeated: Set<RequestId> | undefined;
   #noticeBytes = 0;
 
@@ -168,7 +172,7 @@ export class Session {
     return this.host === this ? this.#link : this.host.link;
   }
 
-  /** From here on it may outlive its connection. */
+  /** Lets the session outlive its connection. */
   becomeResumable(link: ResumableLink): void {
     this.#link = link;
   }
@@ -179,22 +183,22 @@ export class Session {
     return 'isCarried' in link && !link.isCarried;
   }
 
-  /** Bytes that wait for it while it is away and that it has not asked for. */
+  /** Bytes that wait for it while it is away, and that it did not ask for. */
   get noticeBytes(): number {
     return this.#noticeBytes;
   }
 
-  /** Counts bytes that the client was sent and has not asked for. */
+  /** Counts bytes sent to the client that it did not ask for. */
   noticed(bytes: number): void {
     if (this.isAway) this.#noticeBytes += bytes;
   }
 
-  /** The client has come back, or nobody waits for it any more. */
+  /** Called when the client is back, or nobody waits for it any more. */
   forgetNotices(): void {
     this.#noticeBytes = 0;
   }
 
-  /** The client has taken what was queued for it. */
+  /** Called when the client has read its backlog. */
   drained(): void {
     if (!this.backlog.isOver) this.pauses.remove(Pause.unread);
     this.backlog.drained();
@@ -208,12 +212,12 @@ export class Session {
     return this.#principal;
   }
 
-  /** The id by which the daemon knows the client; '' before its `initialize` is answered. */
+  /** The daemon's id for the client; '' before its `initialize` is answered. */
   get clientId(): string {
     return this.#clientId;
   }
 
-  /** The members of `_meta` that the connection has given for all of its requests; a request's own go before these. */
+  /** The `_meta` members that the connection set for all its requests; a request's own members override these. */
   get defaults(): RequesterDefaults {
     return this.#defaults;
   }
@@ -230,7 +234,9 @@ export class Session {
     return this.#isKnown ? (this.#says?.version ?? '') : '';
   }
 
-  /** True while it watches the daemon: it may pause in reading, because a watch tells a slow reader only so much. */
+  /**
+   * True while it watches the daemon: it may read slowly, because a watch sends a slow reader only a limited amount.
+   */
   isWatching = false;
 
   get role(): ClientRole {
@@ -241,12 +247,12 @@ export class Session {
     return this.#clientId !== '';
   }
 
-  /** The version of the protocol that it speaks; undefined before it is known. */
+  /** The version of the protocol that it speaks; undefined until known. */
   get protocolVersion(): string | undefined {
     return this.#isKnown ? this.#says?.protocolVersion : undefined;
   }
 
-  /** The era in which the client speaks. */
+  /** The era that the client speaks. */
   get era(): Era {
     return this.#era;
   }
@@ -256,22 +262,22 @@ export class Session {
     return this.#mayBatch;
   }
 
-  /** The directory that it works in, if it has said so. */
+  /** The directory that it works in, if it said so. */
   get cwd(): string | undefined {
     return this.#says?.cwd;
   }
 
-  /** The capabilities of the client that servers may be offered. */
+  /** The client's capabilities that servers may be offered. */
   get capabilities(): ClientCapabilities {
     return this.#says?.capabilities ?? NO_CAPABILITIES;
   }
 
-  /** True if its results stay whole in each view. */
+  /** True if its results are never cut, in any view. */
   get wantsWholeResults(): boolean {
     return this.#says?.wantsWholeResults === true;
   }
 
-  /** All that it says of itself, for servers that are its own. */
+  /** Its full description of itself, for dedicated servers. */
   get clientInfo(): object | undefined {
     return this.#says?.clientInfo;
   }
@@ -281,7 +287,7 @@ export class Session {
     return this.#settings;
   }
 
-  /** Applies the config's settings for the client, what its token grants, and the set of tools that its view names. */
+  /** Applies the config's settings for the client, its token's grants, and the tool set that its view names. */
   applySettings(source: ClientSettingsSource | undefined, view = this.#wantedView): void {
     const { name = '', program, cwd } = this.#says ?? {};
     const grant = grantOf(this.#principal);
@@ -292,7 +298,7 @@ export class Session {
     this.#settings = narrowed(own ?? settings, grant?.servers);
   }
 
-  /** The view that the client sees; undefined before it has said which. */
+  /** The view that the client sees; undefined until it has said which. */
   get view(): View | undefined {
     return this.#view;
   }
@@ -301,7 +307,7 @@ export class Session {
     this.#view = view;
   }
 
-  /** The id by which a session-aware server tells clients apart; nobody can guess it. */
+  /** The id by which a session-aware server tells clients apart; random, so that nobody can guess it. */
   get muxSessionId(): string {
     this.#muxSessionId ||= `sess_${randomBytes(16).toString('hex')}`;
     return this.#muxSessionId;
@@ -321,26 +327,26 @@ export class Session {
     return this.#state === 'ready' || (this.#state === 'initializing' && !this.isHolding);
   }
 
-  /** The one place where a session's state changes. */
+  /** The only place where a session's state changes. */
   #transition(to: SessionState): void {
     invariant(MAY_FOLLOW[this.#state].includes(to), `a session that is ${this.#state} does not become ${to}`);
     this.#state = to;
   }
 
-  /** `initialize` has come, and is being answered. */
+  /** Called when `initialize` has come and is being answered. */
   beginInitialize(idText: string): void {
     this.#transition('initializing');
     this.liveness.triesInitialize();
     this.#initializing = { idText, held: [], heldBytes: 0 };
   }
 
-  /** Takes over what the client says of itself: from here on it may be bound to servers. */
+  /** Takes the client's description of itself: from here on it may be bound to servers. */
   introduce(initialize: ClientInitialize): void {
     this.#says = initialize;
     this.#principal = { ...this.#principal, pid: initialize.pid };
   }
 
-  /** The client goes by this id, and its `initialize` is about to be answered. */
+  /** Sets the client's id, right before its `initialize` is answered. */
   identify(initialize: ClientInitialize, clientId: string): void {
     invariant(this.#state === 'initializing', 'a client says who it is while it initialises');
     this.#says = initialize;
@@ -349,7 +355,7 @@ export class Session {
     this.#mayBatch = initialize.protocolVersion === BATCH_VERSION;
   }
 
-  /** The answer to its `initialize`, for when it comes back. */
+  /** The answer to its `initialize`, kept for when it comes back. */
   get initializeAnswer(): InitializeAnswer | undefined {
     return this.#initializeAnswer;
   }
@@ -358,54 +364,54 @@ export class Session {
     this.#initializeAnswer = answer;
   }
 
-  /** `initialize` has failed: the client may try again. */
+  /** Called when `initialize` has failed: the client may try again. */
   failInitialize(): void {
     this.#era = eraOf(LATEST_PROTOCOL_VERSION);
     this.#mayBatch = false;
     this.#transition('connecting');
   }
 
-  /** The client has said that it is ready, or behaves so. */
+  /** Called when the client says that it is ready, or behaves so. */
   becomeReady(): void {
     if (this.#state !== 'initializing') return;
     this.#transition('ready');
     for (const task of this.#whenReady.splice(0)) task();
   }
 
-  /** Calls back when it may be asked something, be it at once. */
+  /** Calls back when it may be asked something, possibly at once. */
   whenReady(task: () => void): void {
     if (this.#state === 'ready') task();
     else this.#whenReady.push(task);
   }
 
-  /** Nothing more is done for it. What came behind an unanswered `initialize` is dropped. */
+  /** Stops serving it. Frames held behind an unanswered `initialize` are dropped. */
   beginClosing(): void {
     this.#transition('closing');
     this.#initializing = undefined;
   }
 
-  /** True once the client will ask nothing more; it waits for its answers. */
+  /** True once the client sends no more requests; it waits for its answers. */
   get hasEnded(): boolean {
     return this.host.#hasEnded;
   }
 
-  /** The client has ended its side. */
+  /** Called when the client has ended its side. */
   noteClientEnded(): void {
     this.#hasEnded = true;
   }
 
-  /** A client that has stopped asking is let go once everything is answered. */
+  /** Ends a client that sends no more, once all its requests are answered. */
   endWhenAnswered(): void {
     if (this.host !== this) return this.host.endWhenAnswered();
     if (this.isOpen && this.isAnswered && this.parts?.areAnswered !== false) this.#leave(this);
   }
 
-  /** True while it has asked nothing that is not answered. */
+  /** True while all its requests are answered. */
   get isAnswered(): boolean {
     return this.#calls.size === 0 && !this.isHolding;
   }
 
-  /** True if the daemon goes and the client can ask the next one: only answers are taken from it any more. */
+  /** True if the daemon stops and the client can ask the next one: only answers are still accepted from it. */
   get isLeaving(): boolean {
     return this.#isLeaving;
   }
@@ -414,9 +420,9 @@ export class Session {
     this.#isLeaving = true;
   }
 
-  // --- what comes behind an unanswered `initialize` ---
+  // --- frames behind an unanswered `initialize` ---
 
-  /** True while `initialize` is being answered: what comes behind it waits. */
+  /** True while `initialize` is being answered: frames behind it are held. */
   get isHolding(): boolean {
     return this.#initializing !== undefined;
   }
@@ -426,7 +432,7 @@ export class Session {
     return this.#initializing?.idText ?? 'null';
   }
 
-  /** Keeps what came behind `initialize`; who sends too much of it is not read until that is answered. */
+  /** Holds a frame behind `initialize`. If there are too many, reading from the client pauses. */
   hold(frame: Frame, most: number): void {
     const initializing = this.#initializing;
     if (initializing === undefined) return;
@@ -435,7 +441,7 @@ export class Session {
     if (initializing.heldBytes > most || initializing.held.length >= MOST_HELD) this.pauses.addOver(Pause.held);
   }
 
-  /** Drops a held frame; false if none of them is meant. */
+  /** Drops a held frame; false if `isMeant` accepts none. */
   dropHeld(isMeant: (frame: Frame) => boolean): boolean {
     const held = this.#initializing?.held ?? [];
     const at = held.findIndex(isMeant);
@@ -449,23 +455,23 @@ export class Session {
     return held;
   }
 
-  /** Lets in what was held. If the client has ended its side meanwhile, that came behind it. */
+  /** Handles the held frames. If the client has ended its side meanwhile, that came behind them. */
   letInHeld(letIn: (frame: Frame) => void): void {
     const held = this.takeHeld();
     if (!this.isOpen) return;
-    this.pauses.remove(Pause.held); // first, because these frames may have it paused again
+    this.pauses.remove(Pause.held); // first, because these frames may pause it again
     const hasEnded = this.#hasEnded;
     this.#hasEnded = false;
     for (const frame of held) letIn(frame);
     this.#hasEnded = hasEnded;
     if (!this.hasEnded) return;
-    this.listens?.endAll(); // it would wait for ever
+    this.listens?.endAll(); // they would wait for ever
     this.endWhenAnswered();
   }
 
-  // --- what it is asked ---
+  // --- its questions ---
 
-  /** The questions that it has not answered, by our id towards it, which is the progress token too. */
+  /** Its unanswered questions, by our id towards it, which is also the progress token. */
   get questions(): ReadonlyMap<RequestId, ClientQuestion> {
     return this.#questions;
   }
@@ -478,7 +484,7 @@ export class Session {
     this.#questions.delete(id);
   }
 
-  /** Ends all questions: the client answers none of them any more. */
+  /** Ends all questions: the client will answer none of them. */
   abandonQuestions(): void {
     for (const question of [...this.#questions.values()]) question.abandon();
   }
@@ -489,7 +495,7 @@ export class Session {
 
   // --- its tasks and calls ---
 
-  /** Its tasks, by their ids, and where they are worked on. */
+  /** Its tasks by id, and the instances that work on them. */
   get tasks(): ReadonlyMap<string, Instance> {
     return this.#tasks;
   }
@@ -498,7 +504,7 @@ export class Session {
     this.#tasks.set(taskId, instance);
   }
 
-  /** Forgets a task, unless another instance uses its id by now. */
+  /** Forgets a task, unless another instance now uses its id. */
   forgetTask(taskId: string, instance: Instance): void {
     if (this.#tasks.get(taskId) === instance) this.#tasks.delete(taskId);
   }
@@ -508,7 +514,7 @@ export class Session {
     return this.#calls;
   }
 
-  /** True while it may have one more call under way. */
+  /** True while it may have another call under way. */
   get maySend(): boolean {
     return this.#sentCount < this.#mostInFlight;
   }
@@ -523,17 +529,17 @@ export class Session {
     return this.#waitingBytes;
   }
 
-  /** A call of its is sent. */
+  /** Counts a call that is sent. */
   countSent(): void {
     this.#sentCount++;
   }
 
-  /** A call that was sent waits once more. */
+  /** Takes back the count of a call that waits again. */
   countUnsent(): void {
     this.#sentCount--;
   }
 
-  /** Takes a new request in; false when its id is still in use. */
+  /** Adds a new request; false if its id is still in use. */
   open(call: Call): boolean {
     if (this.#calls.has(call.id) || this.host.#isOpenElsewhere(call.id)) return false;
     this.#calls.add(call.id, call);
@@ -541,38 +547,38 @@ export class Session {
     return true;
   }
 
-  /** True if an id is in use on the connection, by whoever asks there. */
+  /** True if any part of the connection uses an id. */
   #isOpenElsewhere(id: RequestId): boolean {
     return this.parts !== undefined && (this.#calls.has(id) || this.parts.callOf(id) !== undefined);
   }
 
-  /** Takes a call that was sent in, in place of the request that goes on with it. */
+  /** Puts a sent call in the place of the retry that continues it. */
   replace(retry: Call, call: Call): void {
     this.#calls.delete(retry.id);
     this.#calls.add(call.id, call);
     this.#sentCount++;
   }
 
-  /** Notes requests that may have been carried out already and are about to come again; returns how many there are. */
+  /** Notes requests that may have been executed already and will be sent again; returns their number. */
   announceRepeated(ids: Iterable<RequestId>): number {
     this.#repeated ??= new Set();
     for (const id of ids) this.#repeated.add(id);
     return this.#repeated.size;
   }
 
-  /** True, once, if a request under this id may have been carried out already by an earlier daemon. */
+  /** True, once, if an earlier daemon may have executed a request with this id. */
   takeRepeated(id: RequestId): boolean {
     return this.#repeated?.delete(id) ?? false;
   }
 
-  /** Charges bytes that are kept for a call that its server may have made once more; false if there is no room. */
+  /** Charges the bytes kept for a call that its server may ask to repeat; false if there is no room. */
   keep(bytes: number, most: number): boolean {
     if (this.#keptBytes + bytes > most) return false;
     this.#keptBytes += bytes;
     return true;
   }
 
-  /** Releases what was kept for a call. */
+  /** Releases the bytes kept for a call. */
   unkeep(call: Call): void {
     this.#keptBytes -= call.inRounds?.bytes ?? 0;
     call.inRounds = undefined;
@@ -593,19 +599,21 @@ export class Session {
     if (this.hasEnded) this.endWhenAnswered();
   }
 
-  /** Lets other instances send: the limit of calls under way is for all servers of a client together. */
+  /** Lets other instances send: the limit of calls under way covers all servers of a client. */
   #pumpOthers(owner: CallOwner): void {
     for (const instance of this.instances()) if (instance !== owner) instance.pump();
   }
 
-  /** The instances that may have something of the client waiting: used ones, and those with a task or an old call. */
+  /**
+   * The instances where something of the client may wait: those it uses, and those with one of its tasks or old calls.
+   */
   instances(): Iterable<Instance> {
     const used = this.#view?.servers().flatMap((server) => server.instanceOf(this) ?? []) ?? [];
     if (this.#tasks.size === 0 && this.#waitsAlsoAt.size === 0) return used;
     return new Set([...used, ...this.#tasks.values(), ...this.#waitsAlsoAt]);
   }
 
-  /** Notes an instance where a call of the client waits to be made once more. */
+  /** Notes an instance where a call of the client waits to be repeated. */
   waitsAlsoAt(instance: Instance): void {
     this.#waitsAlsoAt.add(instance);
   }

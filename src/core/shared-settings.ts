@@ -1,5 +1,5 @@
 // The settings that clients of one instance share: subscriptions and the log level. Each client gets only what it asked
-// for. A request goes to the server only if it changes what the server is told; the bridge answers the others itself.
+// for. A request is sent only if it changes the server's state; the bridge answers the others itself.
 
 import { MESSAGE_LEVELS } from '../protocol/era.ts';
 import { OWN_METHODS } from '../protocol/era-2025.ts';
@@ -32,7 +32,7 @@ export class SharedSettings {
 
   constructor(instance: Instance) {
     this.#instance = instance;
-    // A server of 2026 is told by the one listen what clients want to hear of, and in each request the level of its logs.
+    // A server of 2026 gets these settings otherwise: resources in the one listen, the log level in each request.
     const ask = ({ method, params }: OwnRequest): void => {
       if (instance.serverListen.isUsed) instance.serverListen.changed();
       else instance.calls.own.ask(method, params);
@@ -42,8 +42,8 @@ export class SharedSettings {
   }
 
   /**
-   * Decides about a request when its turn has come, because other clients may want something else by then. Returns true
-   * if the server is sent it; else it was answered.
+   * Decides about a request when its turn has come, because other clients may have changed the settings since. Returns
+   * true if it is sent to the server; otherwise it was answered.
    */
   take(call: Call, plan: SubscriptionPlan | LevelPlan, frame: Frame, envelope: Envelope): boolean {
     switch (plan.role) {
@@ -58,9 +58,9 @@ export class SharedSettings {
 
   #subscribe(call: Call, plan: SubscriptionPlan, uri: string): boolean {
     const { calls, serverListen } = this.#instance;
-    if (uri === '') return !serverListen.isUsed || this.#failWith(call, NO_URI); // else the server's to refuse
+    if (uri === '') return !serverListen.isUsed || this.#failWith(call, NO_URI); // otherwise the server refuses it
     const { session } = call;
-    // The outcome alone counts for a client that listens: it never sees the server's answer.
+    // For a listening client only the outcome counts: it never sees the server's answer.
     if (session.listens !== undefined && this.subscriptions.join(session, uri, plan.isNamed))
       return this.#answerDone(call);
     const told = this.subscriptions.subscribe(session, uri, plan.isNamed);
@@ -74,7 +74,7 @@ export class SharedSettings {
     return false;
   }
 
-  /** The server reports the changes of a resource from now on, or does not. */
+  /** Called when the server begins to report a resource's changes, or refuses to. */
   #covered(call: Call, error: string | undefined): void {
     const { calls } = this.#instance;
     if (call.session.calls.get(call.id) !== call) return; // it was given up meanwhile
@@ -136,13 +136,16 @@ export class SharedSettings {
     return false;
   }
 
-  /** A call is about to be sent whose client wants logs of this level meanwhile. A server of 2026 reads that in the call. */
+  /**
+   * Called before a call is sent whose client wants logs of this level. A server of 2026 reads the level in the call
+   * itself.
+   */
   wantLogs(level: string): void {
     const { serverListen, profile } = this.#instance;
     if (!serverListen.isUsed && profile?.declares('logging') === true) this.levels.raise(level);
   }
 
-  /** The requests for a server that was started again. */
+  /** The requests to send to a restarted server. */
   opened(): OwnRequest[] {
     const requests = [...this.levels.opened(), ...this.subscriptions.opened()];
     return this.#instance.serverListen.isUsed ? [] : requests;
@@ -171,16 +174,16 @@ function uriIn({ b }: Frame, envelope: Envelope): string {
 
 /**
  * The state of one setting at the server: a subscription or the log level. A server handles requests in the order in
- * which they are sent, but answers in any order or never. The last request that succeeded counts. A request that was
- * given up leaves the state uncertain.
+ * which they are sent, but answers in any order or never. The last request that succeeded decides. A request that was
+ * given up makes the state uncertain.
  */
 class ConfirmedState<State> {
   /** Undefined while the state is uncertain. */
   #state: State | undefined;
-  /** The number of the request that made it so. */
+  /** The number of the request that set it. */
   #since = 0;
   #last = 0;
-  /** Requests without an answer, in the order in which they were sent. */
+  /** Unanswered requests, in the order in which they were sent. */
   readonly #open = new Map<number, State | undefined>();
 
   constructor(state: State | undefined) {
@@ -191,14 +194,14 @@ class ConfirmedState<State> {
     return this.#open.size > 0;
   }
 
-  /** True if the state will be this one once all requests under way succeed. */
+  /** True if the state will be `wanted` once all requests under way succeed. */
   isGoingToBe(wanted: State): boolean {
     let state = this.#state;
     for (const [number, asked] of this.#open) if (number > this.#since) state = asked;
     return state === wanted;
   }
 
-  /** Notes a client's request; returns the number to end it by. */
+  /** Notes a client's request; returns its number, needed to end it. */
   sent(state: State | undefined): number {
     this.#open.set(++this.#last, state);
     return this.#last;
@@ -212,7 +215,7 @@ class ConfirmedState<State> {
     this.#state = ending === 'result' ? state : undefined;
   }
 
-  /** Notes a request of the bridge's own as done: a server that refuses it is not asked again and again. */
+  /** Notes a request of the bridge as done, so that a server that refuses it is not asked again and again. */
   assume(state: State | undefined): void {
     this.#since = ++this.#last;
     this.#state = state;
@@ -225,28 +228,28 @@ interface AskPorts {
 }
 
 interface LevelPorts extends AskPorts {
-  /** The calls under way whose clients want logs meanwhile. */
+  /** The calls under way whose clients want logs. */
   readonly calls?: () => Iterable<{ readonly logLevel: string }>;
 }
 
 interface SubscriptionsPorts extends AskPorts {
-  /** The limit for each client. */
+  /** The limit per client. */
   readonly mostBytes: number;
 }
 
 interface Subscription {
   readonly uri: string;
-  /** The client knows the resource by a URI that names the server. */
+  /** True if the client's URI of the resource names the server. */
   isNamed: boolean;
   isGranted: boolean;
-  /** The number of the client's requests without an answer. */
+  /** The number of the client's unanswered requests. */
   asking: number;
 }
 
-/** The subscriptions of one client, which move with it to other instances. */
+/** The subscriptions of one client. They move with it to other instances. */
 interface Subscriber {
   readonly session: Session;
-  /** The instance at which it hears of changes; undefined once it has left. */
+  /** The instance where it is subscribed; undefined once it has left. */
   home: Subscriptions | undefined;
   readonly byUri: Map<string, Subscription>;
   bytes: number;
@@ -255,11 +258,11 @@ interface Subscriber {
 interface Topic {
   readonly uri: string;
   readonly sessions: Set<Session>;
-  /** The server reports changes of the resource while this is true. */
+  /** True at the server while it reports changes of the resource. */
   readonly told: ConfirmedState<boolean>;
 }
 
-/** The memory of a subscription besides its URI. */
+/** The memory that a subscription takes besides its URI. */
 const SUBSCRIPTION_BYTES = 256;
 
 type OnEnd = (ending: RequestOutcome) => void;
@@ -274,7 +277,7 @@ type OnEnd = (ending: RequestOutcome) => void;
 export class Subscriptions {
   readonly #ports: SubscriptionsPorts;
   readonly #subscribers = new Map<Session, Subscriber>();
-  /** Resources that a client is subscribed to, or with a request under way. */
+  /** Resources with subscribed clients, or with a request under way. */
   readonly #topics = new Map<string, Topic>();
 
   constructor(ports: SubscriptionsPorts) {
@@ -289,17 +292,17 @@ export class Subscriptions {
     return this.#subscribers.get(session)?.byUri.has(uri) === true;
   }
 
-  /** The resources that clients want to hear of. */
+  /** The resources that clients are subscribed to. */
   uris(): string[] {
     return [...this.#topics.values()].flatMap(({ uri, sessions }) => (sessions.size > 0 ? [uri] : []));
   }
 
-  /** True if the client knows the resource by a URI that names the server. */
+  /** True if the client's URI of the resource names the server. */
   isNamed(session: Session, uri: string): boolean {
     return this.#subscribers.get(session)?.byUri.get(uri)?.isNamed === true;
   }
 
-  /** The clients that hear of an update. A server may name a part of the resource. */
+  /** The clients that get an update. A server may name a part of the resource. */
   subscribersOf(uri: string): Set<Session> {
     const found = new Set<Session>();
     for (const topic of this.#topics.values())
@@ -308,8 +311,8 @@ export class Subscriptions {
   }
 
   /**
-   * Notes that a client's request is being sent; returns the function that takes its outcome. Undefined if the client
-   * has too many.
+   * Notes that a client's request is being sent; returns the function to call with its outcome. Undefined if the client
+   * has too many subscriptions.
    */
   subscribe(session: Session, uri: string, isNamed: boolean): OnEnd | undefined {
     const subscriber = this.#subscribers.get(session) ?? newSubscriber(session, this);
@@ -329,7 +332,9 @@ export class Subscriptions {
     };
   }
 
-  /** Subscribes the client where the server has taken the subscription of another one; false if it must be asked. */
+  /**
+   * Subscribes the client if the server already has another client's subscription; false if the server must be asked.
+   */
   join(session: Session, uri: string, isNamed: boolean): boolean {
     const topic = this.#topics.get(uri);
     const isTaken =
@@ -370,7 +375,7 @@ export class Subscriptions {
     if (subscriber.byUri.size === 0) this.#subscribers.delete(subscriber.session);
   }
 
-  /** Drops the client's subscription; returns true if the server must be told, because no other client has one. */
+  /** Drops the client's subscription; returns true if no other client has one, so the server must be told. */
   unsubscribe(session: Session, uri: string): boolean {
     const subscriber = this.#subscribers.get(session);
     if (subscriber !== undefined) this.#drop(subscriber, uri);
@@ -378,7 +383,7 @@ export class Subscriptions {
     return !isWanted;
   }
 
-  /** Ends the client's subscription without a request of its own. The server is told if no other client has one. */
+  /** Ends the client's subscription without a request of the client. Tells the server if no other client has one. */
   end(session: Session, uri: string): void {
     const subscriber = this.#subscribers.get(session);
     if (subscriber === undefined) return;
@@ -386,7 +391,7 @@ export class Subscriptions {
     this.#settleAt(uri);
   }
 
-  /** Notes that `resources/unsubscribe` is being sent; returns the function that takes its outcome. */
+  /** Notes that `resources/unsubscribe` is being sent; returns the function to call with its outcome. */
   sendUnsubscribe(uri: string): OnEnd | undefined {
     const topic = this.#topics.get(uri);
     const number = topic?.told.sent(false);
@@ -402,7 +407,7 @@ export class Subscriptions {
     if (topic !== undefined) this.#settle(topic);
   }
 
-  /** Has the server report what clients want, unless the requests under way lead there already. */
+  /** Makes the server report what clients want, unless requests under way do so already. */
   #settle({ uri, sessions, told }: Topic): void {
     const isWanted = sessions.size > 0;
     if (!told.isGoingToBe(isWanted)) {
@@ -412,12 +417,12 @@ export class Subscriptions {
     if (!isWanted && !told.hasOpen) this.#topics.delete(uri);
   }
 
-  /** The resources that clients are subscribed to, each with its clients. */
+  /** The resources with their subscribed clients. */
   held(): readonly (readonly [uri: string, sessions: readonly Session[]])[] {
     return [...this.#topics.values()].map(({ uri, sessions }) => [uri, [...sessions]]);
   }
 
-  /** The requests for a server that was started again. */
+  /** The requests to send to a restarted server. */
   opened(): OwnRequest[] {
     for (const { told } of this.#topics.values()) told.assume(true);
     return [...this.#topics.keys()].map((uri) => ({ method: OWN_METHODS.subscribe, params: { uri } }));
@@ -482,27 +487,27 @@ export function isLevel(level: string): boolean {
   return MESSAGE_LEVELS.includes(level);
 }
 
-/** The level of clients that have not asked for one, while others have. */
+/** The level of clients that asked for none, while others did. */
 const DEFAULT_LEVEL = MESSAGE_LEVELS.indexOf('info');
 const NO_LEVEL = MESSAGE_LEVELS.length;
 
-/** The level of one client, which moves with it to other instances. */
+/** The level of one client. It moves with it to other instances. */
 interface Reader {
   readonly session: Session;
-  /** The instance at which it reads; undefined once it has left. */
+  /** The instance where it gets logs; undefined once it has left. */
   home: LogLevels | undefined;
   /** The level that was granted; undefined before the first. */
   level: number | undefined;
-  /** The number of its requests, and the number of the request that granted the level. */
+  /** The number of its requests, and the number of the one that granted the level. */
   asked: number;
   granted: number;
-  /** Its requests without an answer, by number. */
+  /** Its unanswered requests, by number. */
   readonly asking: Map<number, { readonly level: number; readonly at: LogLevels }>;
 }
 
 /**
  * The log level of one instance. The server gets the most verbose level that a client wants, and each client gets only
- * what it asked for. A request is decided when it is sent, and corrected if it fails.
+ * the messages that it asked for. A request is decided when it is sent, and corrected if it fails.
  */
 export class LogLevels {
   readonly #ports: LevelPorts;
@@ -510,7 +515,7 @@ export class LogLevels {
   readonly #told = new ConfirmedState<string>(undefined);
   /** True while a call may have raised the level. */
   #isRaised = false;
-  /** True once a call has raised it since the server was started: it is not the server's own level any more. */
+  /** True once a call has raised the level since the server started: then it is no longer the server's own default. */
   #wasRaised = false;
 
   constructor(ports: LevelPorts) {
@@ -538,7 +543,9 @@ export class LogLevels {
     return index < 0 || index >= (this.#readers.get(session)?.level ?? DEFAULT_LEVEL);
   }
 
-  /** True if the server must answer the request: no other client wants more, or the level is unknown. */
+  /**
+   * True if the server must answer the request: no other client wants a more verbose level, or the level is unknown.
+   */
   isForServer(session: Session, level: string): boolean {
     return MESSAGE_LEVELS.indexOf(level) <= this.#mostVerbose(session);
   }
@@ -559,7 +566,7 @@ export class LogLevels {
     return wanted;
   }
 
-  /** Notes that a client's request is being sent; returns the function that takes its outcome. */
+  /** Notes that a client's request is being sent; returns the function to call with its outcome. */
   ask(session: Session, text: string): (ending: RequestOutcome) => void {
     const reader = this.#reader(session);
     const level = MESSAGE_LEVELS.indexOf(text);
@@ -576,7 +583,7 @@ export class LogLevels {
     };
   }
 
-  /** A call is about to be sent whose client wants this level while it is under way. */
+  /** Raises the level before a call is sent whose client wants it. */
   raise(text: string): void {
     this.#isRaised = true;
     this.#wasRaised = true;
@@ -584,8 +591,8 @@ export class LogLevels {
   }
 
   /**
-   * Called once a second. Lowers the level when no call wants it any more: most clients that want logs want them in each
-   * call, so that lowering it after each one would double the requests.
+   * Called once a second. Lowers the level when no call needs it any more. Not after each call: most clients that want
+   * logs want them in every call, so the requests would double.
    */
   tick(): void {
     if (!this.#isRaised) return;
@@ -601,7 +608,7 @@ export class LogLevels {
     this.#ports.ask(requestFor(level));
   }
 
-  /** Sets the client's level without a request of its own to the server. */
+  /** Sets the client's level without a request to the server. */
   set(session: Session, text: string): void {
     const reader = this.#reader(session);
     grantLevel(reader, MESSAGE_LEVELS.indexOf(text), ++reader.asked);
@@ -623,12 +630,12 @@ export class LogLevels {
     this.#settle();
   }
 
-  /** Has the server log what clients want, unless the requests under way lead there already. */
+  /** Makes the server log what clients want, unless requests under way do so already. */
   #settle(): void {
     this.#tell(this.#mostVerbose());
   }
 
-  /** The requests for a server that was started again. */
+  /** The requests to send to a restarted server. */
   opened(): OwnRequest[] {
     this.#isRaised = false;
     this.#wasRaised = false;
@@ -661,7 +668,7 @@ export class LogLevels {
   }
 }
 
-/** True if who wants logs of one level gets a message of the other. Messages of unknown levels go to all. */
+/** True if a client that wants logs of one level gets a message of the other. Messages of unknown levels go to all. */
 export function admitsLevel(wanted: string, level: string): boolean {
   const index = MESSAGE_LEVELS.indexOf(level);
   return index < 0 || index >= indexOf(wanted);

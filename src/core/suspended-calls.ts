@@ -1,6 +1,6 @@
-// Calls that were answered with questions. A client of 2026 gets no requests, so a question of its server ends its request: the
-// answer has the questions and a state, and the client asks again with its answers and this state. The call itself stays open at
-// its server, and outlives the connection. It is never sent a second time.
+// Calls that were answered with questions. A client of 2026 gets no requests, so a question of its server ends the
+// client's request: the answer has the questions and a state, and the client retries with its answers and this state.
+// The call itself stays open at its server and outlives the connection. It is never sent a second time.
 //
 //   open ─ a question ─▶ gathering ─ some ms ─▶ away ─ a retry with all answers ─▶ open, under the id of the retry
 //                                                │ └─ a retry without some ─▶ away, with another state
@@ -26,44 +26,44 @@ import type { Events, QuestionEnd } from './events.ts';
 import type { Instance } from './instance.ts';
 import type { Session } from './session.ts';
 
-/** Questions that come within this time go into one answer. */
+/** Questions within this time go into one answer. */
 const GATHER_MS = 5;
-/** The period of the look at all suspended calls. */
+/** The interval at which all suspended calls are checked. */
 const TICK_MS = 1000;
-/** The bytes that each call is charged besides what is kept for it. */
+/** The bytes charged for each call besides the data kept for it. */
 const CALL_BYTES = 1024;
 
 const MAY_SUSPEND: ReadonlySet<CallRole> = new Set<CallRole>(['call', 'get-prompt', 'read']);
 
-/** True for the requests of which the protocol has answers with questions. */
+/** True for requests that the protocol lets a server answer with questions. */
 export function maySuspend({ plan }: Pick<Call, 'plan'>): boolean {
   return MAY_SUSPEND.has(plan.role);
 }
 
-/** A question as a part of an answer. */
+/** A question as part of an answer. */
 export interface InputRequest extends AnsweredQuestion {
   readonly isElicitation: boolean;
-  /** Passes the client's answer on: the object at b[from, to). */
+  /** Passes on the client's answer, the object at b[from, to). */
   answer(b: Buffer, place: Span): void;
-  /** Nobody will answer. */
+  /** Called when nobody will answer. */
   refuse(end: QuestionEnd, reason: string): void;
 }
 
-/** The end of a call that its client was not there for. */
+/** The outcome of a call whose client was away. */
 type Outcome =
   | { readonly is: 'answer'; readonly frame: Frame; readonly era: Era }
-  /** The server wants pages to be visited before the call is made. `frame` is the error that says so. */
+  /** The server wants pages to be visited before the call is made. `frame` is its error. */
   | { readonly is: 'pages'; readonly frame: Frame; readonly era: Era }
   | { readonly is: 'error'; readonly error: BridgeError };
 
-/** The way on from a retry. */
+/** The result of a retry. */
 export type RetryOutcome =
-  /** The retry was dealt with: it has gone on with its call, or was answered with questions. */
+  /** The retry was handled: it continues its call, or was answered with questions. */
   | { readonly is: 'taken' }
-  /** It is a call like any other: what the server wanted first is done. */
+  /** The retry is sent like any other call: the server's demands are met. */
   | { readonly is: 'again' }
   | Extract<Outcome, { readonly is: 'answer' | 'error' }>
-  /** The user does not visit the page: the call has ended with the error that wants it. */
+  /** The user refuses to visit the page: the call ends with the error that demands it. */
   | { readonly is: 'declined'; readonly frame: Frame; readonly era: Era };
 
 /** A request that was answered with questions. */
@@ -72,7 +72,7 @@ export interface AskedRequest {
   readonly clientName: string;
   readonly idText: string;
   readonly role: CallRole;
-  /** The name of the tool in JSON; '' where there is none. */
+  /** The name of the tool in JSON; '' if there is none. */
   readonly nameText: string;
   readonly atMs: number;
 }
@@ -85,19 +85,19 @@ export class Suspension {
   instance: Instance;
   /** Undefined once its outcome is kept. */
   call: Call | undefined;
-  /** The principal that may go on with the call, on whichever connection. */
+  /** The principal that may continue the call, on any connection. */
   readonly owner: string;
-  /** The mark of the request: of its method, its name or URI, and its arguments. */
+  /** A hash of the request's method, name or URI, and arguments. */
   binding = 0;
   readonly unanswered = new Map<string, InputRequest>();
   outcome: Outcome | undefined;
-  /** The number in the state that continues it; 0 while there is none. */
+  /** The number in the state that continues it; 0 if there is none. */
   id = 0;
   untilMs = 0;
   keys = 0;
-  /** Bytes that are charged to its owner; 0 while none are. */
+  /** Bytes charged to its owner; 0 for none. */
   charged = 0;
-  /** The request that was answered with the questions, as lists of calls show it; undefined until then. */
+  /** The request that was answered with the questions, for lists of calls; undefined until then. */
   asked: AskedRequest | undefined;
   timer: Timer | undefined;
 
@@ -107,7 +107,7 @@ export class Suspension {
     this.owner = principalKey(call.session.principal);
   }
 
-  /** True while its client is not there, and the server may still ask or answer. */
+  /** True while its client is away and the server may still ask or answer. */
   get isAway(): boolean {
     return this.state === 'away';
   }
@@ -123,7 +123,7 @@ interface SuspendedCallsContext {
 export class SuspendedCalls {
   readonly #context: SuspendedCallsContext;
   readonly #states = new RequestStates();
-  /** Calls that a retry may go on with, by the number in their state. */
+  /** Calls that a retry may continue, by the number in their state. */
   readonly #byId = new Map<number, Suspension>();
   readonly #room: SuspensionRoom;
   #lastId = 0;
@@ -144,13 +144,13 @@ export class SuspendedCalls {
     return this.#byId.values();
   }
 
-  /** Has a call answered with a question, in a moment; false if there is no room for it. */
+  /** Answers a call with a question, after a short wait for more; false if there is no room. */
   ask(instance: Instance, call: Call, question: InputRequest): boolean {
     const suspension = this.#of(instance, call);
-    // A call that was given up lingers while its server may still work on it.
+    // A call that was given up stays on while its server may still work on it.
     if (!suspension.isAway && call.session.calls.get(call.id) !== call) return false;
     if (!this.#hasRoom(suspension, question.params?.length ?? 0)) return false;
-    call.again = undefined; // what a client was asked about is not made again
+    call.again = undefined; // a call that asked its client something is not repeated
     suspension.unanswered.set(`q${++suspension.keys}`, question);
     if (suspension.state !== 'open') return true;
     suspension.state = 'gathering';
@@ -176,7 +176,7 @@ export class SuspendedCalls {
     this.#answerFirst(suspension, call);
     suspension.state = 'away';
     call.tokenText = '';
-    call.again = undefined; // its client may have seen a part of it: it is not made once more
+    call.again = undefined; // its client may have seen a part of it, so it is not repeated
     suspension.instance.settle();
   }
 
@@ -188,7 +188,7 @@ export class SuspendedCalls {
     this.#answerWithQuestions(call, suspension);
   }
 
-  /** Answers a request with the questions, and with a new state. */
+  /** Answers a request with the questions and a new state. */
   #answerWithQuestions(request: Call, suspension: Suspension): void {
     const { session, output, idText, plan, laneName } = request;
     suspension.asked = {
@@ -208,7 +208,7 @@ export class SuspendedCalls {
     session.close(request);
   }
 
-  /** The server does not want to know any more. */
+  /** Called when the server cancels a question. */
   withdraw({ suspension }: Call, question: InputRequest): void {
     if (suspension === undefined) return;
     for (const [key, other] of suspension.unanswered) if (other === question) suspension.unanswered.delete(key);
@@ -224,13 +224,13 @@ export class SuspendedCalls {
     this.#room.release(suspension);
   }
 
-  /** The call has ended: nobody answers what the server has asked during it. */
+  /** Called when the call has ended: the server's open questions get no answer. */
   over(suspension: Suspension): void {
     this.#settle(suspension, 'over');
     refuseAll(suspension, 'cancelled', CALL_ENDED);
   }
 
-  // --- the outcome of a call whose client is not there ---
+  // --- the outcome of a call whose client is away ---
 
   keepAnswer(suspension: Suspension, frame: Frame, era: Era): void {
     const { server } = suspension.instance;
@@ -255,8 +255,8 @@ export class SuspendedCalls {
   }
 
   /**
-   * Answers a call, which its server has refused until pages are visited, with these pages. A retry makes the call again. False if
-   * there is no room for it. `frame` is the server's error.
+   * Asks the client to visit the pages that a server's error demands; a retry makes the call again. False if there is
+   * no room. `frame` is the server's error.
    */
   askForPages(instance: Instance, call: Call, pages: readonly Buffer[], frame: Frame): boolean {
     const suspension = this.#of(instance, call);
@@ -274,8 +274,8 @@ export class SuspendedCalls {
   // --- retries ---
 
   /**
-   * The call that a request goes on with, if it says so with a state of ours; else the reason why it does not. Undefined for a
-   * state of somebody else, and for none.
+   * The call that a request continues, if it carries one of our states; else the reason why it cannot. Undefined for a
+   * foreign state or none.
    */
   find(retry: Call, server: string, frame: Frame, envelope: Envelope): Suspension | RefusalReason | undefined {
     const { b } = frame;
@@ -288,16 +288,16 @@ export class SuspendedCalls {
     return bindingOf(server, retry, frame, envelope) === suspension.binding ? suspension : 'other-call';
   }
 
-  /** Goes on with a call that was found. */
+  /** Continues a call that was found. */
   goOn(retry: Call, suspension: Suspension, b: Buffer, envelope: Envelope): RetryOutcome {
     const { outcome, unanswered } = suspension;
     if (outcome !== undefined && outcome.is !== 'pages') {
-      retry.binding = suspension.binding; // the outcome may want pages, and the retry was never sent
+      retry.binding = suspension.binding; // the outcome may demand pages, and the retry was never sent
       this.#settle(suspension, 'over');
       return outcome;
     }
     const answers = answersIn(b, envelope, unanswered);
-    // Nothing is changed: the retry may come again, with the same state.
+    // Nothing has changed: the retry may come again with the same state.
     if (answers === undefined) return { is: 'error', error: refusalOfRetry('answer-malformed') };
     for (const { key } of answers) unanswered.delete(key);
     if (outcome !== undefined && answers.some(({ place }) => actionIn(b, place) !== 'accept')) {
@@ -306,7 +306,7 @@ export class SuspendedCalls {
     }
     const isComplete = unanswered.size === 0;
     if (isComplete && outcome !== undefined) return this.#startOver(retry, suspension);
-    if (suspension.call !== undefined) suspension.call.session = retry.session; // the one before may be gone
+    if (suspension.call !== undefined) suspension.call.session = retry.session; // the earlier session may have gone
     if (isComplete) this.#reopen(retry, suspension);
     for (const { question, place } of answers) question.answer(b, place);
     if (!isComplete) this.#answerWithQuestions(retry, suspension);
@@ -320,7 +320,7 @@ export class SuspendedCalls {
     return { is: 'again' };
   }
 
-  /** The call is its client's again, under the id of the retry. */
+  /** Gives the call back to its client, under the id of the retry. */
   #reopen(retry: Call, suspension: Suspension): void {
     const { call } = suspension;
     invariant(call !== undefined, 'a call without an outcome is still there');
@@ -331,7 +331,7 @@ export class SuspendedCalls {
     this.#context.events.callContinued.tell(retry, call);
   }
 
-  /** Ends a call that nobody may go on with. */
+  /** Ends a call that nobody may continue. */
   giveUp(suspension: Suspension, end: QuestionEnd, reason: string): void {
     const { call, instance } = suspension;
     refuseAll(suspension, end, reason);
@@ -339,14 +339,14 @@ export class SuspendedCalls {
     this.#context.contain(call.session, () => instance.giveUpSuspended(call, reason));
   }
 
-  /** Nobody comes back with this state any more, which is JSON: its call ends. A state of somebody else means nothing here. */
+  /** Ends the call of a state, given as JSON, that no client will use again. Foreign states are ignored. */
   forget(stateText: string): void {
     const state = this.#states.read(stateText);
     const suspension = state && this.#byId.get(state.id);
     if (suspension !== undefined) this.giveUp(suspension, 'cancelled', 'The program that has called it has ended');
   }
 
-  /** Somebody ends a call that waits for a retry, which gets this error. False if the server has answered it already. */
+  /** Ends a call that waits for a retry; the retry gets this error. False if the server has answered it already. */
   stop(suspension: Suspension, error: BridgeError): boolean {
     const { call, instance, outcome } = suspension;
     if (call !== undefined) this.#context.contain(call.session, () => instance.stop(call, error));
@@ -381,10 +381,10 @@ function pageOf(params: Buffer): InputRequest {
   return { method: 'elicitation/create', params, isElicitation: true, answer: nothing, refuse: nothing };
 }
 
-/** A part of each limit that one user may have. */
+/** The fraction of each limit that one user may take. */
 const OWN_PART = 0.5;
 
-/** Bounds what is kept for suspended calls. */
+/** Limits the memory for suspended calls. */
 class SuspensionRoom {
   readonly #limits: Limits;
   readonly #taken = new Map<string, { calls: number; bytes: number }>();
@@ -395,7 +395,7 @@ class SuspensionRoom {
     this.#limits = limits;
   }
 
-  /** Charges bytes for a call; false if there is no room for them. */
+  /** Charges bytes for a call; false if there is no room. */
   charge(suspension: Suspension, bytes: number): boolean {
     const { maxSuspendedCalls, maxSuspendedBytes } = this.#limits;
     const isNew = suspension.charged === 0;
@@ -429,12 +429,12 @@ class SuspensionRoom {
   }
 }
 
-/** Cannot be in a JSON text in another spelling: no encoder escapes one of these characters. */
+/** JSON has only one spelling for it: no encoder escapes these characters. */
 const PREFIX = 'mcp-bridge.';
 const [ID_BYTES, TIME_BYTES, MAC_BYTES] = [6, 6, 16];
 const LONGEST_STATE = 100;
 
-/** The texts by which clients go on with their calls. Only this daemon, in this run, can write them. */
+/** The states that clients send to continue their calls. Only this daemon, in this run, can write them. */
 export class RequestStates {
   readonly #key = randomBytes(32);
 
@@ -446,7 +446,7 @@ export class RequestStates {
     return PREFIX + Buffer.concat([bytes, mac]).toString('base64url');
   }
 
-  /** `raw` is JSON. Undefined if it was not written here. */
+  /** Reads a state, given as JSON. Undefined if it was not written here. */
   read(raw: string): { readonly id: number; readonly untilMs: number } | undefined {
     if (raw.length > LONGEST_STATE || !raw.startsWith(`"${PREFIX}`)) return undefined;
     const text = raw.slice(1, -1);
@@ -458,14 +458,15 @@ export class RequestStates {
   }
 }
 
-/** Up to this length, bytes are mixed here: that takes less than a call into zlib. */
+/** Up to this length, bytes are hashed here: that is faster than a call into zlib. */
 const SHORT_BYTES = 128;
 
 /**
- * A number for what a request asks, as its server gets it; a retry asks the same. All bytes of the arguments are in it, also while nobody
- * knows if the tool will ask, because they are gone by then: for a mebibyte that takes a tenth of a millisecond, a fifteenth of the call.
- * It keeps honest clients to their calls. Whoever makes up other arguments with the same number gains nothing: a retry's own arguments
- * go nowhere, and a call that is made again is held to all rules once more.
+ * Hashes what a request asks, as its server gets it; a retry asks the same. The hash covers all bytes of the arguments,
+ * and is computed before anybody knows if the tool will ask, because the bytes are gone by then. For a mebibyte that
+ * takes a tenth of a millisecond, a fifteenth of the call. It only guards honest clients against mistakes. Forged
+ * arguments with the same hash gain nothing: a retry's own arguments are never sent, and a repeated call must pass all
+ * rules again.
  */
 export function bindingOf(
   server: string,
@@ -473,7 +474,7 @@ export function bindingOf(
   { b, start }: Frame,
   envelope: Envelope,
 ): number {
-  // The servers that may have a resource are asked in turn, so it is not certain that the same one is the first again.
+  // Several servers may have a resource and are asked in turn, so the first one may differ next time.
   if (plan.role === 'read') return mixedIn(SEED, b, envelope.from(Field.uri), envelope.to(Field.uri));
   let sum = mixedText(mixedText(mixedText(SEED, plan.role), server), nameText);
   if (nameText === '') sum = mixedIn(sum, b, envelope.from(Field.name), envelope.to(Field.name));
@@ -501,13 +502,13 @@ function mixedText(sum: number, text: string): number {
   return sum;
 }
 
-/** True for a request that says that it goes on with a call. */
+/** True for a request that claims to continue a call. */
 export function isRetry(call: Call, envelope: Envelope): boolean {
   const saysSo = envelope.has(Field.requestState) || envelope.has(Field.inputResponses);
   return saysSo && maySuspend(call) && !call.session.era.hasHandshake;
 }
 
-/** The refusal of a retry whose state is not ours, at a server that gives none. */
+/** The refusal of a retry with a foreign state, at a server that gives out none. */
 export function refusalOfForeign(envelope: Envelope): BridgeError {
   return refusalOfRetry(envelope.has(Field.requestState) ? 'forged' : 'state-missing');
 }
@@ -534,7 +535,7 @@ interface GivenAnswer {
   readonly place: Span;
 }
 
-/** The answers to these questions; undefined if one of them is none. Others are passed over. */
+/** The answers to these questions; undefined if one of them is no answer. Other answers are ignored. */
 function answersIn(
   b: Buffer,
   envelope: Envelope,

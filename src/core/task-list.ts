@@ -1,4 +1,4 @@
-// The answer to `tasks/list` where a client's tasks may be on several instances. No client gets another's task.
+// The answer to `tasks/list` if a client's tasks may be on several instances. No client gets another client's task.
 
 import { cursorIn } from '../protocol/request-params.ts';
 import { NO_SUCH_CURSOR } from '../protocol/rpc-error.ts';
@@ -8,7 +8,7 @@ import type { Instance } from './instance.ts';
 import type { PendingRequests } from './pending-requests.ts';
 import type { Session } from './session.ts';
 
-/** Answers `tasks/list` with the client's tasks on all instances, each asked for its own. The list has one page. */
+/** Answers `tasks/list` with the client's tasks; asks each instance for its own. The list has one page. */
 export function listTasks(
   session: Session,
   pending: PendingRequests,
@@ -26,7 +26,7 @@ export function listTasks(
   });
 }
 
-/** The tasks as JSON, without those that their servers do not know any more. */
+/** The tasks as JSON, without those that their servers no longer know. */
 async function tasksOf(session: Session): Promise<string[]> {
   const tasks = await Promise.all([...session.tasks].map(([taskId, instance]) => askFor(taskId, instance)));
   return tasks.filter((task) => task !== '');

@@ -1,5 +1,5 @@
-// The requests of clients of 2026 about their tasks: each goes to the instance that works on the task. Also the notices that the bridge
-// makes out of such an answer. Nothing of a task is decoded but its id, its status and its time.
+// The requests of clients of 2026 about their tasks: each goes to the instance that works on the task. It also makes
+// notices out of the answers. Only a task's id, status and time are decoded.
 
 import { NO_SUCH_TASK } from '../protocol/tasks-extension.ts';
 import { textOf } from '../util/json-value.ts';
@@ -18,7 +18,7 @@ import type { View } from './view.ts';
 
 const splice = new Splice();
 
-/** Takes a request about a task in. */
+/** Opens a request about a task and passes it to the task's instance. */
 export function askForTask(
   session: Session,
   view: View,
@@ -35,7 +35,7 @@ export function askForTask(
   const asked = { taskId, isCancelled, isAnywhere: !isKnown };
   const { name } = view;
   const plan: TaskPlan = { role: 'task', asked, ...((name === 'all' || name === 'discover') && { cutIn: name }) };
-  session.waitsAlsoAt(instance); // the client may use another one
+  session.waitsAlsoAt(instance); // the client may use another instance now
   if (taskId === outward) {
     const call = openCall(session, request, envelope, instance, plan);
     return call && instance.submit(call, frame, envelope);
@@ -45,14 +45,14 @@ export function askForTask(
   if (call !== undefined) pending.give(call, { ...request, frame: named }, instance);
 }
 
-/** A task as a server tells of it, and the place of its id. */
+/** A task as a server describes it, and the position of its id. */
 export interface ToldTask {
   readonly taskId: string;
   readonly at: Span;
   readonly state: TaskState;
 }
 
-/** Reads the task in the object that opens at b[at]; undefined if it names none, or two. */
+/** Reads the task in the object that opens at b[at]; undefined if it has no id, or two. */
 export function taskIn(b: Buffer, at: number): ToldTask | undefined {
   const members = findMembers(b, at, ['taskId', 'status', 'ttlMs']);
   const read = (name: string): unknown => {
@@ -65,11 +65,11 @@ export function taskIn(b: Buffer, at: number): ToldTask | undefined {
   return { taskId, at: place, state: { status: read('status'), ttlMs: read('ttlMs') } };
 }
 
-/** The members of an answer that a notice does not have, or has with another value. */
+/** The members of an answer that a notice lacks, or has with another value. */
 const OF_ANSWER = new KeySet(['resultType', '_meta', 'taskId']);
 const HEAD = Buffer.from('{"jsonrpc":"2.0","method":"notifications/tasks","params":');
 
-/** The notice that says the same of a task as the server's answer. `taskId` is the client's id of it. */
+/** Turns a server's answer about a task into a notice. `taskId` is the client's id. */
 export function taskNotice({ b }: Frame, envelope: Envelope, taskId: string): Frame {
   const { from, to } = envelope.span(Field.result);
   const id = Buffer.from(JSON.stringify(taskId)).toString('latin1');

@@ -1,5 +1,5 @@
-// The tasks of one instance: work that goes on after the call that began it was answered. Each task belongs to the
-// client of that call. No other client may ask for it, cancel it, or hear of it.
+// The tasks of one instance: work that continues after its call was answered. Each task belongs to the client of that
+// call. No other client may ask for it, cancel it, or hear of it.
 
 import { INTERNAL_ERROR, rpcError } from '../protocol/rpc-error.ts';
 import { membersOf } from '../util/json-value.ts';
@@ -26,7 +26,7 @@ interface EarlyNotice {
   readonly notice: Frame;
 }
 
-/** The limits of early notices, for each instance. */
+/** The limits of early notices, per instance. */
 const MOST_EARLY = 32;
 const MOST_EARLY_BYTES = 262_144;
 
@@ -47,7 +47,7 @@ export class Tasks {
   readonly #byId = new Map<string, Task>();
   readonly #byToken = new Map<number, Task>();
 
-  /** Notices of tasks whose call has no answer yet, and notices whose call was just answered, with the client. */
+  /** Notices of tasks whose call has no answer yet, or was just answered; then with the client. */
   #early: EarlyNotice[] = [];
   #due: { readonly session: Session; readonly notice: Frame }[] = [];
 
@@ -69,7 +69,7 @@ export class Tasks {
     const known = session.tasks.get(id);
     if (!isRequestId(id)) return this.#refuse(id, serverRequestId, TOO_LONG);
     if (known !== undefined && known !== this.#instance) return this.#refuse(id, serverRequestId, IN_USE);
-    this.#drop(id); // a server may use an id twice
+    this.#drop(id); // a server may reuse an id
     const task = { session, serverRequestId, tokenText };
     this.#byId.set(id, task);
     if (tokenText !== '') this.#byToken.set(serverRequestId, task);
@@ -80,7 +80,7 @@ export class Tasks {
     return answer;
   }
 
-  /** Keeps a notice of an unknown task: a server may send it before it has answered the call. */
+  /** Keeps a notice of an unknown task: a server may send it before it answers the call. */
   keepEarly(taskId: string, notice: Frame): void {
     this.#early.push({ taskId, notice: ownFrame(notice) });
     while (this.#early.length > MOST_EARLY || bytesOf(this.#early) > MOST_EARLY_BYTES) {
@@ -89,7 +89,7 @@ export class Tasks {
     }
   }
 
-  /** Takes the notices of the task whose call was just answered. */
+  /** Returns the notices of the task whose call was just answered, and drops them. */
   takeDue(): readonly { readonly session: Session; readonly notice: Frame }[] {
     return this.#due.splice(0);
   }
@@ -102,7 +102,7 @@ export class Tasks {
     this.#drop(oldest);
   }
 
-  /** Refuses a task whose id is in use or too long: the server is told to cancel it. */
+  /** Refuses a task whose id is in use or too long, and cancels it at the server. */
   #refuse(taskId: string, serverRequestId: number, { code, message }: typeof IN_USE): Frame {
     this.#tell(this.#instance.era.own.cancelTask, { taskId });
     const error = rpcError(INTERNAL_ERROR, message, { code, server: this.#instance.server });
@@ -110,7 +110,7 @@ export class Tasks {
     return { b, start: 0, end: b.length - 1 };
   }
 
-  /** The task has ended: it makes no more progress. */
+  /** Called when the task has ended: it makes no more progress. */
   settled(taskId: string): void {
     const task = this.#byId.get(taskId);
     if (task !== undefined) this.#byToken.delete(task.serverRequestId);
@@ -138,7 +138,7 @@ export class Tasks {
     }
   }
 
-  /** The server is gone, and its tasks with it. */
+  /** Called when the server has gone, and its tasks with it. */
   closed(): void {
     this.#early = [];
     for (const taskId of [...this.#byId.keys()]) this.#drop(taskId);
@@ -177,7 +177,7 @@ function bytesOf(early: readonly EarlyNotice[]): number {
   return early.reduce((sum, { notice }) => sum + notice.end - notice.start, 0);
 }
 
-/** An answer without tasks and without a next page, because all tasks of the client would be known here. */
+/** An answer without tasks and without a next page: if the client had tasks, they would be known here. */
 function withoutTasks(answer: Frame, envelope: Envelope): Frame {
   const { nextCursor, ...result } = membersOf(envelope.decode(answer.b, Field.result));
   if (nextCursor === undefined && Array.isArray(result.tasks) && result.tasks.length === 0) return answer;

@@ -1,14 +1,14 @@
-// How much each tool has answered: bytes, and about how many tokens a model reads of it. A call costs some dozens of
-// nanoseconds and allocates nothing. Names come from clients, so there are only so many for a server.
+// Counts how much each tool has answered: bytes, and roughly the tokens that a model reads. Counting a call takes some
+// dozens of nanoseconds and allocates nothing. Names come from clients, so their number per server is limited.
 
 import type { ToolAnswers } from '../model/tool-answers.ts';
 import { byteAt } from '../wire/json-grammar.ts';
 
-/** Tools of one server that are told apart. All others are one. */
+/** The number of tools per server that are counted separately. All further ones are counted together. */
 const MOST_TOOLS = 2000;
 const LONGEST_NAME = 256;
 const BYTES_OF_TOKEN = 4;
-/** In shorter answers no room is for an image. */
+/** Shorter answers cannot hold an image. */
 const SHORT = 2048;
 const BEGINNING = 96;
 const BEGINS_WITH_DATA = /^\{\s*"content"\s*:\s*\[\s*\{\s*"type"\s*:\s*"(?:image|audio)"/;
@@ -16,8 +16,8 @@ const BEGINS_WITH_DATA = /^\{\s*"content"\s*:\s*\[\s*\{\s*"type"\s*:\s*"(?:image
 const [ANSWERS, BYTES, LARGEST, PASSED, TOKENS, CUT] = [0, 1, 2, 3, 4, 5];
 
 /**
- * About how many tokens a model reads of b[from, to), a result: one for four bytes. An answer that begins with an image or a
- * sound has none, because its bytes are not read.
+ * Estimates the tokens that a model reads of b[from, to), a result: one for four bytes. An answer that begins with an
+ * image or a sound counts none, because its bytes are not read.
  */
 function tokensIn(b: Buffer, from: number, to: number): number {
   const length = to - from;
@@ -27,7 +27,7 @@ function tokensIn(b: Buffer, from: number, to: number): number {
 
 /** The account of one tool. */
 export class ToolAccount {
-  /** The name in JSON, one character a byte. */
+  /** The name as JSON in latin1. */
   readonly nameText: string;
   readonly #sums = new Float64Array(6);
 
@@ -35,7 +35,7 @@ export class ToolAccount {
     this.nameText = nameText;
   }
 
-  /** True if it is that of the tool whose name is b[from, to). */
+  /** True if this account belongs to the tool named by b[from, to). */
   is(b: Buffer, from: number, to: number): boolean {
     const { nameText } = this;
     if (nameText.length !== to - from) return false;
@@ -43,7 +43,7 @@ export class ToolAccount {
     return true;
   }
 
-  /** Counts an answer of so many bytes, of which b[from, to) is passed on. */
+  /** Counts an answer of `bytes` bytes; b[from, to) is the part passed on. */
   answered(bytes: number, b: Buffer, from: number, to: number): void {
     const sums = this.#sums;
     this.#add(ANSWERS, 1);
@@ -54,7 +54,7 @@ export class ToolAccount {
     if (bytes > (sums[LARGEST] ?? 0)) sums[LARGEST] = bytes;
   }
 
-  /** Counts an answer of so many bytes that no model has read: a program of a model has got it. */
+  /** Counts an answer of `bytes` bytes that only a program got, not a model. */
   answeredProgram(bytes: number): void {
     this.#add(ANSWERS, 1);
     this.#add(BYTES, bytes);
@@ -83,10 +83,10 @@ export class ToolAccount {
 /** The accounts of one server's tools. */
 export class ServerAccounts {
   readonly #byHash = new Map<number, ToolAccount>();
-  /** All tools for which there is no account of their own. */
+  /** All tools without an account of their own. */
   readonly others = new ToolAccount('');
 
-  /** The account of the tool whose name, in JSON, is b[from, to). */
+  /** The account of the tool named by b[from, to), which is JSON. */
   of(b: Buffer, from: number, to: number): ToolAccount {
     if (to - from > LONGEST_NAME) return this.others;
     let hash = SEED;
@@ -96,7 +96,7 @@ export class ServerAccounts {
     return this.#new(hash, b.latin1Slice(from, to));
   }
 
-  /** The same for a name in JSON, one character a byte. */
+  /** The account of a tool, named by JSON in latin1. */
   named(nameText: string): ToolAccount {
     if (nameText.length > LONGEST_NAME) return this.others;
     let hash = SEED;
@@ -130,7 +130,7 @@ export class ToolAccounts {
     return accounts;
   }
 
-  /** The tools that have answered, those whose answers cost a model most first. */
+  /** The tools that have answered, most expensive for a model first. */
   report(): ToolAnswers[] {
     return [...this.#byServer]
       .flatMap(([server, accounts]) => Array.from(accounts.all(), (account) => account.report(server)))

@@ -1,4 +1,4 @@
-// The view that a client gets, by what it asks for and what it may see. Makes no view; that is for views.ts.
+// Chooses the view that a client gets, by what it asks for and may see. It makes no view; views.ts does.
 
 import { type Toolset, toolsetIn } from '../model/toolset.ts';
 import { VIEW_NAMES } from '../model/view-name.ts';
@@ -6,17 +6,17 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Server } from './server.ts';
 import type { Session } from './session.ts';
 
-/** The servers that clients may see, which may depend on the directory that a client works in. */
+/** The servers that clients may see. They may depend on a client's directory. */
 export interface ServerDirectory {
-  /** Finds out what there is for clients that work there; undefined if that is known. */
+  /** Finds the servers for clients in this directory; undefined if they are known already. */
   prepare(cwd: string | undefined): Promise<void> | undefined;
   names(cwd: string | undefined): readonly string[];
   find(name: string, cwd: string | undefined): Server | undefined;
-  /** All that have been asked for so far. */
+  /** All servers found so far. */
   servers(): Iterable<Server>;
   /** The view of clients that name none. */
   readonly defaultView: string | undefined;
-  /** The places where servers are defined, and the definitions that were left out with the reasons; for messages. */
+  /** The places where servers are defined, and the definitions left out with the reasons; for messages. */
   readonly origin: string;
 }
 
@@ -29,7 +29,10 @@ const SERVER_PREFIX = 'server:';
 /** The parts of a session that decide which servers it sees. */
 export type Seeing = Pick<Session, 'cwd' | 'settings'>;
 
-/** Chooses the view that the client names, else that of the config, else the default. Throws with what to ask for instead. */
+/**
+ * Chooses the view that the client names, else the config's, else the default. Throws an error that says what to ask
+ * for.
+ */
 export function chooseView(view: string | undefined, client: Seeing, servers: ServerDirectory): ViewChoice {
   const { cwd, settings } = client;
   const wanted = view ?? settings.view ?? servers.defaultView ?? 'discover';
@@ -59,7 +62,7 @@ function toolsetFor({ settings: { toolset } }: Seeing, wanted: string): Toolset 
   });
 }
 
-/** All that a client sees that works there. */
+/** All servers that a client in this directory sees. */
 export function serversFor({ cwd, settings }: Seeing, servers: ServerDirectory): readonly Server[] {
   const ids = servers.names(cwd).filter((id) => settings.sees(id));
   return ids.flatMap((id) => servers.find(id, cwd) ?? []);

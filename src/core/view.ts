@@ -1,5 +1,4 @@
-// The part of the servers that a client sees, and the way of what it sends. Which view a client gets is decided in
-// view-choice.ts.
+// The servers that a client sees, and where its requests go. view-choice.ts decides which view a client gets.
 
 import type { ClientSettings } from '../model/client-settings.ts';
 import type { ListKind } from '../protocol/era.ts';
@@ -15,73 +14,73 @@ export type InitializeAnswer =
   | { readonly of: 'server'; readonly initializeResult: Buffer; readonly instanceId: string | undefined }
   | { readonly of: 'bridge'; readonly capabilities: object; readonly instructions: string | undefined };
 
-/** A task of 2026 where it is worked on. */
+/** The instance that works on a task of 2026. */
 export interface TaskPlace {
   readonly instance: Instance;
   /** The server's own id of the task. */
   readonly taskId: string;
-  /** False if the task is known by nobody but its server, if by anybody. */
+  /** False if at most the server itself knows the task. */
   readonly isKnown: boolean;
 }
 
 /**
- * The servers as clients see them that work in one directory, have the same capabilities, and may use the same: one
- * object for all of them. It keeps of a client only what the client has read and set.
+ * The servers as seen by all clients that work in one directory, with the same capabilities and permissions. These
+ * clients share this object. It keeps only what each client has read and set.
  */
 export interface View {
-  /** As clients ask for it. */
+  /** The name by which clients ask for it. */
   readonly name: string;
   /** True if clients see one server as it is, with its own names and notifications. */
   readonly isTransparent: boolean;
-  /** A client begins to use the view; `marks` are those from the view that it had before. */
+  /** Called when a client begins to use the view; `marks` come from its previous view. */
   join(session: Session, marks: ClientMarks | undefined): void;
   initializeAnswer(session: Session): Promise<InitializeAnswer>;
-  /** Sees to the one answer that a request gets. */
+  /** Makes sure that a request gets its one answer. */
   submit(session: Session, request: ClientRequest, envelope: Envelope): void;
-  /** A server says that its lists have changed; a transparent view's client has been told so. */
+  /** Called when a server announces changed lists. A transparent view's clients have got that notice already. */
   listsToldChanged(session: Session, kinds: readonly ListKind[]): void;
-  /** A notification that is not the router's business. */
+  /** Passes on a notification that the router does not handle. */
   notify(session: Session, frame: Frame): void;
-  /** The client's roots have changed. */
+  /** Called when the client's roots have changed. */
   rootsChanged(session: Session, frame: Frame): void;
   /** True if clients of this view may use the server. */
   sees(server: Server): boolean;
   /** All servers of the view. */
   servers(): readonly Server[];
   /**
-   * There are other servers now, or some have a new definition, or the clients have other settings. Calls back for each
-   * client, whose bindings follow.
+   * Called when servers, definitions, or the clients' settings have changed. Calls `each` for every client, so that its
+   * bindings follow.
    */
   serversChanged(settings: ClientSettings, each: (session: Session, follow: () => void) => void): void;
-  /** The bridge may list other tools of its own now. */
+  /** Called when the bridge's own tools may have changed. */
   ownToolsChanged(): void;
-  /** A list of a server has changed for the clients that `concerns` is true of. */
+  /** Called when a list of a server has changed for the clients for which `concerns` returns true. */
   listChanged(kind: ListKind, concerns: (session: Session) => boolean): void;
-  /** The log level that the client wants of every server. */
+  /** The log level that the client wants from every server. */
   levelFor(session: Session): string | undefined;
-  /** The URI by which the client knows a server's resource; '' for the server's own. */
+  /** The client's URI for a server's resource; '' if it is the server's own. */
   outwardUri(session: Session, instance: Instance, uri: string): string;
-  /** The client listens to the resource no more, under the URI that it has subscribed to. */
+  /** Ends the client's subscription, under the URI that it has subscribed to. */
   endSubscription(session: Session, uri: string): void;
-  /** The place to ask for a task of 2026; undefined for no task of the client's user. */
+  /** The place to ask about a task of 2026; undefined if the task is not the client's user's. */
   taskPlace(session: Session, taskId: string): TaskPlace | undefined;
-  /** The id by which clients know a server's task; '' for the server's own. */
+  /** The clients' id for a server's task; '' if it is the server's own. */
   outwardTaskId(instance: Instance, taskId: string): string;
   /** Called once a second. */
   tick(session: Session, nowMs: number): void;
-  /** Forgets a client, whose bindings are the caller's. */
+  /** Forgets a client. The caller releases its bindings. */
   leave(session: Session): ClientMarks | undefined;
-  /** The last client has gone. */
+  /** Called when the last client has gone. */
   close(): void;
 }
 
-/** The lists that a client has read in its view, and what it has set. Made on first use. */
+/** The lists that a client has read in its view, and the settings it made. Created on first use. */
 export interface ClientMarks {
-  /** The lists that it has read and was not notified about since. */
+  /** The lists that it has read, and was not notified about since. */
   readonly read: Set<ListKind>;
-  /** When it last had servers asked for their lists; 0 if their bindings were looked at since. */
+  /** The time at which it last asked servers for their lists; 0 if its bindings were checked since. */
   lookedMs: number;
-  /** The log level that it wants of every server, also of later ones. */
+  /** The log level that it wants from every server, including later ones. */
   level: string | undefined;
 }
 
@@ -99,7 +98,7 @@ export class ViewClients {
     return marks;
   }
 
-  /** All clients, also if some leave meanwhile. */
+  /** A copy of all clients, because some may leave meanwhile. */
   all(): readonly Session[] {
     return [...this.#marks.keys()];
   }
@@ -108,14 +107,14 @@ export class ViewClients {
     return this.#marks.get(session);
   }
 
-  /** The marks of a client, to be changed. Those of a client that has gone are kept nowhere. */
+  /** The marks of a client, for changes. For a client that has gone, they are not kept. */
   mark(session: Session): ClientMarks {
     const marks = this.#marks.get(session) ?? { read: new Set<ListKind>(), lookedMs: 0, level: undefined };
     if (this.#marks.has(session)) this.#marks.set(session, marks);
     return marks;
   }
 
-  /** Notifies clients that a list which they have read, or listen to, is out of date. */
+  /** Notifies the clients that have read this list, or listen to it, that it is out of date. */
   listChanged(kind: ListKind, concerns: (session: Session) => boolean): void {
     for (const [session, marks] of this.#marks)
       if (session.state === 'ready' && concerns(session))

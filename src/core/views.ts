@@ -1,5 +1,5 @@
 // The views in use. Clients share one view if they work in the same directory, have the same capabilities, and may use
-// the same servers, tools and names. Never starts a server, and keeps nothing of a view that nobody has.
+// the same servers, tools and names. It starts no server, and drops a view that no client uses.
 
 import type { ClientSettings } from '../model/client-settings.ts';
 import type { Limits } from '../model/limits.ts';
@@ -21,9 +21,9 @@ export interface ViewsContext {
   readonly servers: ServerDirectory;
   /** Makes the tools of the view `discover`. */
   readonly discoverTools: (view: JoinedView) => ToolsInstead;
-  /** The same for the view `code`; undefined where there is no such view. */
+  /** Makes the tools of the view `code`; undefined if that view is switched off. */
   readonly codeTools?: ((view: JoinedView) => ToolsInstead) | undefined;
-  /** Many lists of other hosts were read in a row. */
+  /** Called when many lists of other hosts were read in a row. */
   readonly manyListed?: (() => void) | undefined;
   /** Makes the bridge's own tools that each joined view has. */
   readonly ownTools?: ((view: JoinedView) => BridgeTools) | undefined;
@@ -32,11 +32,11 @@ export interface ViewsContext {
 /** The parts of a client that decide about its view. */
 export type ViewTerms = Pick<Session, 'cwd' | 'settings' | 'capabilities'>;
 
-/** A view with what all of its clients have in common. */
+/** A view with the terms that all its clients share. */
 interface SharedView {
   readonly view: View;
   settings: ClientSettings;
-  /** The rest of it. */
+  /** The rest of the terms. */
   readonly key: string;
   readonly choice: ViewChoice;
   readonly also: OwnTools | undefined;
@@ -48,7 +48,7 @@ export class Views {
   readonly #pending: PendingRequests;
   readonly #looks: ListLooks;
   readonly #shared = new Map<View, SharedView>();
-  /** Where views are found. */
+  /** The index for finding views. */
   readonly #bySettings = new Map<ClientSettings, Map<string, SharedView>>();
 
   constructor(context: ViewsContext) {
@@ -57,12 +57,12 @@ export class Views {
     this.#looks = new ListLooks(context.limits.maxRemoteStarts, context.clock, context.manyListed);
   }
 
-  /** The number of views that clients have. */
+  /** The number of views in use. */
   get size(): number {
     return this.#shared.size;
   }
 
-  /** Gives a client its view; `wanted` is the one that it names. Throws with what to ask for instead. */
+  /** Gives a client its view; `wanted` is the name it asks for. Throws an error that says what to ask for. */
   open(session: Session, wanted: string | undefined, also?: OwnTools): View {
     const choice = chooseView(wanted, session, this.#context.servers);
     const shared = this.#sharedFor(session, choice, choice.kind === 'server' ? undefined : also);
@@ -112,7 +112,7 @@ export class Views {
     if (byKey?.size === 0) this.#bySettings.delete(shared.settings);
   }
 
-  /** The client goes: it uses nothing any more. */
+  /** Called when the client leaves. */
   leave(session: Session): void {
     const shared = session.view && this.#shared.get(session.view);
     if (shared === undefined) return;
@@ -131,21 +131,21 @@ export class Views {
     return marks;
   }
 
-  /** There are other servers now, or other settings of clients. `contain` runs a task for one client. */
+  /** Called when servers or clients' settings have changed. `contain` runs a task for one client. */
   serversChanged(contain: (session: Session, task: () => void) => void): void {
     for (const shared of this.#shared.values()) this.#adopt(shared);
-    // First, because clients that stay may use less from now on than those that move.
+    // First, because clients that stay may now use less than those that move.
     for (const shared of [...this.#shared.values()])
       for (const session of [...shared.clients])
         if (session.settings !== shared.settings) contain(session, () => this.#move(session, shared));
     for (const { view, settings, clients } of [...this.#shared.values()]) {
       const [first] = clients;
-      // A fault in it costs one client.
+      // A fault in it ends only one client.
       if (first !== undefined) contain(first, () => view.serversChanged(settings, contain));
     }
   }
 
-  /** The bridge may list other tools of its own now. `contain` runs a task for one client. */
+  /** Called when the bridge's own tools may have changed. `contain` runs a task for one client. */
   ownToolsChanged(contain: (session: Session, task: () => void) => void): void {
     for (const { view, clients } of [...this.#shared.values()]) {
       const [first] = clients;
@@ -153,7 +153,7 @@ export class Views {
     }
   }
 
-  /** The view takes over the settings that its first client has now. */
+  /** Gives the view the present settings of its first client. */
   #adopt(shared: SharedView): void {
     const [first] = shared.clients;
     if (first === undefined || first.settings === shared.settings) return;
@@ -162,11 +162,11 @@ export class Views {
     this.#index(shared);
   }
 
-  /** The client has other settings now than those that it had its view in common with. */
+  /** Moves a client whose settings now differ from those of its view. */
   #move(session: Session, from: SharedView): void {
     const before = from.view.servers();
     const [server] = before;
-    // Its server may have another definition by now than when the view was made.
+    // The server may have a new definition since the view was made.
     const choice = from.choice.kind === 'server' && server !== undefined ? { ...from.choice, server } : from.choice;
     const to = this.#sharedFor(session, choice, from.also);
     const marks = this.#forget(session, from);

@@ -1,5 +1,5 @@
-// The error of a server of 2025 that wants pages to be visited before a call is made. A client of 2026 knows no such error: it is
-// answered with a question for each page, and its retry makes the call again.
+// The error of a server of 2025 that demands visits to pages before a call. A client of 2026 does not know this error:
+// it gets a question for each page, and its retry makes the call again.
 
 import { ERA_2025 } from '../protocol/era-2025.ts';
 import { ERA_2026 } from '../protocol/era-2026.ts';
@@ -25,7 +25,7 @@ const NEEDS_PAGES = rpcError(
   { requiredCapabilities: { elicitation: { url: {} } } },
 );
 
-/** Answers a call with the pages that its server's error names; false if there are none, or no room to wait for the client. */
+/** Answers a call with the pages that its server's error names; false if it names none, or there is no room. */
 export function asksForPages(instance: Instance, call: Call, frame: Frame, envelope: Envelope): boolean {
   if (!maySuspend(call) || instance.era.errors.urlElicitationRequired === undefined) return false;
   const pages = pagesIn(frame.b, envelope.from(Field.error));
