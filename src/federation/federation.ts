@@ -10,7 +10,7 @@ import type { BusPrincipal } from '../model/principal.ts';
 import type { BusServer } from '../model/server-definition.ts';
 import { NO_FILTER } from '../model/tool-rules.ts';
 import { BridgeError } from '../util/bridge-error.ts';
-import type { Clock } from '../util/clock.ts';
+import type { Clock, Timer } from '../util/clock.ts';
 import { anyOf } from '../util/glob.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Carrier } from '../wire/link.ts';
@@ -80,6 +80,8 @@ const RIVAL =
   'another daemon has the same name, so this one offers nothing: give federation.host another value on one of them';
 const CONTESTED =
   'another daemon has the same name, and offers nothing while this one does: give federation.host another value on one of them';
+/** Changes of leases are told of together. */
+const TELL_MS = 50;
 /** With fewer hosts nobody waits when NATS comes back. */
 const FEW_HOSTS = 50;
 const DELAY_MS_FOR_EACH = 4;
@@ -113,6 +115,9 @@ export class Federation {
   readonly #anywhere = new Map<string, BusServer>();
   /** The hosts that offer a name. */
   #offerers: ReadonlyMap<string, readonly Offerer[]> = new Map();
+  /** The names that hosts offer, as leases and subjects have them. */
+  #nameOfToken: ReadonlyMap<string, string> = new Map();
+  #telling: Timer | undefined;
   #offers: readonly OfferedServer[] = [];
   #told = 0;
   #toldMs = 0;
@@ -287,18 +292,26 @@ export class Federation {
   }
 
   #onLease(token: string): void {
-    const names = [...this.#offerers.keys()].filter((name) => tokenOf(name) === token);
-    for (const name of names) {
-      this.#anywhere.delete(name);
-      this.#home.leaseChanged(token, this.#leases.holderOf(name));
-    }
-    if (names.length > 0) this.#options.changed();
+    const name = this.#nameOfToken.get(token);
+    if (name === undefined) return;
+    this.#anywhere.delete(name);
+    this.#home.leaseChanged(token, this.#leases.holderOf(name));
+    this.#tellSoon();
+  }
+
+  /** Many leases change at once, as when a host is gone. */
+  #tellSoon(): void {
+    this.#telling ??= this.#options.clock.after(TELL_MS, () => {
+      this.#telling = undefined;
+      this.#options.changed();
+    });
   }
 
   #hostsChanged(): void {
     const servers = new Map<string, BusServer>();
     const { refusalOf } = this.#options;
     this.#offerers = offerersIn(this.#list.hosts);
+    this.#nameOfToken = new Map([...this.#offerers.keys()].map((name) => [tokenOf(name), name]));
     for (const [offeredName, offerers] of this.#offerers) {
       const isNameUsed = this.#use(offeredName);
       const isNameRefused = refusalOf(offeredName) !== undefined;
@@ -542,6 +555,7 @@ export class Federation {
   /** Ends all calls. */
   async close(): Promise<void> {
     this.#unwatch();
+    this.#telling?.cancel();
     this.#list.close();
     await this.#leases.close();
     await this.#own.close();

@@ -210,9 +210,11 @@ export class NatsBus implements Bus {
   readonly #small: NatsLane;
   readonly #bulk: NatsLane | undefined;
   #last: BusEvent = { is: 'down', why: NOT_YET };
+  readonly #failed: (error: unknown) => void;
   readonly #watch: Timer;
 
   constructor(options: NatsBusOptions) {
+    this.#failed = options.failed;
     this.#small = new NatsLane(options, (event) => this.#tell(event));
     this.#bulk = options.hasBulk ? new NatsLane(options, () => undefined) : undefined;
     void this.#small.open();
@@ -228,10 +230,19 @@ export class NatsBus implements Bus {
 
   #tell(event: BusEvent): void {
     if (event.is !== 'denied') this.#last = event;
-    for (const heard of [...this.#listeners]) heard(event);
+    for (const heard of [...this.#listeners]) this.#contain(() => heard(event));
     if (event.is !== 'down') return;
     for (const giveUp of this.#asking) giveUp();
     this.#asking.clear();
+  }
+
+  /** A fault of one listener must not end the watch over the connection, which would never be heard of again. */
+  #contain(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   /** The result of what is asked of the servers. Fails when the connection is lost: the answer does not come on the next one. */

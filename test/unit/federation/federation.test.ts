@@ -1,0 +1,91 @@
+// Other hosts put together, on a bus, a board and leases in the process: what of one part the others hear.
+
+import { afterEach, expect, test } from 'vitest';
+import { Federation, type Ground } from '../../../src/federation/federation.ts';
+import { encodeEntry, type OfferedServer } from '../../../src/federation/host-entry.ts';
+import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
+import { FlushTurn } from '../../../src/wire/outbox.ts';
+import { ReadPacer } from '../../../src/wire/read-pacer.ts';
+import { FakeClock } from '../../support/fake-clock.ts';
+import { MemoryBus, type MemoryNode } from '../../support/memory-bus.ts';
+import { MemoryLeases } from '../../support/memory-leases.ts';
+
+const clock = new FakeClock();
+const open = new Set<Federation>();
+afterEach(async () => {
+  for (const federation of open) await federation.close();
+  open.clear();
+});
+
+const none = undefined;
+const NATS = { servers: [], credentials: none, user: none, password: none, token: none, nkey: none, tls: none };
+
+class World {
+  readonly bus = new MemoryBus();
+  readonly leases = new MemoryLeases();
+  readonly others: MemoryNode = this.bus.node();
+
+  join(host: string): { readonly federation: Federation; readonly told: () => number } {
+    let told = 0;
+    const node = this.bus.node();
+    const claims: Ground['claims'] = () => Promise.reject(new Error('there is no store'));
+    const nothing = (): void => undefined;
+    const federation = new Federation(
+      {
+        settings: {
+          ...{ nats: NATS, tenant: 'acme', user: 'ann', host, offer: ['*'], use: ['*'], agents: [] },
+          hasBulkConnection: false,
+        },
+        ...{ clock, turn: new FlushTurn(nothing), pacer: new ReadPacer({ now: () => 0 }), limits: DEFAULT_LIMITS },
+        ...{ version: '1', uid: 1, logger: { debug: nothing, info: nothing, warn: nothing, error: nothing } },
+        ...{ accept: nothing, refusalOf: () => none, trustsHints: () => false, kept: undefined, keep: nothing },
+        ...{ changed: () => told++, refused: nothing, failed: (error) => expect.fail(String(error)) },
+      },
+      {
+        ...{ bus: node, board: node.board, leases: this.leases.view(), claims, server: () => undefined },
+        close: () => Promise.resolve(),
+      },
+    );
+    open.add(federation);
+    return { federation, told: () => told };
+  }
+
+  /** Writes what another host says of itself, with a sign of life. */
+  async write(host: string, run: string, servers: readonly OfferedServer[]): Promise<void> {
+    await this.others.board.sign(`acme.${host}`);
+    await this.others.board.put(`acme.${host}`, encodeEntry({ host, run, version: '1', servers }));
+  }
+
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 250) {
+      this.bus.nowMs = clock.now() + 250;
+      clock.advance(250);
+      this.bus.deliver();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+const remembering = (name: string): OfferedServer => ({
+  ...{ name, description: '', mark: 'm', sharing: 'dedicated', nature: undefined },
+});
+
+test('hundreds of leases that change together are told of together', async () => {
+  const world = new World();
+  const { federation, told } = world.join('laptop');
+  const names = Array.from({ length: 300 }, (_, i) => `notes-${i}`);
+  await world.write('builder', 'r1', names.map(remembering));
+  await world.write('spare', 'r2', names.map(remembering));
+  await world.pass(3000);
+  expect(federation.servers.size).toBe(600);
+  const before = told();
+  for (const name of names)
+    world.leases.write(
+      `acme.${name}`,
+      Buffer.from(JSON.stringify({ v: 1, host: 'spare', run: 'r2', fence: 1 })),
+      undefined,
+    );
+  await world.pass(1000);
+  expect(told() - before).toBe(1);
+  expect(federation.anywhere('notes-7')).toMatchObject({ isLeased: true, anyOf: ['notes-7@builder', 'notes-7@spare'] });
+});
