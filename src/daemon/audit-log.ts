@@ -1,4 +1,4 @@
-// The record of calls as lines of JSON: what of each call is written down, and in which words.
+// The record of calls as lines of JSON: the fields of each line, and their form.
 
 import { hash } from 'node:crypto';
 import type { AuditSettings } from '../config/audit-settings.ts';
@@ -17,17 +17,17 @@ export interface AuditLogOptions {
   readonly settings: Omit<AuditSettings, 'isKept'>;
   readonly path: string;
   readonly clock: Clock;
-  /** The time of day, in milliseconds. */
+  /** The time of day in milliseconds. */
   readonly date: () => number;
   readonly logger: Logger;
 }
 
-/** Hashes at most so many bytes of the arguments: all of 64 KiB would cost a third more than the call itself. */
+/** The maximum number of hashed bytes of the arguments: hashing 64 KiB would cost a third more than the call itself. */
 const MOST_HASHED = 16 * 1024;
-/** Notes so many tools of a client by their names; then it forgets them and begins again. */
+/** The number of tools remembered per client; above it, all are forgotten and remembered again as they come. */
 const MOST_HEADS = 200;
 const LONGEST_NAME = 256;
-/** How long the two clocks are believed to go together: somebody may set the one. */
+/** The time for which the two clocks are assumed to agree, because somebody may set one of them. */
 const SAME_CLOCK_MS = 50;
 
 interface Head {
@@ -41,7 +41,7 @@ export class AuditLog implements AuditTrail {
   readonly #options: AuditLogOptions;
   readonly #lines: LineLog;
   readonly #refusal: BridgeError | undefined;
-  /** The parts of a client's lines that name it and its tools, and the number of its connection. */
+  /** The parts of a client's lines that name the client and its tools, and the number of its connection. */
   readonly #heads = new WeakMap<ObservedClient, Map<string, Head>>();
   readonly #numbers = new WeakMap<ObservedClient, number>();
   #sessions = 0;
@@ -68,7 +68,7 @@ export class AuditLog implements AuditTrail {
     else logger.error('the audit log cannot be written', { path, failure });
   }
 
-  /** Tries to write at the start, where calls depend on the log. */
+  /** Writes a first line at the start, to test the log, if calls depend on it. */
   async open(): Promise<void> {
     if (this.#refusal !== undefined) await this.#lines.write();
   }
@@ -107,7 +107,7 @@ export class AuditLog implements AuditTrail {
     return `,"argumentsBytes":${argumentsBytes},${kept}`;
   }
 
-  /** Writes who has called what, and how. */
+  /** The part of a line that says which client called which tool. */
   #headOf({ session, server, serverVersion, toolText }: CallRecord): string {
     const heads = this.#headsOf(session);
     const view = session.view?.name ?? '';
@@ -152,7 +152,7 @@ export class AuditLog implements AuditTrail {
     ].join(',');
   }
 
-  /** The time of day at a moment of the clock that never jumps. */
+  /** Converts a time of the steady clock to the time of day. */
   #timeAt(ms: number, now: number): string {
     if (now - this.#comparedMs > SAME_CLOCK_MS) {
       this.#comparedMs = now;
@@ -189,14 +189,14 @@ function refusalFor(path: string): BridgeError {
   });
 }
 
-/** A name as the client has spelled it; what is no string stands as it is. */
+/** A name as the client spelled it; if it is no string, its JSON. */
 function decoded(text: string): string {
   const json = Buffer.from(text, 'latin1').toString();
   const value: unknown = JSON.parse(json);
   return typeof value === 'string' ? value : json;
 }
 
-/** The fields that say more of the caller: the token over HTTP, or the tenant, the user and the host of a client elsewhere. */
+/** The fields about the caller: the token over HTTP, or the tenant, user and host of a remote client. */
 function originOf(principal: Principal): string[] {
   if (principal.kind === 'bus') {
     const { tenant, user, host } = principal;

@@ -1,5 +1,5 @@
-// The daemon's door for programs of models: brings in what runs them when the first one comes, and ends their processes with their
-// clients.
+// The daemon's door for programs of models: loads the code that runs them when the first one comes, and ends their
+// processes with their clients.
 
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -17,10 +17,10 @@ import type { ReadPacer } from '../wire/read-pacer.ts';
 
 export interface CodeDoorOptions {
   readonly settings: CodeModeSettings;
-  /** The packed code of a process that runs programs. It was read when the daemon started. */
+  /** The packed code of a process that runs programs; read when the daemon started. */
   readonly code: (name: 'sandbox' | 'python') => Buffer;
   readonly host: ConfinementHost;
-  /** Files beside which the package `pyodide` may be installed. */
+  /** Files next to which the package `pyodide` may be installed. */
   readonly besides: readonly string[];
   readonly guard: { add(group: number): void; drop(group: number): void };
   readonly pacer: ReadPacer;
@@ -33,7 +33,7 @@ export interface CodeDoorOptions {
 
 export class CodeDoor implements CodeMode {
   readonly #options: CodeDoorOptions;
-  /** Read at the start, while there are few descriptors. */
+  /** Read at the start, while few descriptors are open. */
   readonly #inherited = inheritedDescriptors();
   #confinement: Promise<Confinement> | undefined;
   #pyodide: string | undefined;
@@ -48,13 +48,13 @@ export class CodeDoor implements CodeMode {
     return this.#pyodide !== undefined;
   }
 
-  /** Finds out if programs in Python can be run, where the config wants them. */
+  /** Checks if programs in Python can run, where the config wants them. */
   async prepare(): Promise<void> {
     const { settings, besides, logger } = this.#options;
     if (!settings.python) return;
     const { name } = await this.#confined();
     const pyodide = besides.flatMap((file) => pyodideBeside(file) ?? [])[0];
-    // Without a count of its memory, and walls, Python could take all that the user has.
+    // Without a memory limit and confinement, Python could take everything the user has.
     if (name !== 'bwrap')
       logger.warn('programs in Python are not run', { reason: 'there is no bubblewrap that works' });
     else if (pyodide === undefined)

@@ -1,5 +1,5 @@
-// The settings of each client, made from the config: one object for each entry and program, so that clients that are
-// alike share what is worked out for one of them.
+// The settings of each client, made from the config. There is one object for each entry and program, so that similar
+// clients share what is computed for one of them.
 
 import type { ClientEntry } from '../config/clients-schema.ts';
 import {
@@ -16,7 +16,7 @@ type Matches = (text: string) => boolean;
 interface Entry {
   readonly matchesName: Matches;
   readonly matchesProgram: Matches;
-  /** Undefined for an entry that says nothing of tokens. */
+  /** Undefined for an entry without tokens. */
   readonly matchesToken: Matches | undefined;
   readonly matchesDirectory: (cwd: string | undefined) => boolean;
   readonly byProgram: Map<string, ClientSettings>;
@@ -28,10 +28,10 @@ export class ConfiguredClients implements ClientSettingsSource {
   #entries: readonly Entry[] = [];
   #plain = new Map<string, ClientSettings>();
   #toolsets: readonly Toolset[] = [];
-  /** The settings with a set of tools. */
+  /** The settings combined with a tool set. */
   #inToolsets = new WeakMap<ClientSettings, Map<string, ClientSettings>>();
 
-  /** Takes the config over. True if it says something else than before. */
+  /** Takes a new config. Returns true if it differs from the one before. */
   prepare(clients: readonly ClientEntry[], toolsets: readonly Toolset[] = []): boolean {
     const settings = JSON.stringify([clients, toolsets]);
     if (settings === this.#settings) return false;
@@ -47,7 +47,7 @@ export class ConfiguredClients implements ClientSettingsSource {
     const program = stated ?? programNamed(name);
     const fits = (one: Entry): boolean =>
       one.matchesName(name) && one.matchesProgram(program ?? '') && one.matchesDirectory(cwd);
-    // What is said of its token goes first: a client may call itself as it likes.
+    // Entries with the client's token come first, because a client may choose any name.
     const byToken = this.#entries.find((one) => token !== undefined && one.matchesToken?.(token) === true && fits(one));
     const entry = byToken ?? this.#entries.find((one) => one.matchesToken === undefined && fits(one));
     const byProgram = entry?.byProgram ?? this.#plain;
@@ -63,13 +63,13 @@ export class ConfiguredClients implements ClientSettingsSource {
     const known = bySet.get(toolset);
     if (known !== undefined) return known;
     const own = settingsIn(settings, toolset, this.#toolsets);
-    // Clients may ask for any number of sets that do not exist.
+    // Clients may ask for any number of tool sets that do not exist.
     if (own.toolset?.exists === true) this.#inToolsets.set(settings, bySet.set(toolset, own));
     return own;
   }
 }
 
-/** The settings of a client that has asked for a set of tools, on top of those that it has. */
+/** The settings of a client that asked for a tool set, on top of its own settings. */
 function settingsIn(settings: ClientSettings, name: string, toolsets: readonly Toolset[]): ClientSettings {
   const toolset = toolsets.find((one) => one.name === name);
   const known = toolsets.map((one) => one.name);
@@ -97,10 +97,10 @@ function entryOf(entry: ClientEntry, place: string): Entry {
   };
 }
 
-/** The most directories on the way to one that are compared. */
+/** The maximum number of parent directories that are compared. */
 const MOST_LEVELS = 64;
 
-/** True for a directory that fits, and for all that are in it. */
+/** Matches a directory and everything inside it. */
 function directoryMatcher(patterns: readonly string[] | undefined): Entry['matchesDirectory'] {
   if (patterns === undefined) return () => true;
   const matches = matching(patterns, true);
@@ -115,7 +115,7 @@ function directoryMatcher(patterns: readonly string[] | undefined): Entry['match
   };
 }
 
-/** Patterns that cannot be kept close: an entry is everybody's, and shows no server. */
+/** Patterns that cannot be read must not open anything: the entry applies to every client, and shows no server. */
 function matching(patterns: readonly string[] | undefined, otherwise: boolean): Matches {
   if (patterns === undefined) return () => true;
   return problemIn(patterns) === undefined ? anyOf(patterns) : () => otherwise;
@@ -139,7 +139,7 @@ function settingsOf(
     toolRules,
     place: `${place}.toolRules`,
     toolset: undefined,
-    // One whose id is what the client calls another server, and that has no other name, cannot be named.
+    // A server cannot be named if its id is the client's name for another server and it has no other name.
     sees: (id) => sees(id) && (outward.has(id) || !ids.has(id)),
     idOf: (name) => ids.get(name) ?? name,
     nameOf: (id) => outward.get(id) ?? id,

@@ -77,16 +77,16 @@ import { OtherHosts } from './other-hosts.ts';
 import { ServerPool } from './server-pool.ts';
 import { ToolGates } from './tool-gates.ts';
 
-/** All that a daemon gets from outside: its settings, its places, and the process that it runs in. */
+/** Everything that a daemon gets from outside: its settings, its directories, and its process. */
 export interface DaemonOptions {
   readonly socketPath: string;
-  /** The descriptor of that socket, where somebody has bound it already. */
+  /** The descriptor of the socket, if another program has bound it already. */
   readonly activatedFd?: number | undefined;
   readonly config: Config;
-  /** The address for HTTP that the command line named; the config has it too. */
+  /** The HTTP address from the command line; the config may have one too. */
   readonly httpFlag?: string | undefined;
   readonly limits: Limits;
-  /** The directory in which a config is looked for that is not named. */
+  /** The directory to search for a config if none is named. */
   readonly configDir: string;
   readonly finder: FinderPorts;
   readonly homedir: string;
@@ -96,35 +96,38 @@ export interface DaemonOptions {
   readonly catalogDir: string | undefined;
   /** The directory of tools as they were first seen; undefined to keep nothing. */
   readonly seenToolsDir: string | undefined;
-  /** The directory of results that were cut; undefined to keep them in memory alone. */
+  /** The directory of cut results; undefined to keep them only in memory. */
   readonly resultsDir?: string | undefined;
   /** The audit log's file, if the config names none. */
   readonly auditFile: string;
-  /** Programs of models: the packed code of their processes, and the file that runs `mcp-bridge`; undefined where they are switched off. */
+  /**
+   * What programs of models need: the packed code of their processes, and the file that runs `mcp-bridge`; undefined if
+   * switched off.
+   */
   readonly ofPrograms?: { readonly code: (name: 'sandbox' | 'python') => Buffer; readonly program: string } | undefined;
   readonly logger: Logger;
   /** True if the log has a line for each step of a call. */
   readonly logsCalls: boolean;
   readonly version: string;
-  /** The version and what the program was made of. */
+  /** The version, and the source that the program was built from. */
   readonly build: string;
   readonly pid: number;
   readonly memory: () => MemoryReport;
-  /** True if a client that needed a daemon has started it: then it ends when nobody uses it. */
+  /** True if a client started the daemon because it needed one: then the daemon ends when nobody uses it. */
   readonly isAutostarted: boolean;
   /** Sends traces and metrics; undefined if they have nowhere to go. */
   readonly telemetry?: DaemonTelemetry | undefined;
-  /** Called when the daemon is to stop. */
+  /** Called when the daemon must stop. */
   readonly onStopRequested: (reason: LeavingReason) => void;
 }
 
-/** The part of telemetry that a daemon knows. The rest is loaded only where it is wanted. */
+/** The parts of telemetry that a daemon uses. The rest is loaded only if needed. */
 export type DaemonTelemetry = Pick<Telemetry, 'watch' | 'report' | 'close'>;
 
-/** Traces and metrics may take so long to arrive when the daemon ends. */
+/** The time that traces and metrics may take to be sent when the daemon ends. */
 const MOST_TELEMETRY_MS = 2000;
 
-/** Everybody that the mode of the daemon's socket lets in. */
+/** Every client that the mode of the daemon's socket lets in. */
 const LOCAL: Principal = { kind: 'local', uid: ownUid(), pid: undefined };
 
 export class Daemon implements ControlledDaemon {
@@ -134,7 +137,7 @@ export class Daemon implements ControlledDaemon {
   readonly #events = new Events((error) => this.#faults.note('a listener to what happens has failed', error));
   readonly #counters = new Counters(this.#events);
   readonly #past = new PastEvents(this.#events, Date.now);
-  /** Hears of errors of ours that nobody else does. */
+  /** Logs errors of ours that nothing else catches. */
   readonly #onFault = (error: unknown): void => this.#faults.note('something went wrong inside', error);
   readonly #clock: Clock = containedClock(systemClock, this.#onFault);
   readonly #accounts = new ToolAccounts();
@@ -154,7 +157,7 @@ export class Daemon implements ControlledDaemon {
   readonly #forDiscover = {
     finder: new ToolFinder({
       synonyms: () => this.#options.finder.config.config.discovery.synonyms,
-      // It is a program, so the directory that somebody happens to start the daemon in does not name it.
+      // The ranker is a program, so no config in the daemon's working directory may name it.
       ranker: () => {
         const { config, origin } = this.#options.finder.config;
         if (origin !== 'directory') return config.ranker;
@@ -276,7 +279,7 @@ export class Daemon implements ControlledDaemon {
     this.#http = this.#makeHttp();
   }
 
-  /** Says once that the ranker of a directory's config is not used. */
+  /** Warns once that the ranker in a directory's config is not used. */
   #saysNoRanker(file: string): void {
     if (!this.#hasSaidNoRanker)
       this.#options.logger.warn('search.ranker is a program: only your own config may name one', { file });
@@ -363,7 +366,7 @@ export class Daemon implements ControlledDaemon {
     return metricsText(report, residentBytesOfGroups(new Set(report.instances.flatMap(({ pid }) => pid ?? []))));
   }
 
-  /** Becomes the daemon of its path, and accepts. */
+  /** Becomes the daemon of its socket path, and accepts clients. */
   async listen(): Promise<void> {
     const { socketPath, activatedFd, pid, version, build, logger } = this.#options;
     await this.#audit?.open();
@@ -400,7 +403,7 @@ export class Daemon implements ControlledDaemon {
     });
   }
 
-  /** Serves a client at the other end of a stream. */
+  /** Serves a client over a stream. */
   accept(stream: Duplex): void {
     const { maxMessageBytes } = this.#options.limits;
     this.#takeIn(stream, () => {
@@ -424,12 +427,12 @@ export class Daemon implements ControlledDaemon {
     });
   }
 
-  /** The last that hears of an error which nobody has caught: it is said, and all who are served go on. */
+  /** The last handler of an error that nothing has caught: logs it, and all clients go on. */
   uncaught(error: unknown): void {
     this.#faults.note('an error that nobody has caught', error);
   }
 
-  /** Answers what was asked, lets the clients and the servers go, and gives the path free. */
+  /** Answers open requests, ends clients and servers, and frees the socket path. */
   async stop(reason: LeavingReason = 'stop'): Promise<void> {
     await this.#http.stopListening();
     await this.#socket?.giveUp();
@@ -451,7 +454,7 @@ export class Daemon implements ControlledDaemon {
     this.#socket?.release();
   }
 
-  /** Looks for the servers again, and lets clients and servers follow what has changed. */
+  /** Looks for the servers again, and updates clients and servers accordingly. */
   reload(): Promise<ReloadReport> {
     return this.#followed.reload();
   }
@@ -467,13 +470,13 @@ export class Daemon implements ControlledDaemon {
     this.#pool.refresh();
   }
 
-  /** The servers that there are for clients that work in `cwd`. */
+  /** The servers for clients that work in `cwd`. */
   async serversFor(cwd: string | undefined): Promise<ServersHere> {
     await this.#followed.definitions.prepare(cwd);
     return new ServersHere(this.#pool, cwd);
   }
 
-  /** The servers that say in a registry that they run: those of the user, and of a directory. */
+  /** The servers that registered as running: those of the user, and of a directory. */
   async running(cwd: string | undefined): Promise<RunningReport> {
     const { homedir, environment } = this.#options;
     const places = knownRegistries({ cwd: cwd ?? homedir, homedir, environment });
@@ -483,7 +486,7 @@ export class Daemon implements ControlledDaemon {
     return { servers: servers.map(({ entry: _, ...server }) => server), warnings };
   }
 
-  /** Reports on other hosts; null if the config names none to meet. */
+  /** Reports on other hosts; null if the config names no bus. */
   hosts(): Promise<FederationReport> | null {
     return this.#otherHosts.report();
   }
@@ -516,7 +519,7 @@ export class Daemon implements ControlledDaemon {
     return searchReport(here, { finder: this.#forDiscover.finder, query, server, limit });
   }
 
-  /** The events that a watcher of the daemon listens to. */
+  /** The events that watchers of the daemon can listen to. */
   get watched(): WatchedDaemon {
     const { limits } = this.#options;
     return { events: this.#events, past: this.#past, limits, clock: this.#clock, date: Date.now };
@@ -526,7 +529,7 @@ export class Daemon implements ControlledDaemon {
     this.#options.onStopRequested(reason);
   }
 
-  /** Reports on all servers, also before the first client has come. */
+  /** Reports on all servers, even before the first client has come. */
   async status(cwd?: string): Promise<StatusReport> {
     await this.#followed.definitions.prepare(undefined);
     const reported = {
@@ -629,7 +632,7 @@ export class Daemon implements ControlledDaemon {
     });
   }
 
-  /** The control methods come in with the first who asks for them. */
+  /** Answers a control request. The methods are loaded with the first one. */
   async #control(request: Buffer, peer: ControlPeer): Promise<void> {
     try {
       if (this.#answerControl === undefined) {

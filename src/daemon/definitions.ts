@@ -1,5 +1,5 @@
-// The definitions of servers for each directory: those of the bridge's config, and those that discovery has found there.
-// They are looked for once for each directory, and again when a file has changed.
+// The server definitions for each directory: those of the bridge's config, and those that discovery found. Each
+// directory is searched once, and again when a file has changed.
 
 import type { ReloadReport } from '../control/report.ts';
 import { OPENED_HERE } from '../downstream/instance-runner.ts';
@@ -10,25 +10,25 @@ export interface FoundServers {
   readonly servers: ReadonlyMap<string, ServerDefinition>;
   /** The number of definitions that wait for approval. */
   readonly pending: number;
-  /** The inputs that are missing, by the servers that ask for them. */
+  /** The missing inputs, by the servers that need them. */
   readonly missing?: Readonly<Record<string, readonly string[]>>;
-  /** Faults of files and entries, for people. */
+  /** Faults of files and entries, in words for people. */
   readonly faults: readonly string[];
 }
 
 export interface DefinitionsOptions {
-  /** Finds out what there is for a directory. Never rejects. */
+  /** Finds the servers for a directory. Never rejects. */
   readonly find: (dir: string) => Promise<FoundServers>;
-  /** The directory of clients that do not say where they work. */
+  /** The directory for clients that do not name theirs. */
   readonly home: string;
-  /** The directories of the clients that are connected, and of the servers that run. */
+  /** The directories of connected clients and running servers. */
   readonly dirsInUse: () => Iterable<string>;
   /** Called when a directory is forgotten. */
   readonly leave: (dir: string) => void;
 }
 
 const NOTHING: FoundServers = { servers: new Map(), pending: 0, faults: [] };
-/** Directories that nobody works in any more are remembered as long as there are no more, and for a while. */
+/** The number of unused directories that are remembered for a while. */
 const MOST_DIRECTORIES = 64;
 
 export class Definitions implements ServerSource {
@@ -37,9 +37,9 @@ export class Definitions implements ServerSource {
   readonly #options: DefinitionsOptions;
   readonly #found = new Map<string, FoundServers>();
   readonly #finding = new Map<string, Promise<void>>();
-  /** Directories that nobody worked in when this was last looked at. */
+  /** Directories that were unused at the last check. */
   #unused = new Set<string>();
-  /** Counts the reloads: a search that began before one is of no use. */
+  /** Counts the reloads. The result of a search that began before a reload is dropped. */
   #generation = 0;
   #reloading: Promise<ReloadReport> | undefined;
 
@@ -47,7 +47,7 @@ export class Definitions implements ServerSource {
     this.#options = options;
   }
 
-  /** Looks for the definitions of a directory; undefined if they are known already. */
+  /** Finds the definitions of a directory; undefined if they are known already. */
   prepare(cwd: string | undefined): Promise<void> | undefined {
     const dir = cwd ?? this.#options.home;
     this.#unused.delete(dir);
@@ -57,27 +57,27 @@ export class Definitions implements ServerSource {
     return finding;
   }
 
-  /** The servers of a directory, by their names. */
+  /** The servers of a directory by name. */
   of(cwd: string | undefined): ReadonlyMap<string, ServerDefinition> {
     return (this.#found.get(cwd ?? this.#options.home) ?? NOTHING).servers;
   }
 
-  /** The number of definitions there that wait for approval; undefined if that is not known. */
+  /** The number of definitions there that wait for approval; undefined if unknown. */
   pendingIn(cwd: string): number | undefined {
     return this.#found.get(cwd)?.pending;
   }
 
-  /** The inputs that are missing there, by servers; undefined if that is not known. */
+  /** The inputs that are missing there, by server; undefined if unknown. */
   missingIn(cwd: string): FoundServers['missing'] {
     return this.#found.get(cwd)?.missing;
   }
 
-  /** The servers of all directories; a name may stand for several. */
+  /** The servers of all directories; a name may occur more than once. */
   *all(): Iterable<ServerDefinition> {
     for (const { servers } of this.#found.values()) yield* servers.values();
   }
 
-  /** The directories for which it is known what there is. */
+  /** The directories whose servers are known. */
   get dirs(): readonly string[] {
     return [...this.#found.keys()];
   }
@@ -104,7 +104,7 @@ export class Definitions implements ServerSource {
     for (const dir of this.#found.keys()) if (!used.has(dir)) this.#forget(dir);
   }
 
-  /** Forgets the directories that nobody works in now and at the call before; returns true if there were any. */
+  /** Forgets the directories that are unused now and were at the previous call; returns true if there were any. */
   forgetLeft(): boolean {
     const used = new Set([this.#options.home, ...this.#options.dirsInUse()]);
     const unused = [...this.#found.keys()].filter((dir) => !used.has(dir));
@@ -119,9 +119,9 @@ export class Definitions implements ServerSource {
     this.#options.leave(dir);
   }
 
-  /** Looks for the definitions of all directories in use again; returns the differences. */
+  /** Searches all used directories again; returns the differences. */
   async reload(): Promise<ReloadReport> {
-    // A search that is under way may have read files before the change that was noticed: it is made again after it.
+    // A search under way may have read files before the change, so another one follows it.
     while (this.#reloading !== undefined) await this.#reloading;
     this.#reloading = this.#reload().finally(() => {
       this.#reloading = undefined;
@@ -137,7 +137,7 @@ export class Definitions implements ServerSource {
     for (const dir of known) if (!inUse.has(dir)) this.#forget(dir);
     const dirs = [...inUse].filter((dir) => known.has(dir));
     const found = await Promise.all(dirs.map(async (dir) => [dir, await this.#options.find(dir)] as const));
-    // Directories that were looked up meanwhile are as new, and stay as they are.
+    // Directories that were added meanwhile are new already, and stay.
     for (const [dir, servers] of found) this.#found.set(dir, servers);
     return { ...differences(before, this.#found), faults: this.faults };
   }
@@ -163,7 +163,7 @@ function isOther(a: ServerDefinition, b: ServerDefinition): boolean {
   return identityOf(a) !== identityOf(b) || gatedBy(a) !== gatedBy(b);
 }
 
-/** The identity of a definition: two definitions with the same one are one server. It contains secrets. */
+/** The identity of a definition: equal identities mean the same server. It contains secrets. */
 export function identityOf(definition: ServerDefinition): string {
   const known = identities.get(definition);
   if (known !== undefined) return known;
@@ -172,7 +172,7 @@ export function identityOf(definition: ServerDefinition): string {
   return identity;
 }
 
-/** Each change of the servers of other hosts asks for the identities of all. */
+/** Cached, because each change of other hosts' servers needs the identities of all. */
 const identities = new WeakMap<ServerDefinition, string>();
 
 function identityIn(definition: ServerDefinition): string {
@@ -182,7 +182,7 @@ function identityIn(definition: ServerDefinition): string {
   return JSON.stringify(ofBus);
 }
 
-/** The part of a definition that decides who may use which tools. It means nothing to a running instance. */
+/** The part of a definition that decides who may use which tools. A running instance does not depend on it. */
 export function gatedBy(definition: ServerDefinition): string {
   const { filters, alsoNamed } = definition;
   return JSON.stringify([filters, alsoNamed, definition.transport === 'bus' ? definition.anyOf : undefined]);

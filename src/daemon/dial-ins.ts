@@ -1,5 +1,5 @@
-// The servers that have connected by themselves: who is there under which name, and which of them others may see. A name
-// is seen if the config has it, or a person has approved it; the others wait, connected.
+// The servers that have connected by themselves: which are there under which name, and which of them clients may see.
+// Clients see a name that is in the config or approved by a person; the other servers wait, connected.
 
 import type { DialledInReport } from '../control/report.ts';
 import type { Events } from '../core/events.ts';
@@ -18,14 +18,14 @@ import type { LeavingReason } from '../wire/resume-notices.ts';
 import type { ServerSource } from './server-source.ts';
 
 export interface DialInsOptions {
-  /** Decisions in the config. */
+  /** The decisions in the config. */
   readonly configured: () => readonly DialInServer[];
   readonly decisions: Pick<DialInDecisions, 'read'>;
-  /** Why policy does not let a server of this name be used; undefined if it does. */
+  /** The reason why policy forbids a server of this name; undefined if it is allowed. */
   readonly refusalOf: (name: string) => string | undefined;
   /** True if a server of that name is defined anywhere. */
   readonly isDefined: (name: string) => boolean;
-  /** Other servers are offered now. */
+  /** Called when the set of offered servers has changed. */
   readonly changed: () => void;
   readonly maxDialIns: number;
   readonly events: Events;
@@ -36,7 +36,7 @@ export interface DialInsOptions {
 
 const RENAME = 'Choose another name: _meta["mcp-bridge/serverName"] of initialize.';
 
-/** The server's own words about itself. */
+/** The server's description of itself. */
 interface Program {
   readonly program: string;
   readonly version: string;
@@ -45,7 +45,7 @@ interface Program {
 interface Caller extends Program {
   readonly server: InboundServer;
   readonly since: Date;
-  /** The process id that the program states. */
+  /** The state that the server was last told. */
   told: DialInState;
 }
 
@@ -61,12 +61,12 @@ export class DialIns implements ServerSource {
     this.#options = options;
   }
 
-  /** Nothing has to be looked for: a server is there, or it is not. */
+  /** Nothing to search: a server is connected or not. */
   prepare(): undefined {
     return undefined;
   }
 
-  /** The connected servers that clients may see, by their names, in any directory. */
+  /** The connected servers that clients may see, by name; the same in each directory. */
   of(): ReadonlyMap<string, ServerDefinition> {
     return this.#offered;
   }
@@ -103,7 +103,7 @@ export class DialIns implements ServerSource {
     });
   }
 
-  /** A file that cannot be understood approves nothing. */
+  /** Reads the approvals. A file that cannot be parsed approves nothing. */
   #readDecisions(): void {
     try {
       this.#decisions = this.#options.decisions.read();
@@ -141,7 +141,7 @@ export class DialIns implements ServerSource {
     return this.#options.configured().find((definition) => definition.name === name);
   }
 
-  /** Finds the offered servers again: a server has come or gone, or somebody has decided about one. */
+  /** Updates the offered servers after one has come or gone, or a person has decided about one. */
   refresh(): void {
     if (this.#callers.size > 0) this.#readDecisions();
     for (const [name, caller] of this.#callers) this.#tellState(name, caller);
@@ -153,7 +153,7 @@ export class DialIns implements ServerSource {
     if (!isSame) this.#options.changed();
   }
 
-  /** Hangs up on servers that are not offered any more, before anything follows from it. */
+  /** Tells a server its new state, and hangs up if it is no longer offered. */
   #tellState(name: string, caller: Caller): void {
     const state = this.#stateOf(name);
     if (state === caller.told) return;
@@ -161,13 +161,13 @@ export class DialIns implements ServerSource {
     caller.server.tell(serverStateNotice(state));
   }
 
-  /** The daemon goes: who is connected, or has just come, need not take that for a fault. */
+  /** Tells the servers that the daemon is leaving, so that they do not take it for a fault. */
   tellLeaving(reason: LeavingReason): void {
     this.#leaving = reason;
     for (const { server } of this.#callers.values()) server.tell(serverLeavingNotice(reason));
   }
 
-  /** Opens the connection for an instance. Throws if the server is not there. */
+  /** Opens the connection for an instance. Throws if the server is not connected. */
   open({ name }: Pick<ServerDefinition, 'name'>): ServerConnection {
     const caller = this.#callers.get(name);
     if (caller === undefined) throw notConnected(name);

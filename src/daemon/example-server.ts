@@ -1,5 +1,5 @@
-// The server that the bridge offers while nothing is configured, so that a first look shows something real: a process
-// of its own that all clients share. It is as small as an MCP server can be, and loads nothing.
+// The server that the bridge offers while nothing is configured, so that a first look shows something real. It is a
+// process that all clients share, as small as an MCP server can be, and loads nothing.
 
 import { createInterface } from 'node:readline';
 

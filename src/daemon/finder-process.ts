@@ -1,5 +1,6 @@
-// Runs discovery in processes of its own, one at a time. A process gets one request, answers it for each directory, and ends: its
-// memory and its garbage end with it. What it must not read twice, or cannot read any more, is kept here in between, packed.
+// Runs discovery in separate processes, one at a time. A process gets one request, answers it for each directory, and
+// ends, so that its memory is freed. Content that must not be read twice, or can no longer be read, is kept here,
+// packed.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Writable } from 'node:stream';
@@ -12,10 +13,10 @@ import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { FrameSplitter } from '../wire/frame-splitter.ts';
 
-/** All that a process is asked. It is carried as JSON, over its stdin and nowhere else: there are secrets in it. */
+/** The request to a process. It contains secrets, so it is sent as JSON over stdin and nowhere else. */
 export interface FinderRequest extends Omit<FindRequest, 'dir'> {
   readonly dirs: readonly string[];
-  /** Content that earlier processes have read while it was good, packed. */
+  /** Content that earlier processes read while it was valid, packed. */
   readonly kept: readonly (readonly [key: string, packed: string])[];
 }
 
@@ -24,7 +25,7 @@ export type FinderAnswer = {
   readonly dir: string;
   /** The paths that the answer depends on. */
   readonly paths: readonly string[];
-  /** Marks of the paths that this process has read since its last answer, each made before the path was read. */
+  /** Marks of the paths read since the last answer, each made before the path was read. */
   readonly marks: readonly (readonly [path: string, mark: string])[];
 } & ({ readonly answer: FindAnswer; readonly kept: readonly KeptChange[] } | { readonly failure: string });
 
@@ -35,20 +36,20 @@ export interface Answered {
 }
 
 export interface FinderProcessOptions {
-  /** The name of the program, and its code as the build has packed it: the package may have gone when it is started. */
+  /** The name of the program, and its packed code: the package may have been removed when it is started. */
   readonly program: string;
   readonly code: Buffer;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly request: () => Omit<FindRequest, 'dir'>;
-  /** Called before the answer is given to whoever waits for it. */
+  /** Called before those who wait get the answer. */
   readonly answered: (answered: Answered) => void;
-  /** A process has died while it was looking. */
+  /** Called when a process has died during a search. */
   readonly died: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Runs the packed CommonJS of descriptor 3 under the name in the first argument. */
+/** Runs the packed CommonJS from descriptor 3 under the name in the first argument. */
 const RUN_FROM_PIPE = `
 const Module = require('node:module');
 const program = new Module(process.argv[1]);
@@ -57,12 +58,12 @@ const code = require('node:zlib').gunzipSync(require('node:fs').readFileSync(3))
 program._compile(code, process.argv[1]);
 program.exports.answerOnce();
 `;
-/** A process finds the addon of the kernel's lock at this descriptor, if it gets it. */
+/** The descriptor at which a process finds the addon for the kernel's lock, if it gets one. */
 export const ADDON_FD = 4;
 
-/** A process that was started in advance waits so long for its request. */
+/** The time that a process started in advance waits for its request. */
 const PREPARED_MS = 10_000;
-/** A process may say nothing for so long, as where a disk does not answer. */
+/** The time for which a process may be silent, for example because a disk does not answer. */
 const MOST_SILENT_MS = 60_000;
 
 interface Waiting {
@@ -75,11 +76,11 @@ type Run = 'prepared' | 'looking';
 export class FinderProcess {
   readonly #options: FinderProcessOptions;
   readonly #addon = openAddon();
-  /** Content of files while they were good, packed by the processes. */
+  /** Contents of files while they were valid, packed by the processes. */
   readonly #kept = new Map<string, string>();
-  /** The next process looks for these. */
+  /** The searches for the next process. */
   #next = new Map<string, Waiting[]>();
-  /** The process that runs looks for these. */
+  /** The searches of the running process. */
   #asked = new Map<string, Waiting[]>();
   readonly #marks = new Map<string, string>();
   #child: ChildProcess | undefined;
@@ -92,12 +93,12 @@ export class FinderProcess {
     this.#options = options;
   }
 
-  /** Starts a process for a request that comes soon. */
+  /** Starts a process for a request that will come soon. */
   prepare(): void {
     if (this.#child === undefined && !this.#isClosed) this.#start();
   }
 
-  /** Looks for the servers of a directory. Rejects with why there is no answer. */
+  /** Finds the servers of a directory. Rejects with the reason why there is no answer. */
   find(dir: string): Promise<FindAnswer> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(new Error('the daemon is stopping'));
@@ -107,7 +108,7 @@ export class FinderProcess {
     });
   }
 
-  /** Forgets what was read at paths that no directory depends on. */
+  /** Forgets contents of paths that no directory depends on. */
   forget(paths: readonly string[]): void {
     const left = new Set(paths);
     for (const key of this.#kept.keys()) if (left.has(key.slice(key.indexOf(' ') + 1))) this.#kept.delete(key);
@@ -121,7 +122,7 @@ export class FinderProcess {
     this.#refuse([...this.#takeAsked(), ...this.#takeNext()], 'the daemon is stopping');
   }
 
-  /** Directories that are asked for in one turn of the event loop go to one process. */
+  /** Collects the directories of one turn of the event loop for one process. */
   #lookSoon(): void {
     const isLooking = this.#child !== undefined && this.#run === 'looking';
     if (this.#isAboutToStart || isLooking || this.#next.size === 0 || this.#isClosed) return;
@@ -162,7 +163,7 @@ export class FinderProcess {
     this.#run = 'prepared';
     this.#timer = clock.after(PREPARED_MS, () => this.#release(child));
     child.on('error', (error) => this.#ended(child, unstartable(error)));
-    child.on('close', (code, signal) => this.#exited(child, code, signal)); // all that it has said has been read by then
+    child.on('close', (code, signal) => this.#exited(child, code, signal)); // all its output has been read by then
     logger.debug('a process that looks for servers', { pid: child.pid });
     return child;
   }
@@ -171,13 +172,13 @@ export class FinderProcess {
     const { program, code, environment } = this.#options;
     checkDescriptors();
     const args = ['-e', RUN_FROM_PIPE, program, ...(this.#addon === undefined ? [] : ['addon'])];
-    // In a session of its own: what a terminal sends to the daemon's group is for the daemon.
+    // In its own session: signals that a terminal sends to the daemon's group are for the daemon only.
     const child = spawn(process.execPath, args, {
       env: { ...environment },
       stdio: ['pipe', 'pipe', 'ignore', 'pipe', this.#addon ?? 'ignore'],
       detached: true,
     });
-    // Its end is what counts, and one with whom nobody can speak any more would be waited for.
+    // Killed at once: nobody can speak with it any more, and its end is awaited.
     const kill = (): void => void child.kill('SIGKILL');
     const source = child.stdio[3];
     if (source instanceof Writable) source.on('error', kill).end(code);
@@ -197,7 +198,7 @@ export class FinderProcess {
     this.#timer = this.#options.clock.after(MOST_SILENT_MS, () => this.#child?.kill('SIGKILL'));
   }
 
-  /** Nobody has asked the process for anything: the end of its stdin ends it. */
+  /** Ends an unused process by closing its stdin. */
   #release(child: ChildProcess): void {
     this.#over();
     child.stdin?.end();

@@ -1,5 +1,5 @@
-// The program of the process that looks for servers: it reads one request from stdin, writes an answer for each directory to stdout,
-// and ends. It watches nothing: it marks each path before it reads it, and the daemon watches what the answers depend on.
+// The program that looks for servers: reads one request from stdin, writes an answer for each directory to stdout, and
+// ends. It watches nothing: it marks each path before reading it, and the daemon watches the paths.
 
 import { KeptSources, ServerSearch } from '../discovery/finding.ts';
 import { useOpenAddon } from '../local/kernel-lock.ts';
@@ -9,7 +9,7 @@ import { ADDON_FD, type FinderAnswer, type FinderRequest } from './finder-proces
 
 export { KeptSources, ServerSearch } from '../discovery/finding.ts';
 
-/** Runs it in this process. */
+/** Runs the program in this process. */
 export async function answerOnce(): Promise<void> {
   if (process.argv[2] === 'addon') useOpenAddon(ADDON_FD);
   process.stdout.on('error', () => process.exit(0)); // the daemon has ended
@@ -18,7 +18,7 @@ export async function answerOnce(): Promise<void> {
   process.exit(0);
 }
 
-/** Undefined where there is none: the daemon has ended, or needs no answer any more. */
+/** Reads the request. Undefined if there is none: the daemon has ended, or no longer needs an answer. */
 async function wholeRequest(): Promise<FinderRequest | undefined> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
@@ -29,7 +29,10 @@ function said(answer: FinderAnswer): Promise<void> {
   return new Promise((resolve) => process.stdout.write(`${JSON.stringify(answer)}\n`, () => resolve()));
 }
 
-/** The directories share what was read. After a failure all is read again, and what was kept before counts. */
+/**
+ * Answers for each directory; they share what was read. After a failure everything is read again, and only what was
+ * kept before counts.
+ */
 async function* answersTo({ dirs, kept: before, ...request }: FinderRequest): AsyncGenerator<FinderAnswer> {
   const carried = new Map(before);
   let look = new Look(carried);

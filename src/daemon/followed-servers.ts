@@ -1,5 +1,5 @@
-// The servers that there are for each directory, and what is different about them after a change. What goes by them is
-// told; what is wrong with the files that they stand in is logged, each fault once for as long as it lasts.
+// The servers for each directory, and the differences after a change. It tells everything that depends on them. It logs
+// faults in their files, each fault once while it lasts.
 
 import type { ReloadReport } from '../control/report.ts';
 import type { Events } from '../core/events.ts';
@@ -11,7 +11,7 @@ import { Definitions, type DefinitionsOptions, type FoundServers } from './defin
 import type { ServerFinder } from './server-finder.ts';
 import type { ToolGates } from './tool-gates.ts';
 
-/** The part of the finder that is used here. */
+/** The part of the finder that this file uses. */
 export type FinderPorts = Pick<
   ServerFinder,
   'config' | 'configFaults' | 'refresh' | 'find' | 'leave' | 'watch' | 'refusalOfDialIn' | 'close'
@@ -21,18 +21,18 @@ export interface FollowedServersOptions extends Pick<DefinitionsOptions, 'home' 
   readonly finder: FinderPorts;
   readonly gates: ToolGates;
   readonly clients: ConfiguredClients;
-  /** Other tools than before may be used. */
+  /** Called when other tools may be used than before. */
   readonly gatesChanged: () => void;
-  /** There are other servers than before. */
+  /** Called when the servers have changed. */
   readonly changed: () => void;
-  /** A reload has ended, whatever has come of it. */
+  /** Called when a reload has ended, whatever the result. */
   readonly refreshed: () => void;
   readonly events: Pick<Events, 'approvalsWanted'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Directories that clients have left count for once or twice as long: most come back soon, or never. */
+/** How long a directory without clients is kept, up to twice that: most clients return soon, or never. */
 export const LINGER_MS = 30_000;
 
 export class FollowedServers {
@@ -41,7 +41,7 @@ export class FollowedServers {
   readonly #following: PacedTask;
   readonly #lingering: Timer;
   #faults: ReadonlySet<string> = new Set();
-  /** True if the config says something new of clients, and their views do not follow it yet. */
+  /** True if the config has changed clients' settings, and views do not show it yet. */
   #haveClientsChanged = false;
 
   constructor(options: FollowedServersOptions) {
@@ -60,7 +60,7 @@ export class FollowedServers {
     });
   }
 
-  /** Looks for the servers again, and lets clients and servers follow what has changed. */
+  /** Looks for the servers again, and updates clients and servers accordingly. */
   async reload(): Promise<ReloadReport> {
     const { finder, refreshed } = this.#options;
     await finder.refresh();
@@ -76,7 +76,7 @@ export class FollowedServers {
     this.#following.close();
   }
 
-  /** Prepares the gates of the servers' tools together with the servers. */
+  /** Finds the servers, and prepares the gates of their tools. */
   async #find(dir: string): Promise<FoundServers> {
     const { finder, gates, clients, gatesChanged, events } = this.#options;
     const found = await finder.find(dir);
@@ -96,7 +96,7 @@ export class FollowedServers {
     const haveClientsChanged = this.#haveClientsChanged;
     this.#haveClientsChanged = false;
     if (added.length + changed.length + removed.length === 0) {
-      // Clients may see fewer of the same servers now, or more.
+      // Clients may now see more or fewer of the same servers.
       if (haveClientsChanged) this.#options.changed();
       return;
     }
@@ -124,16 +124,19 @@ export class FollowedServers {
   }
 }
 
-/** A task that is asked for at each change, also if changes never end: it runs once at a time, and rests for longer than it took. */
+/**
+ * A task to run after each change, even if changes never stop: it runs once at a time, and rests for longer than it
+ * took.
+ */
 export interface PacedTaskOptions {
   readonly clock: Clock;
   /** Never rejects. */
   readonly run: () => Promise<void>;
 }
 
-/** How long it rests, by how long it took: it takes a twentieth of the time. */
+/** The rest, as a multiple of the running time: the task takes a twentieth of the time. */
 const REST = 19;
-/** However long it took: whoever has changed something looks for it. */
+/** The longest rest: a person who changed something expects to see it. */
 const LONGEST_REST_MS = 2_000;
 
 export class PacedTask {
@@ -148,7 +151,7 @@ export class PacedTask {
     this.#options = options;
   }
 
-  /** Runs it once more, at once if it has rested. */
+  /** Runs the task again, at once if it has rested. */
   ask(): void {
     this.#isWanted = true;
     if (this.#isClosed || this.#isRunning || this.#timer !== undefined) return;
@@ -172,7 +175,7 @@ export class PacedTask {
     if (this.#isWanted) this.ask();
   }
 
-  /** It runs no more. */
+  /** Stops running the task. */
   close(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

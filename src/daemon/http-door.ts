@@ -1,4 +1,5 @@
-// The daemon's door for HTTP: brings the front in when somebody speaks HTTP, listens where the config says, and closes it all.
+// The daemon's door for HTTP: loads the front when the first HTTP client comes, listens where the config says, and
+// closes it.
 
 import { unlinkSync } from 'node:fs';
 import type { Server } from 'node:net';
@@ -27,12 +28,12 @@ export class HttpDoor {
     this.#options = options;
   }
 
-  /** The beginning of URLs at its own address; undefined while it listens nowhere but on the daemon's socket. */
+  /** The beginning of its URLs; undefined while only the daemon's socket is listened on. */
   get origin(): string | undefined {
     return this.#origin;
   }
 
-  /** Listens where the config says. A daemon that cannot goes on without: its socket serves everybody else. */
+  /** Listens where the config says. If that fails, the daemon goes on without: its socket serves everybody else. */
   async open(): Promise<void> {
     const { settings, logger } = this.#options;
     const { listen } = settings;
@@ -66,7 +67,7 @@ export class HttpDoor {
     return this.#front;
   }
 
-  /** Serves a connection whose peer speaks HTTP. It is paused, and has all that came. */
+  /** Serves a connection whose peer speaks HTTP. It is paused, and still has everything that arrived. */
   async take(stream: Duplex): Promise<void> {
     const abandoned = (): void => void stream.destroy();
     stream.on('error', abandoned);
@@ -80,7 +81,7 @@ export class HttpDoor {
     }
   }
 
-  /** Takes no new connections at an address of its own. */
+  /** Stops accepting connections at its own address. */
   async stopListening(): Promise<void> {
     const { listen } = this.#options.settings;
     if (this.#socket !== undefined && listen?.kind === 'unix') {
@@ -100,6 +101,6 @@ function remove(path: string): void {
   try {
     unlinkSync(path);
   } catch (error) {
-    expectSystemError(error); // somebody else has removed it
+    expectSystemError(error); // another program has removed it
   }
 }

@@ -1,5 +1,5 @@
-// The daemon's socket over its life: bound, kept young, bound again when somebody has removed it, and given up when the
-// daemon goes; and the end of a daemon that nobody uses. A failure here is one of files that others may touch too: the daemon goes on.
+// The daemon's socket over its life: bound, kept fresh, bound again if it was removed, and given up at the end. It also
+// ends a daemon that nobody uses. Other programs may touch these files, so a failure here never ends the daemon.
 
 import type { Socket } from 'node:net';
 import { Listener } from '../local/listener.ts';
@@ -9,16 +9,16 @@ import type { Logger } from '../util/logger.ts';
 
 export interface KeptSocketOptions {
   readonly path: string;
-  /** The descriptor of that socket, where somebody has bound it already. */
+  /** The descriptor of the socket, if another program has bound it already. */
   readonly activatedFd: number | undefined;
   readonly accept: (socket: Socket) => void;
-  /** The daemon that holds the socket, for people. */
+  /** The daemon that holds the socket, described for people. */
   readonly holder: Readonly<Record<string, string | number>>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Sweepers of /tmp take files that are days old. */
+/** Cleaners of /tmp delete files that are days old. */
 const TOUCH_PERIOD_MS = 3_600_000;
 const HEAL_PERIOD_MS = 2_000;
 
@@ -37,7 +37,7 @@ export class KeptSocket {
     clock.every(HEAL_PERIOD_MS, () => this.#lookAfter(() => this.#heal()));
   }
 
-  /** Becomes the daemon of the path; fails if there is one. */
+  /** Becomes the daemon of the path; fails if there is one already. */
   static async open(options: KeptSocketOptions): Promise<KeptSocket> {
     const listener = await Listener.open(options.path, options.accept, options.activatedFd);
     listener.describe(options.holder);
@@ -49,7 +49,7 @@ export class KeptSocket {
     return this.#listener.isHandedOn;
   }
 
-  /** The daemon leaves once nobody has used it for a while. */
+  /** Ends the daemon once nobody has used it for a while. */
   endWhenIdle(of: Pick<IdleExitOptions, 'idleMs' | 'isInUse' | 'leave'>): void {
     this.#idleExit = new IdleExit({
       ...of,
@@ -62,29 +62,32 @@ export class KeptSocket {
     });
   }
 
-  /** The daemon goes, or looks whether it can. */
+  /** True while the daemon ends, or checks if it can. */
   get isRetreating(): boolean {
     return this.#isRetreating;
   }
 
-  /** Somebody uses the daemon. */
+  /** Notes that somebody uses the daemon. */
   used(): void {
     this.#idleExit?.used();
   }
 
-  /** Nobody new finds it; all who had found it have been handed over when this resolves. The path stays the daemon's. */
+  /**
+   * Stops new clients from finding it. Resolves when all clients that found it were handed over. The path stays
+   * reserved.
+   */
   async giveUp(): Promise<void> {
     this.#idleExit?.close();
     await this.#retreat();
     this.#listener.stopAccepting();
   }
 
-  /** Another daemon may have the path. */
+  /** Frees the path for another daemon. */
   release(): void {
     this.#listener.release();
   }
 
-  /** False if it could not be removed. */
+  /** Removes the socket; false if that failed. */
   async #retreat(): Promise<boolean> {
     this.#isRetreating = true;
     const failure: BridgeError | undefined = await this.#listener.retreat();
@@ -108,13 +111,16 @@ export class KeptSocket {
 /** Ends a daemon that a client has started, once nobody has used it for a while. A daemon that a person has started stays. */
 export interface IdleExitOptions {
   readonly clock: Clock;
-  /** How long nobody must have used it. */
+  /** The time for which it must be unused. */
   readonly idleMs: number;
   /** True if anybody uses the daemon now. */
   readonly isInUse: () => boolean;
-  /** Nobody shall find it any more; resolves when all who had found it are here. False if it can be found still. */
+  /**
+   * Hides the daemon from new clients. Resolves when all that had found it are connected; to false if it can still be
+   * found.
+   */
   readonly retreat: () => Promise<boolean>;
-  /** Somebody had, or still can: it stays, and is to be found again. */
+  /** Called if it was used after all, or can still be found: it stays, and must be reachable again. */
   readonly comeBack: () => void;
   readonly leave: () => void;
 }
@@ -134,7 +140,7 @@ export class IdleExit {
     this.#timer = clock.every(Math.min(LOOK_MS, idleMs), () => this.#look());
   }
 
-  /** Somebody uses it, be it for less than a look would see. */
+  /** Notes any use, even one too short for the checks to see. */
   used(): void {
     this.#sinceMs = this.#options.clock.now();
   }
@@ -159,7 +165,7 @@ export class IdleExit {
     comeBack();
   }
 
-  /** It ends for another reason, or has been told to. */
+  /** Stops checking: the daemon ends for another reason. */
   close(): void {
     this.#state = 'over';
     this.#timer.cancel();

@@ -1,5 +1,5 @@
-// The daemon's door to other hosts: brings federation in when the config names a bus, says what this daemon offers there, and is the source
-// of the servers that others offer. Without a bus it is empty, and nothing is loaded.
+// The daemon's door to other hosts: loads federation when the config names a bus, says what this daemon offers there,
+// and is the source of the servers that others offer. Without a bus it is empty, and loads nothing.
 
 import { join } from 'node:path';
 import { hashOfDefinition, hashOfIdentity } from '../catalog/definition-hash.ts';
@@ -19,18 +19,21 @@ import { anyOf } from '../util/glob.ts';
 import type { ServerSource } from './server-source.ts';
 
 interface OtherHostsOptions extends Omit<FederationOptions, 'settings' | 'kept' | 'keep'> {
-  /** The directory in which the hosts that are known are kept for the next run; undefined to keep nothing. */
+  /** The directory that remembers the known hosts for the next run; undefined to keep nothing. */
   readonly dir: string | undefined;
   readonly settings: FederationSettings | undefined;
-  /** The faults of a section that is not used. */
+  /** The faults of a section that is therefore not used. */
   readonly faults: readonly string[];
-  /** Finds out which servers there are on this host. */
+  /** Finds the servers on this host. */
   readonly prepare: () => Promise<void> | undefined;
-  /** The definitions that clients without a directory see, from all sources of this host. */
+  /** The definitions that clients without a directory see, from this host's own sources. */
   readonly own: () => Iterable<ServerDefinition>;
 }
 
-/** Letters of the hash over all of a definition that others see: enough to notice a change, too few to try secrets against. */
+/**
+ * The length of the hash over the whole definition that others see: enough to notice a change, too short to test
+ * guesses of secrets.
+ */
 const LETTERS_OF_ALL = 4;
 const MOST_KEPT_BYTES = 8 * 1024 * 1024;
 const TWO_PROJECTS = ['/a', '/b'] as const;
@@ -49,7 +52,7 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
     this.#writes = new SettledWrites({ clock: options.clock, isCache: true, failed });
   }
 
-  /** Joins the other hosts. A daemon that cannot goes on without. */
+  /** Joins the other hosts. If that fails, the daemon goes on without them. */
   async join(): Promise<void> {
     const { settings, logger, prepare } = this.#options;
     if (settings === undefined) return;
@@ -88,7 +91,7 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
     this.#options.logger.warn('the file of the hosts that were known is of no use', { file, reason });
   }
 
-  /** Says what is offered now. */
+  /** Publishes what is offered now. */
   offer(): void {
     const { settings, own } = this.#options;
     const federation = this.#federation;
@@ -108,7 +111,7 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
 
   // --- the source ---
 
-  /** Nothing has to be looked for: a host is there, or it is not. */
+  /** Nothing to search: a host is there or not. */
   prepare(): undefined {
     return undefined;
   }
@@ -127,7 +130,7 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
     return this.#federation?.anywhere(name);
   }
 
-  /** Opens the connection for an instance. Throws if nothing can be asked. */
+  /** Opens the connection for an instance. Throws if no host can be asked. */
   open(definition: ServerDefinition, context: RunnerContext & HttpContext): ServerConnection {
     const { name } = definition;
     const federation = this.#federation;
@@ -165,7 +168,7 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
     return this.#federation?.report() ?? Promise.resolve({ host, tenant, user, ...nothing, faults: why });
   }
 
-  /** Says goodbye to the other hosts, and takes no more of their calls. */
+  /** Says goodbye to the other hosts, and accepts no more calls from them. */
   async leave(): Promise<void> {
     this.#isClosed = true;
     this.#writes.flush();
@@ -180,7 +183,7 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
 
 const NOTHING: ReadonlyMap<string, ServerDefinition> = new Map();
 
-/** Others get no server that depends on where its client works, and none that is not this host's. */
+/** True for a server that others may get: it must not depend on its client's directory, and must be this host's own. */
 function mayBeOffered(definition: ServerDefinition): boolean {
   if (definition.transport === 'bus' || definition.isOfProject === true) return false;
   const [one, other] = TWO_PROJECTS.map((project) => JSON.stringify(inProject(definition, project)));

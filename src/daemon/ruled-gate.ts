@@ -1,5 +1,5 @@
-// A gate by rules: those of the config, and the filter in the client file that defines the server. The last rule that matches
-// a tool decides; a tool without a rule is permitted.
+// A tool gate that follows rules: those of the config, and the filter in the client file that defines the server. The
+// last matching rule decides; a tool without a rule is allowed.
 
 import type { ToolGate } from '../model/tool-gate.ts';
 import type { ToolFilter, ToolRule } from '../model/tool-rules.ts';
@@ -17,13 +17,13 @@ interface Judgement {
 export interface GateRules {
   /** The server's name, and other names for it. */
   readonly names: readonly [string, ...string[]];
-  /** The place of the rules, for messages. */
+  /** Where the rules are written, for messages. */
   readonly where: string;
   readonly rules: readonly ToolRule[];
   readonly filter: ToolFilter;
 }
 
-/** The most decisions that are remembered: clients may ask about any number of names. */
+/** The maximum number of remembered decisions: clients may ask about any number of names. */
 const MOST_JUDGED = 10_000;
 
 export class RuledGate implements ToolGate {
@@ -77,7 +77,7 @@ export class RuledGate implements ToolGate {
     return judgement;
   }
 
-  /** Refuses a name that is too long for rules, because a rule may forbid it. */
+  /** Refuses a name that is too long to compare, because a rule may forbid it. */
   #tooLong(tool: string): BridgeError {
     return new BridgeError('TOOL_DISABLED', `The tool ${JSON.stringify(tool.slice(0, 128))}… has too long a name`, {
       server: (this.#names[0] ?? '').slice(0, 128),
@@ -95,7 +95,7 @@ export class RuledGate implements ToolGate {
   }
 }
 
-/** Bad patterns match everything in rules that forbid, and nothing in rules that permit (ADR 22). */
+/** An invalid pattern matches everything in forbidding rules, and nothing in allowing ones (ADR 22). */
 function matcher(patterns: readonly string[], isForbidding: boolean): Matches {
   return problemIn(patterns) === undefined ? anyOf(patterns) : () => isForbidding;
 }

@@ -1,5 +1,5 @@
-// `bridge/search`: a search over the known tools of a directory's servers, with the reasons for its order. It searches what a client
-// without rules of its own could find, and starts no server.
+// `bridge/search`: searches the known tools of a directory's servers, and gives the reasons for the order. It finds
+// what a client without special rules could find, and starts no server.
 
 import { bounded } from '../control/bounded-text.ts';
 import type { SearchReport } from '../control/report.ts';
@@ -9,12 +9,12 @@ import type { SearchedServer, ToolFinder } from '../meta-tools/tool-finder.ts';
 interface SearchWanted {
   readonly finder: ToolFinder;
   readonly query: string;
-  /** Only this server; '' for all. */
+  /** Searches only this server; '' for all. */
   readonly server: string;
   readonly limit: number;
 }
 
-/** The commands and pages of the user take turns as one. */
+/** All commands and pages of the user take turns as one. */
 const ASKED_BY_USER = {};
 const LONGEST_DESCRIPTION = 300;
 const MOST_WORDS = 50;

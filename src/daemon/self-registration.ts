@@ -1,5 +1,5 @@
 // The daemon's own entry in its user's registry, so that other programs find its socket. Nothing waits for it: a daemon
-// without an entry is as good as one with it.
+// works as well without an entry.
 
 import type { KeptRegistration } from '../registry/kept-registration.ts';
 import { messageOf } from '../util/bridge-error.ts';
@@ -17,7 +17,7 @@ export interface SelfRegistrationOptions {
   readonly logger: Logger;
 }
 
-/** How long the daemon's end is put off for it, at most: an entry that stays says nothing once its process has gone. */
+/** The maximum delay of the daemon's end: a remaining entry is ignored once its process has gone. */
 const LEAVE_TIMEOUT_MS = 5_000;
 
 export class SelfRegistration {

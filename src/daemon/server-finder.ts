@@ -1,5 +1,5 @@
-// Finds out which servers there are for a directory: reads the config, has a process of its own look through the files
-// of all clients (finder-process), and watches all of them. What cannot be read any more counts as it was read last.
+// Finds the servers for a directory: reads the config, lets a separate process read the files of all clients
+// (finder-process), and watches all these files. If a file can no longer be read, its last content counts.
 
 import { withSectionsOf } from '../config/closing-sections.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -20,25 +20,25 @@ import { type Answered, FinderProcess } from './finder-process.ts';
 
 export interface ServerFinderOptions {
   readonly process: DiscoveringProcess;
-  /** The name of the program that looks for servers, and its packed code. */
+  /** The name and packed code of the program that looks for servers. */
   readonly program: string;
   readonly code: Buffer;
   readonly config: LoadedConfig;
-  /** Reads it again. */
+  /** Reads the config again. */
   readonly loadConfig: () => Promise<LoadedConfig>;
-  /** All files that may be the config. */
+  /** All paths where a config may be. */
   readonly configFiles: readonly string[];
-  /** The server that is offered where there is no config and no other server. */
+  /** The server to offer if there is no config and no other server. */
   readonly example: StdioServer;
   readonly logger: Logger;
   readonly clock: Clock;
 }
 
-/** How long nothing must have changed, and how long something may go on changing, before it is read. */
+/** How long files must be unchanged before they are read, and how long that may be put off at most. */
 const QUIET_MS = 200;
 const MOST_QUIET_MS = 2_000;
 
-/** Sections that a daemon takes over only at its start, and their names in the config. */
+/** Settings that a daemon reads only at its start, and their names in the config. */
 const LASTING = {
   socketPath: 'mcpBridge.socketPath',
   limits: 'limits',
@@ -63,18 +63,18 @@ export class ServerFinder {
   readonly #finder: FinderProcess;
   readonly #processes: ProcessWatch;
   readonly #claims = new PathClaims();
-  /** Decides which servers that connect by themselves may be used; undefined until policy has been read. */
+  /** Decides which servers that connect by themselves may be used; undefined until the policy was read. */
   #refusal: ((name: string) => string | undefined) | undefined;
-  /** Content that this process itself has read while it was good. */
+  /** Content that this process itself read while it was valid. */
   #ownKept: KeptSources | undefined;
   #config: LoadedConfig;
-  /** Why what was read of it last is not what is there. */
+  /** The reason why the config in use is not the one in the file. */
   #configFault: string | undefined;
-  /** The servers that were found last, by directory. */
+  /** The servers found last, by directory. */
   readonly #last = new Map<string, Omit<FoundServers, 'faults'>>();
   #changed: () => void = () => undefined;
   #unwatched: string | undefined;
-  /** After a death, it is looked once more; not after the next one, unless something has changed in between. */
+  /** After a death, one more search is made; another only after something has changed. */
   #retry: 'possible' | 'asked' | 'done' = 'possible';
 
   constructor(options: ServerFinderOptions) {
@@ -101,12 +101,12 @@ export class ServerFinder {
     });
   }
 
-  /** Prepares for the first client: it waits for nothing that can be done before it comes. */
+  /** Prepares for the first client, so that it waits for as little as possible. */
   prepare(): void {
     if (this.#config.config.discovery.isEnabled) this.#finder.prepare();
   }
 
-  /** Calls back when anything that servers were looked for in may be different. */
+  /** Calls back when the result of a search may have changed. */
   watch(changed: () => void): void {
     this.#changed = changed;
   }
@@ -139,7 +139,7 @@ export class ServerFinder {
 
   /** Never rejects. */
   async find(dir: string): Promise<FoundServers> {
-    await nextTurn(); // what was read before is not waited for
+    await nextTurn(); // waits for earlier changes to be read
     this.#watchAll(this.#options.configFiles);
     const { discovery } = this.#config.config;
     if (!discovery.isEnabled) {
@@ -166,7 +166,7 @@ export class ServerFinder {
     this.#last.set(key, { servers, pending, missing });
   }
 
-  /** The config's own servers, for which no other process is needed; policy holds for them all the same. */
+  /** The config's own servers. They need no other process, but policy applies to them too. */
   async #foundOwn(dir: string, faults: readonly string[]): Promise<FoundServers> {
     try {
       const { ServerSearch, KeptSources } = await import('../discovery/finding.ts');
@@ -181,13 +181,13 @@ export class ServerFinder {
       return found;
     } catch (error) {
       this.#options.logger.error('the servers of the config could not be looked at', { dir, error: messageOf(error) });
-      // Nobody knows what policy denies: what was found before counts, or nothing.
+      // Without the policy, nobody knows what it forbids: the servers stay as found last, or there are none.
       const fault = `The servers of the config stay as they were: policy could not be looked at: ${messageOf(error)}`;
       return { ...(this.#last.get(ownOf(dir)) ?? NOTHING), faults: [...this.#ownFaults(), ...faults, fault] };
     }
   }
 
-  /** Why a server that connects by itself may not be used; undefined if it may. */
+  /** The reason why a server that connects by itself may not be used; undefined if it may. */
   refusalOfDialIn(name: string): string | undefined {
     if (this.#refusal === undefined) return 'policy could not be looked at yet';
     return this.#refusal(name);
@@ -203,7 +203,7 @@ export class ServerFinder {
 
   #request(isOwnOnly: boolean): Omit<FindRequest, 'dir'> {
     const { file, servers, config } = this.#config;
-    // A config that is a program may hold what no other process can be told.
+    // A config that is a program may hold values that cannot be sent to another process.
     const { servers: own, serverSettings, discovery } = config;
     const plain = { file, servers: plainOf(servers), config: { servers: own, serverSettings, discovery } };
     return { own: this.#options.process, config: plain, isOwnOnly };
@@ -216,7 +216,7 @@ export class ServerFinder {
     return { servers: byName, pending, missing, faults: [...this.#ownFaults(), ...faults] };
   }
 
-  /** Nobody works in this directory any more. */
+  /** Forgets a directory that nobody works in any more. */
   leave(dir: string): void {
     this.#processes.watch(dir, []);
     this.#last.delete(dir);
@@ -242,7 +242,7 @@ export class ServerFinder {
     this.#changed();
   }
 
-  /** Keeps the last good text of a section that keeps somebody out, where the new one has faults. */
+  /** If a section that keeps somebody out has faults, keeps the last valid version of that section. */
   #withoutDoubt(loaded: LoadedConfig): LoadedConfig {
     const { inDoubt } = loaded;
     if (inDoubt.length === 0) return loaded;
@@ -267,7 +267,10 @@ export class ServerFinder {
     for (const path of paths) this.#watcher.add(path);
   }
 
-  /** Watches what an answer depends on. What has changed since it was read, while nobody watched it, is looked at again. */
+  /**
+   * Watches what an answer depends on. A path that changed after it was read, but before it was watched, is searched
+   * again.
+   */
   #follow({ dir, paths, markOf: markBefore }: Answered): void {
     this.#claims.claim(dir, paths);
     const young = paths.filter((path) => this.#watcher.add(path));
@@ -289,15 +292,15 @@ export class ServerFinder {
   }
 }
 
-/** Claims of this process's own looks are kept apart from those of the finder. */
+/** Separates the claims of this process's own reading from those of the finder. */
 function ownOf(dir: string): string {
   return `own ${dir}`;
 }
 
-/** Remembers which directories' servers depend on which paths: a path that none depends on need not be watched. */
+/** Remembers which directories depend on which paths. A path without a directory need not be watched. */
 export class PathClaims {
   readonly #byDir = new Map<string, readonly string[]>();
-  /** How many directories each path counts for. */
+  /** The number of directories that depend on each path. */
   readonly #counts = new Map<string, number>();
   readonly #unclaimed = new Set<string>();
 
@@ -312,7 +315,7 @@ export class PathClaims {
     this.#byDir.set(dir, claimed);
   }
 
-  /** Nobody works in this directory any more. */
+  /** Drops the claims of a directory that nobody works in any more. */
   leave(dir: string): void {
     for (const path of this.#byDir.get(dir) ?? []) {
       const count = (this.#counts.get(path) ?? 1) - 1;
@@ -325,7 +328,7 @@ export class PathClaims {
     this.#byDir.delete(dir);
   }
 
-  /** Takes the paths that have lost their last claim since the last call. */
+  /** Returns the paths that lost their last claim since the last call. */
   takeUnclaimed(): string[] {
     const paths = [...this.#unclaimed];
     this.#unclaimed.clear();
@@ -333,11 +336,11 @@ export class PathClaims {
   }
 }
 
-/** Notices the end of processes that registered servers live in. It asks from time to time: the kernel tells only a process's parent. */
+/** Notices when processes of registered servers end. It polls, because the kernel tells only the parent process. */
 export interface ProcessWatchOptions {
   readonly clock: Clock;
   readonly isAlive: (process: ProcessIdentity) => boolean;
-  /** One or more have ended. */
+  /** Called when one or more have ended. */
   readonly ended: () => void;
 }
 
@@ -345,7 +348,7 @@ const PERIOD_MS = 2_000;
 
 export class ProcessWatch {
   readonly #options: ProcessWatchOptions;
-  /** Processes of the servers that were found, by directory. */
+  /** The processes of the servers found, by directory. */
   readonly #byDir = new Map<string, readonly ProcessIdentity[]>();
   #timer: Timer | undefined;
 
@@ -353,7 +356,7 @@ export class ProcessWatch {
     this.#options = options;
   }
 
-  /** Replaces the processes that are watched for a directory. */
+  /** Replaces the watched processes of a directory. */
   watch(dir: string, processes: readonly ProcessIdentity[]): void {
     if (processes.length === 0) this.#byDir.delete(dir);
     else this.#byDir.set(dir, processes);
@@ -366,7 +369,7 @@ export class ProcessWatch {
     this.#timer = undefined;
   }
 
-  /** Reports each end once: the report leads to a new search, which says what to watch then. */
+  /** Reports each end once: the report causes a new search, whose result says what to watch next. */
   #look(): void {
     const { isAlive, ended } = this.#options;
     let hasEnded = false;

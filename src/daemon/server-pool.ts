@@ -1,5 +1,5 @@
 // The servers that the daemon offers, from all sources, and their instances. If definitions differ between directories,
-// there is a server for each definition. A server without a definition ends when its calls are answered.
+// each definition is a separate server. A server whose definition is gone ends when its calls are answered.
 
 import type { Catalog } from '../catalog/catalog.ts';
 import type { SeenTools } from '../catalog/seen-tools.ts';
@@ -24,7 +24,7 @@ import type { ServerSource } from './server-source.ts';
 import type { ToolGates } from './tool-gates.ts';
 
 export interface ServerPoolOptions {
-  /** Where servers come from; the earlier ones have precedence. */
+  /** The sources of servers; earlier ones have precedence. */
   readonly sources: readonly ServerSource[];
   readonly defaultView: () => string | undefined;
   readonly origin: () => string;
@@ -36,24 +36,24 @@ export interface ServerPoolOptions {
   readonly runnerContext: Omit<RunnerContext, 'source' | 'stopped'>;
 }
 
-/** The most servers of one name, before unused ones are forgotten. */
+/** The maximum number of servers with one name before unused ones are forgotten. */
 const MOST_NAMESAKES = 64;
-/** The most names in one line of the log. */
+/** The maximum number of names in one log line. */
 const MOST_TOLD = 20;
-/** The period of the look at servers that are about to end. */
+/** The interval for checking servers that are about to end. */
 const LOOK_MS = 100;
 
 interface PooledServer {
   readonly server: Server;
   readonly seen: SeenTools;
   definition: ServerDefinition;
-  /** The identity of the definition, before it was made for a directory. */
+  /** The identity of the definition before it was adapted to a directory. */
   readonly defined: string;
-  /** The directory of the client that was the last to look for it. */
+  /** The directory of the client that looked for it last. */
   lastDir: string | undefined;
 }
 
-/** A definition with the source that it is from. */
+/** A definition and its source. */
 interface OfferedServer {
   readonly definition: ServerDefinition;
   readonly source: ServerSource;
@@ -65,7 +65,7 @@ export class ServerPool implements ServerDirectory {
   readonly #servers = new Map<string, Map<string, PooledServer>>();
   readonly #leaving = new Set<Server>();
   readonly #runners = new Map<Instance, InstanceRunner>();
-  /** The runners of all instances, also of those that end. */
+  /** The runners of all instances, including instances that are ending. */
   readonly #living = new Set<InstanceRunner>();
   #timer: Timer | undefined;
 
@@ -94,7 +94,9 @@ export class ServerPool implements ServerDirectory {
     return this.#find(name, cwd)?.server;
   }
 
-  /** The directories of servers that run, also without clients: the definitions there say if the servers may go on. */
+  /**
+   * The directories of running servers, even without clients: the definitions there decide if the servers may go on.
+   */
   *dirsInUse(): Iterable<string> {
     for (const { server, lastDir } of this.#pooled()) if (lastDir !== undefined && this.#runs(server)) yield lastDir;
   }
@@ -112,7 +114,7 @@ export class ServerPool implements ServerDirectory {
     return pooled && { seen: pooled.seen, policy: this.#options.gates.policyFor(pooled.definition) };
   }
 
-  /** True if all that was seen could be written down. */
+  /** Writes what was seen; true if all of it could be written. */
   keepSeen(): boolean {
     return this.#options.seenTools.flush();
   }
@@ -156,7 +158,7 @@ export class ServerPool implements ServerDirectory {
     for (const pooled of this.#pooled()) this.#renewGate(pooled);
   }
 
-  /** Tools differ from the ones that the user approved, or match them again; `names` are the newly changed tools. */
+  /** Notes that tools now differ from the approved ones, or match again; `names` are the newly changed tools. */
   toolsChanged(seen: SeenTools, names: readonly string[]): void {
     const { gates, instanceContext } = this.#options;
     let isTold = names.length === 0;
@@ -184,9 +186,9 @@ export class ServerPool implements ServerDirectory {
     for (const source of this.#options.sources) yield* source.all();
   }
 
-  // --- servers that end ---
+  // --- servers that are ending ---
 
-  /** Lets servers go whose definitions are gone. All clients use other servers by now. */
+  /** Ends servers whose definitions are gone. Their clients use other servers already. */
   refresh(): void {
     const defined = new Set([...this.#definitions()].map(identityOf));
     for (const [name, namesakes] of this.#servers) {
@@ -243,7 +245,7 @@ export class ServerPool implements ServerDirectory {
     };
   }
 
-  /** The directories of files with what is known of servers. */
+  /** The directories with files of knowledge about servers. */
   get sweptDirectories(): SweptDirectory[] {
     return [...this.#options.catalog.swept, ...this.#options.seenTools.swept];
   }
@@ -263,7 +265,7 @@ export class ServerPool implements ServerDirectory {
     );
   }
 
-  /** Each instance with its server, and with what starts and ends it. */
+  /** Each instance with its server and its runner. */
   *copies(): Iterable<RunCopy> {
     for (const server of this.servers())
       for (const instance of server.instances) {
@@ -272,7 +274,7 @@ export class ServerPool implements ServerDirectory {
       }
   }
 
-  /** The stderr of the last process of each instance, of all servers of this name in any directory. */
+  /** The stderr of each instance's last process, for all servers of this name in any directory. */
   outputsOf(name: string): ServerOutput[] {
     const namesakes = [...this.servers()].filter((server) => server.name === name);
     return namesakes.flatMap((server) =>
@@ -280,7 +282,7 @@ export class ServerPool implements ServerDirectory {
     );
   }
 
-  /** The definition of a server by its name, or by the id of a server that is the same. */
+  /** The definition of a server, by its name or by the id of an equal server. */
   definitionOf(name: string, cwd: string | undefined): ServerDefinition | undefined {
     return this.#offered(name, cwd)?.definition;
   }

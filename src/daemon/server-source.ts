@@ -1,16 +1,16 @@
-// The interface of what servers come from: definitions in files, and servers that connect by themselves.
+// The interface of a source of servers: definitions in files, or servers that connect by themselves.
 
 import type { ConnectionSource } from '../downstream/instance-runner.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 
-/** Several sources make up the servers of a client. Of two servers with one name, the earlier source's is offered. */
+/** Several sources provide a client's servers. If two have a server of the same name, the earlier source wins. */
 export interface ServerSource extends ConnectionSource {
-  /** Finds out what there is for clients that work there; undefined if that is known. */
+  /** Finds the servers for clients in this directory; undefined if they are known. */
   prepare(cwd: string | undefined): Promise<void> | undefined;
-  /** The servers for clients that work there, by their names. */
+  /** The servers for clients in this directory, by name. */
   of(cwd: string | undefined): ReadonlyMap<string, ServerDefinition>;
-  /** The servers for all clients; a name may stand for several. */
+  /** The servers of all clients; a name may occur more than once. */
   all(): Iterable<ServerDefinition>;
-  /** A server that no list has, by its name. */
+  /** A server that is in no list, by its name. */
   unlisted?(name: string): ServerDefinition | undefined;
 }

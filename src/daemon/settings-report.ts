@@ -1,5 +1,5 @@
-// `bridge/settings`: the settings by which a daemon works, each with its default. It reads what the daemon has, not a file: a change in
-// the file may wait for a restart.
+// `bridge/settings`: the settings that a daemon uses, each with its default. It reports the daemon's values, not the
+// file's: a change in the file may need a restart.
 
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, EMPTY_CONFIG } from '../config/config.ts';
@@ -26,14 +26,14 @@ const NAMES: Values = {
   'telemetry.results': 'showsResults',
 };
 
-/** All settings of the table that a daemon has, but for those of single servers. */
+/** All settings in the table that a daemon has, except those of single servers. */
 export function settingsOf(config: Config, limits: Limits): SettingReport[] {
   return Object.entries(SETTINGS).flatMap(([section, table]) => {
     if (section.endsWith('.*')) return [];
     return Object.entries(table).flatMap(([key, row]) => {
       const { text: description } = row;
       const name = `${section}.${key}`;
-      // A section that a config does not have may be none in the daemon either.
+      // A section missing from the config may be missing in the daemon too.
       const otherwise = 'default' in row ? (row.default ?? null) : null;
       const value = settingIn(name, config, limits) ?? otherwise;
       const usual = settingIn(name, EMPTY_CONFIG, DEFAULT_LIMITS) ?? otherwise;

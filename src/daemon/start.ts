@@ -33,32 +33,32 @@ import { ServerFinder } from './server-finder.ts';
 export interface ServeOptions {
   readonly socketFlag: string | undefined;
   readonly configFile: string | undefined;
-  /** The directory in which a config is looked for that is not named; undefined for the working directory. */
+  /** The directory to search for a config if none is named; undefined for the working directory. */
   readonly configDir: string | undefined;
-  /** The config that `restart` has read before it ended the daemon before. */
+  /** The config that `restart` read before it stopped the old daemon. */
   readonly checkedConfig: string | undefined;
-  /** The address to listen on for HTTP, in place of the config's. */
+  /** The HTTP address that replaces the config's. */
   readonly httpFlag: string | undefined;
   readonly logLevel: LogLevel;
   readonly logFile: string | undefined;
   readonly version: string;
   readonly build: string;
-  /** A client has started it because there was none. */
+  /** True if a client started it because there was no daemon. */
   readonly isAutostarted: boolean;
-  /** The file that runs `mcp-bridge`, and that of the example server. */
+  /** The files that run `mcp-bridge` and the example server. */
   readonly program: string;
   readonly exampleServer: string;
-  /** The file that looks for servers. */
+  /** The file of the program that looks for servers. */
   readonly finderProgram: string;
 }
 
-/** Descriptors that clients may not take: for servers, files, and the one more that says no. */
+/** File descriptors that clients may not take: for servers, files, and one connection to refuse. */
 const RESERVED_DESCRIPTORS = 64;
 
-/** Runs a daemon until it is told to stop; resolves when it is gone. */
+/** Runs a daemon until it is told to stop; resolves when it has ended. */
 export async function serve(options: ServeOptions): Promise<void> {
   const sink = options.logFile === undefined ? undefined : openLogFile(options.logFile);
-  // Whoever read the log may have gone; the daemon goes on without.
+  // The reader of the log may have gone; the daemon goes on.
   process.stderr.on('error', () => undefined);
   keepCollectionPace();
   const home = homeDir(process.env);
@@ -147,13 +147,13 @@ export async function serve(options: ServeOptions): Promise<void> {
     telemetry: await openTelemetry(config.telemetry, options.version, logger),
     onStopRequested: (reason) => stopRequested.resolve(reason),
   });
-  // Rather than end, and all clients and servers with it, over what concerns at most one of them.
+  // Without this, an error that concerns one client would end all clients and servers.
   process.on('uncaughtException', (error) => daemon.uncaught(error));
   process.on('unhandledRejection', (error) => daemon.uncaught(error));
   const signalled = untilSignal();
   await daemon.listen();
   finder.prepare();
-  // For a person; in the log of all daemons, the line that names the socket says it.
+  // For a person; in a shared log, the line with the socket says it already.
   if (!isShared) process.stderr.write(`mcp-bridge: listening on ${path}\n`);
   logger.info('listening', { path, pid: process.pid, config: loaded.file });
   const registration = new SelfRegistration({
@@ -166,13 +166,13 @@ export async function serve(options: ServeOptions): Promise<void> {
   try {
     await daemon.stop(end === 'idle' || end === 'restart' ? end : 'stop');
   } finally {
-    await unregistered; // or it could end in the middle of a file
+    await unregistered; // or the process could end while it writes the file
   }
   logger.info('stopped');
   sink?.close();
 }
 
-/** Loads what sends traces and metrics, if they have somewhere to go. */
+/** Loads the exporters of traces and metrics if an address is configured. */
 async function openTelemetry(
   settings: TelemetrySettings,
   version: string,
@@ -191,7 +191,7 @@ async function withHttpFlag(config: Config, flag: string | undefined): Promise<C
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-/** The first signal drains; a second one, whichever it is, ends the process at once. */
+/** The first signal drains; any second signal ends the process at once. */
 function untilSignal(): Promise<string> {
   return new Promise((resolve) => {
     const stop = (signal: NodeJS.Signals): void => {
@@ -202,13 +202,13 @@ function untilSignal(): Promise<string> {
   });
 }
 
-/** The program is read when the daemon starts: the package may have gone when it is needed. */
+/** The program is read at the start: the package may have been removed when it is needed. */
 function argumentsOf(program: string): string[] {
   try {
     return ['--input-type=module', '-e', readFileSync(program, 'utf8')];
   } catch (error) {
     expectSystemError(error);
-    return [program]; // whoever starts it is told what is wrong
+    return [program]; // the start of it then fails with the reason
   }
 }
 
@@ -231,7 +231,7 @@ function exampleDefinition(program: string): StdioServer {
   };
 }
 
-/** Bounds clients by the descriptors that there are: past that, connections would open and break without a word. */
+/** Lowers the client limit to the available file descriptors: otherwise connections would open and then break. */
 function withinDescriptors(limits: Limits, logger: Logger): Limits {
   const most = descriptorLimit();
   if (most === undefined) return limits;
@@ -243,13 +243,13 @@ function withinDescriptors(limits: Limits, logger: Logger): Limits {
   return { ...limits, maxClients, maxRemoteCalls };
 }
 
-/** Node raises the soft limit to the hard one when it starts. */
+/** The descriptor limit. Node raises the soft limit to the hard one when it starts. */
 function descriptorLimit(): number | undefined {
   try {
     const line = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'));
     return line?.[1] === undefined ? undefined : Number(line[1]);
   } catch (error) {
     expectSystemError(error);
-    return undefined; // No /proc, as on macOS: the configured limit has to do.
+    return undefined; // No /proc, as on macOS: the configured limit applies.
   }
 }

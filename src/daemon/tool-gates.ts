@@ -1,5 +1,5 @@
-// Makes the gate of each server from the rules of the config, the filters of clients, and the tools that have changed. The
-// code for rules is loaded only when there is one.
+// Makes the gate of each server from the config's rules, the filters of clients, and the changed tools. The code for
+// rules is loaded only if there are rules.
 
 import type { ClientSettings } from '../model/client-settings.ts';
 import type { BusServer, ServerDefinition } from '../model/server-definition.ts';
@@ -14,12 +14,12 @@ type Gated = Pick<ServerDefinition, 'name' | 'tools' | 'filters' | 'alsoNamed' |
   Partial<Pick<BusServer, 'offeredName' | 'anyOf'>>;
 type RuledGate = typeof import('./ruled-gate.ts').RuledGate;
 
-/** Settings of a config about tools. */
+/** The config's settings about tools. */
 export interface ToolSettings {
   readonly toolRules: readonly ToolRule[];
   /** Undefined for the default. */
   readonly onToolChange: ToolChangePolicy | undefined;
-  /** Some rules apply to one client only. */
+  /** True if some rules apply to single clients. */
   readonly areOfClients?: boolean;
 }
 
@@ -27,7 +27,7 @@ export class ToolGates {
   #settings: ToolSettings = { toolRules: [], onToolChange: undefined };
   #RuledGate: RuledGate | undefined;
 
-  /** Takes new settings, before gates for these servers are made. Returns true if the settings differ from the old ones. */
+  /** Takes new settings before gates for these servers are made. Returns true if they differ from the old ones. */
   async prepare(
     { toolRules, onToolChange, areOfClients = false }: ToolSettings,
     definitions: Iterable<Gated>,
@@ -48,19 +48,21 @@ export class ToolGates {
     return new ChangeGate(rules, { server: definition.name, changed, isBlocking: policy === 'block' });
   }
 
-  /** The treatment of changed tools. Servers of projects are blocked by default: their author is not this user. */
+  /**
+   * The treatment of changed tools. Servers of projects are blocked by default, because the user did not write them.
+   */
   policyFor({ isOfProject }: Pick<Gated, 'isOfProject'>): ToolChangePolicy {
     return this.#settings.onToolChange ?? (isOfProject === true ? 'block' : 'warn');
   }
 
-  /** True if a client with these settings may use other tools than everybody. */
+  /** True if the tools of a client with these settings may differ from those for everybody. */
   isForClient({ filters }: Gated, { program, toolRules, toolset }: ClientSettings): boolean {
     return toolset !== undefined || toolRules.length > 0 || (filters !== undefined && program !== undefined);
   }
 
   #rulesOf(definition: Gated, settings: ClientSettings | undefined): ToolGate {
     const { anyOf = [], ...own } = definition;
-    // Each of these may be the one that answers.
+    // Any of these hosts may answer.
     const [first = own, ...others] = anyOf.map((name) => ({ ...own, name, alsoNamed: [own.name] }));
     return others.reduce<ToolGate>(
       (gate, next) => bothOf(gate, this.#rulesOfOne(next, settings)),
@@ -71,7 +73,7 @@ export class ToolGates {
   #rulesOfOne(definition: Gated, settings: ClientSettings | undefined): ToolGate {
     const { toolRules } = this.#settings;
     const { name, offeredName } = definition;
-    // Rules about a server of another host may leave its host out, however many hosts have one.
+    // Rules about a server of another host may leave out the host, even if several hosts have such a server.
     const alsoNamed = [...(definition.alsoNamed ?? []), ...(offeredName === undefined ? [] : [offeredName])];
     const filter = filterFor(definition, settings?.program);
     const where = 'by discovery.toolRules of the config';
@@ -84,7 +86,7 @@ export class ToolGates {
     return bothOf(bothOf(everybody, own), inSet ?? OPEN_GATE);
   }
 
-  /** A set that does not exist permits nothing; a gate for it needs no code for rules. */
+  /** The gate of a tool set. A set that does not exist allows nothing, and needs no code for rules. */
   #gateOfSet(names: [string, ...string[]], { name, tools, exists }: WantedToolset): ToolGate {
     if (!exists) return new NoToolGate(names[0], name);
     const rules = [
@@ -106,7 +108,7 @@ export class ToolGates {
   }
 }
 
-/** The filter for a client: where several clients define the server, each filter applies to its own client only. */
+/** The filter for a client: if several clients define the server, each filter applies only to its own client. */
 function filterFor({ tools, filters = [] }: Gated, program: string | undefined): ToolFilter {
   if (filters.length === 0) return tools;
   const own = filters.filter(({ client }) => client === program);
@@ -122,7 +124,7 @@ function isFilter({ allow, deny }: ToolFilter): boolean {
   return allow !== undefined || deny.length > 0;
 }
 
-/** The gate of a set of tools that is not there any more. */
+/** The gate of a tool set that no longer exists. */
 class NoToolGate implements ToolGate {
   readonly isOpen = false;
   readonly #server: string;
@@ -153,7 +155,7 @@ class NoToolGate implements ToolGate {
 const bothOf = (first: ToolGate, second: ToolGate): ToolGate =>
   second === OPEN_GATE ? first : first === OPEN_GATE ? second : new BothGates(first, second);
 
-/** Two gates in a row: one for everybody, one for a single client. */
+/** Two gates in a row: one for all clients, one for a single client. */
 class BothGates implements ToolGate {
   readonly isOpen: boolean;
   readonly #first: ToolGate;
@@ -182,11 +184,11 @@ class BothGates implements ToolGate {
 interface ToolChanges {
   readonly server: string;
   readonly changed: ReadonlySet<string>;
-  /** Changed tools may not be called. */
+  /** True if changed tools may not be called. */
   readonly isBlocking: boolean;
 }
 
-/** Adds changed tools to a gate. The rules within refuse first. */
+/** Adds the changed tools to a gate. The inner gate's rules refuse first. */
 export class ChangeGate implements ToolGate {
   readonly isOpen: boolean;
   readonly #rules: ToolGate;

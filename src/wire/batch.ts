@@ -1,5 +1,5 @@
-// A batch: several messages in one array, on one line. It is cut in its bytes, so that each of them is what it would be on
-// a line of its own, to the last digit; nothing of it is decoded.
+// A batch: several messages in one array, on one line. It is cut in its bytes, so that each message stays exactly as it
+// would be on its own line; nothing is decoded.
 
 import type { Frame } from './frame-splitter.ts';
 import { byteAt, OPEN_ARRAY, OPEN_OBJECT, skipSpace } from './json-grammar.ts';
@@ -7,19 +7,19 @@ import { findItems } from './json-items.ts';
 import type { Span } from './json-members.ts';
 import { copyOf } from './own-frame.ts';
 
-/** About the number of messages in one chunk of a socket (64 KiB): a reader cannot be paused inside either. */
+/** About the number of messages in one 64 KiB chunk of a socket: reading cannot pause inside a chunk either. */
 export const MOST_IN_BATCH = 1000;
 
 export interface Batch {
-  /** The places of the messages: all, or the first of too many. */
+  /** The positions of the messages; if there are too many, only of the first ones. */
   readonly messages: readonly Span[];
-  /** The places of items that are no objects, and so no messages. */
+  /** The positions of items that are no objects, and so no messages. */
   readonly others: readonly Span[];
   /** True if the batch has more messages than are accepted. */
   readonly isTooLong: boolean;
 }
 
-/** Cuts the batch at b[start], which a scan has recognised. */
+/** Cuts the batch at b[start], which a scan has recognized. */
 export function cutBatch(b: Buffer, start: number): Batch {
   const items = findItems(b, skipSpace(b, start), MOST_IN_BATCH + 1) ?? [];
   const isTooLong = items.length > MOST_IN_BATCH;
@@ -29,8 +29,8 @@ export function cutBatch(b: Buffer, start: number): Batch {
 }
 
 /**
- * One message of a batch as a frame: a copy with a newline behind it, so that a waiting one does not keep the whole
- * batch.
+ * Copies one message of a batch to a frame with a newline behind it, so that a waiting message does not keep the whole
+ * batch in memory.
  */
 export function messageIn(b: Buffer, { from, to }: Span): Frame {
   return copyOf({ b, start: from, end: to });
@@ -44,7 +44,7 @@ export function* messagesOf(frame: Frame): Iterable<Frame> {
   if (!isTooLong) for (const message of messages) yield messageIn(b, message);
 }
 
-/** A batch of these items of another batch. */
+/** Makes a batch of some items of another batch. */
 export function batchOf(b: Buffer, items: readonly Span[]): Frame {
   const pieces = items.flatMap(({ from, to }, i) => [Buffer.from(i === 0 ? '[' : ','), b.subarray(from, to)]);
   const batch = Buffer.concat([...pieces, Buffer.from(']\n')]);

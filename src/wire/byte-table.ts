@@ -1,4 +1,4 @@
-// Finds what belongs to a short text in the bytes of a frame, without making a string of them.
+// Looks up a short text in the bytes of a frame, without making a string.
 
 import { byteAt } from './json-grammar.ts';
 
@@ -34,7 +34,7 @@ export class ByteTable<T> {
   }
 }
 
-/** A loop: a call into Node takes longer than such a short text. */
+/** A loop, because for such a short text a call into Node takes longer. */
 export function isAt(b: Uint8Array, from: number, text: Uint8Array): boolean {
   for (let i = 0; i < text.length; i++) if (b[from + i] !== text[i]) return false;
   return true;

@@ -1,8 +1,8 @@
-// The parts of a frame that a router reads: its kind, and where the few fields that routing needs stand in the bytes.
-// It walks the whole frame once, so that what it accepts is JSON to the last byte; it decodes nothing.
+// The parts of a frame that a router reads: its kind, and the positions of the few fields that routing needs. It walks
+// the whole frame once, so every accepted frame is valid JSON to the last byte; it decodes nothing.
 //
-// It must never guess. A key that it reads and that is there twice, that is spelled with escapes, or that differs
-// only in case may mean one thing here and another at the peer: such frames are marked, and their routing refused.
+// It must never guess. If a key that it reads occurs twice, has escapes, or differs only in case, the peer may
+// understand it differently: such frames are marked, and not routed.
 
 import { isAt } from './byte-table.ts';
 import {
@@ -25,8 +25,8 @@ import type { Span } from './json-members.ts';
 import { type RequestId, readRequestId } from './request-id.ts';
 
 /**
- * The members that are read, each with its place: at the top, in `params`, `params._meta`, `result` or `result._meta`. An era
- * says by its table of keys which of them it has.
+ * The members that are read, each with its place: at the top, in `params`, `params._meta`, `result` or `result._meta`.
+ * The key table of an era says which of them it has.
  */
 export const Field = {
   jsonrpc: 1,
@@ -86,7 +86,7 @@ export type FrameFault =
   | 'request-and-answer'
   | 'no-method';
 
-/** A key that is read, and the keys that are read in its value where that is an object. */
+/** A key that is read. If its value is an object, `inside` has the keys to read there. */
 export interface Key {
   readonly text: string;
   readonly field: Field;
@@ -101,10 +101,10 @@ interface KnownKey {
   readonly next: KnownKey | undefined;
 }
 
-/** A key in the spelling in which it is compared. As long as the longest key of all tables. */
+/** A key in the spelling used for comparison. As long as the longest key of all tables. */
 let folded = new Uint8Array(0);
 
-/** The keys that are read in one kind of object. Made once for each era. */
+/** The keys to read in one kind of object. Made once per era. */
 export class KeyTable {
   readonly #byLength: (KnownKey | undefined)[] = [];
 
@@ -125,17 +125,19 @@ export class KeyTable {
 
 const NONE: readonly Field[] = [];
 
-/** Overwritten by each scan. One object serves a whole link, so that scanning allocates nothing. */
+/**
+ * The result of a scan; each scan overwrites it. One object serves a whole link, so that scanning allocates nothing.
+ */
 export class Envelope {
   kind: FrameKind = 'notification';
   fault: FrameFault | undefined;
   /** Fields that some reader may take for another, each once. */
   ambiguous: readonly Field[] = NONE;
-  /** The keys that the next scan reads. */
+  /** The keys for the next scan. */
   keys: KeyTable;
   readonly #from = new Int32Array(FIELD_COUNT).fill(-1);
   readonly #to = new Int32Array(FIELD_COUNT);
-  /** The fields that the last scan has found. */
+  /** The fields found by the last scan. */
   readonly #found = new Uint8Array(FIELD_COUNT);
   #foundCount = 0;
 
@@ -151,7 +153,7 @@ export class Envelope {
   has(field: Field): boolean {
     return (this.#from[field] as number) >= 0;
   }
-  /** The start of the field's value (of a string, its quote), or -1. */
+  /** The index of the field's value (for a string, of its quote), or -1. */
   from(field: Field): number {
     return this.#from[field] as number;
   }
@@ -159,16 +161,19 @@ export class Envelope {
     return this.#to[field] as number;
   }
 
-  /** The place of the field's value. Only valid if the field is there. */
+  /** The position of the field's value. Only valid if the field exists. */
   span(field: Field): Span {
     return { from: this.from(field), to: this.to(field) };
   }
 
-  /** The field's value in its own spelling; each character is one byte. */
+  /** The field's value in its own spelling, in latin1. */
   raw(b: Buffer, field: Field): string {
     return b.latin1Slice(this.from(field), this.to(field));
   }
-  /** The spelling of an id that was read already. Most are plain numbers: to write one costs less than to copy its bytes. */
+  /**
+   * The spelling of an id that was read already. Most are plain numbers: formatting one costs less than copying its
+   * bytes.
+   */
   rawId(b: Buffer, field: Field, id: RequestId): string {
     if (typeof id === 'number') {
       const text = String(id);
@@ -176,7 +181,7 @@ export class Envelope {
     }
     return this.raw(b, field);
   }
-  /** Its value, decoded; undefined without it. For what is read seldom. */
+  /** The field's value, decoded; undefined if missing. Too slow for fields of each message. */
   decode(b: Buffer, field: Field): unknown {
     return this.has(field) ? JSON.parse(b.toString('utf8', this.from(field), this.to(field))) : undefined;
   }
@@ -185,14 +190,14 @@ export class Envelope {
     return this.has(field) ? readRequestId(b, this.from(field), this.to(field)) : undefined;
   }
 
-  /** Takes a field for one that is not there. */
+  /** Treats a field as missing. */
   forget(field: Field): void {
     this.#from[field] = -1;
   }
 
   /**
-   * Moves what was read to where it stands in another frame: the one from `start` on, in which the value at `span` has another
-   * length. Nothing that is read may stand inside of that value.
+   * Adjusts all positions to another frame, which begins at `newStart` and in which the value at `span` has another
+   * length. No field that was read may lie inside that value.
    */
   move(start: number, span: Span, newStart: number, newLength: number): void {
     const by = newStart - start;
@@ -207,8 +212,8 @@ export class Envelope {
   }
 
   /**
-   * Reads the frame in b[start, end). b[end] must be a newline, or the CR before one.
-   * Returns whether a router may act on it; if not, `fault` says why.
+   * Reads the frame in b[start, end). b[end] must be a newline, or the CR before one. Returns true if a router may act
+   * on it; if not, `fault` says why.
    */
   scan(b: Buffer, start: number, end: number, maxDepth: number): boolean {
     for (let i = 0; i < this.#foundCount; i++) this.#from[this.#found[i] as number] = -1;
@@ -221,7 +226,7 @@ export class Envelope {
   #walk(b: Buffer, start: number, end: number, maxDepth: number): FrameFault | undefined {
     const first = skipSpace(b, start);
     const opensObject = byteAt(b, first) === OPEN_OBJECT;
-    // A batch is no message: how deep each of those in it may be is asked when it is scanned by itself.
+    // A batch is no message: the depth limit applies to each message in it, when that is scanned.
     const p = opensObject ? this.#object(b, first, this.keys, 1, maxDepth) : skipValue(b, first, 0, DEEPEST + 1);
     if (p === TOO_DEEP) return 'too-deep';
     if (p < 0 || skipSpace(b, p) < end) return 'not-json';
@@ -268,7 +273,7 @@ export class Envelope {
     if (!this.ambiguous.includes(field)) this.ambiguous = [...this.ambiguous, field];
   }
 
-  /** The key that the bytes spell exactly; a key that could be taken for one of the table makes that ambiguous. */
+  /** The key that the bytes spell exactly. If they only resemble a key of the table, that key becomes ambiguous. */
   #keyAt(b: Buffer, from: number, to: number, keys: KeyTable): KnownKey | undefined {
     const alike = keys.ofLength(to - from);
     for (let key = alike; key !== undefined; key = key.next) if (isAt(b, from, key.bytes)) return key;
@@ -277,7 +282,7 @@ export class Envelope {
     return undefined;
   }
 
-  /** Some encoders write a slash with a backslash before it: no decoder takes that for anything else. */
+  /** The key that the bytes spell with escapes. Some encoders escape slashes; every decoder reads that the same way. */
   #foldedKeyAt(b: Buffer, from: number, to: number, keys: KeyTable): KnownKey | undefined {
     const alike = keys.ofLength(foldKey(b, from, to));
     if (escapesSlashesAlone(b, from, to))
@@ -286,7 +291,7 @@ export class Envelope {
     return undefined;
   }
 
-  /** Doubts the keys that differ from the bytes only in the case of letters. */
+  /** Marks keys as ambiguous that differ from the bytes only in letter case. */
   #doubtAlike(b: Uint8Array, from: number, keys: KnownKey | undefined): void {
     for (let key = keys; key !== undefined; key = key.next) if (sameLetters(b, from, key.bytes)) this.#doubt(key.field);
   }
@@ -296,7 +301,7 @@ export class Envelope {
     const hasMethod = this.has(Field.method);
     const isAnswer = this.has(Field.result) || this.has(Field.error);
     if (!hasMethod && !isAnswer) return 'no-method';
-    // To one reader it would be a request, and to the next one the answer to another.
+    // One reader would see a request, another one an answer.
     if (hasMethod && isAnswer) return 'request-and-answer';
     if (hasMethod && byteAt(b, this.from(Field.method)) !== QUOTE) return 'method-not-a-string';
     if (!hasMethod) this.kind = 'response';
@@ -316,13 +321,13 @@ export class Envelope {
   }
 }
 
-/** True if the text stands there; each of its characters is one byte. */
+/** True if the text, in latin1, is at this position. */
 function isSpelled(b: Buffer, from: number, text: string): boolean {
   for (let i = 0; i < text.length; i++) if (b[from + i] !== text.charCodeAt(i)) return false;
   return true;
 }
 
-/** Equal but for the case of ASCII letters; both are plain ASCII. */
+/** True if both are equal except for letter case; both are ASCII. */
 function sameLetters(b: Uint8Array, from: number, word: Uint8Array): boolean {
   for (let i = 0; i < word.length; i++) {
     const c = byteAt(b, from + i);
@@ -347,8 +352,8 @@ function escapesSlashesAlone(b: Buffer, from: number, to: number): boolean {
 }
 
 /**
- * Writes a key with escapes or other letters than ASCII into `folded`, as decoders that ignore case see it: they also
- * take ſ (U+017F) for s and the Kelvin sign (U+212A) for k. Returns its length, or -1 if it cannot be any key that is read.
+ * Writes a key with escapes or non-ASCII letters into `folded`, in the form that case-insensitive decoders see: some of
+ * them take ſ (U+017F) for s and the Kelvin sign (U+212A) for k. Returns the length, or -1 if it can be no known key.
  */
 function foldKey(b: Buffer, from: number, to: number): number {
   let length = 0;
@@ -361,7 +366,7 @@ function foldKey(b: Buffer, from: number, to: number): number {
       code = Number.parseInt(b.latin1Slice(p + 2, p + 6), 16);
       p += 6;
     } else {
-      code = byteAt(b, p + 1) === 0x2f ? 0x2f : 0; // no key that is read has any of the others
+      code = byteAt(b, p + 1) === 0x2f ? 0x2f : 0; // no known key has any of the others
       p += 2;
     }
     if (c === 0xc5 && byteAt(b, p) === 0xbf) {

@@ -1,7 +1,7 @@
-// The id of an answer that cannot be handed on, from its first and last bytes. Encoders write the id of an answer right
-// at the beginning or at the very end; where it stands anywhere else, nobody can say whose answer it was.
+// Finds the id of an answer that cannot be passed on, from its first and last bytes. Encoders write an answer's id near
+// its beginning or at its very end; anywhere else, it cannot be found for certain.
 
-/** The bytes kept of either end of a dropped frame. */
+/** The number of bytes kept at each end of a dropped frame. */
 export const END_BYTES = 512;
 
 export interface FrameEnds {
@@ -20,10 +20,10 @@ const ID = String.raw`"id"\s*:\s*(\d{1,15})\s*`;
 
 const ID_FIRST = new RegExp(String.raw`^\s*\{\s*(?:${VERSION},\s*)?${ID},\s*(?:${VERSION},\s*)?${OUTCOME}`);
 const OUTCOME_FIRST = new RegExp(String.raw`^\s*\{\s*(?:${VERSION},\s*)?${OUTCOME}`);
-// In JSON the last brace closes the message, so the member in front of it is one of the message itself.
+// In JSON the last brace closes the message, so the member before it belongs to the message itself.
 const ID_LAST = new RegExp(String.raw`,\s*${ID}(?:,\s*${VERSION})?\}\s*$`);
 
-/** The id, if both ends leave no doubt that this is an answer to it. */
+/** The id of the answer, if both ends leave no doubt. */
 export function answeredId({ head, tail }: FrameEnds): number | undefined {
   const beginning = head.toString('latin1');
   const first = ID_FIRST.exec(beginning)?.[1];

@@ -1,34 +1,34 @@
-// Reads off a frame what a relay needs to know of it: whether it is a request or an answer, its id and its method. Only
-// its first and last bytes are looked at, where every encoder writes them; all between is somebody's payload.
+// Reads what a relay needs to know of a frame: if it is a request or an answer, its id and its method. It looks only at
+// the first and last bytes, where encoders write these; the payload between is never read.
 //
 //   {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{ ...... }}      {"result":{ ...... },"jsonrpc":"2.0","id":7}
 //   |------------------- FRONT ------------------|                                              |-------- BACK --------|
 //
-// It never guesses: of a frame that is JSON, with each of these members once, what it says is true; of one that is not,
-// nobody acts on what it says before all of it was scanned (envelope.ts). What it cannot tell it leaves to that scan.
+// It never guesses. If a frame is valid JSON with each of these members once, the result is true. If not, nobody acts
+// on the result before the whole frame was scanned (envelope.ts). Unclear frames are left to that scan.
 //
-// Patterns, because a `connect` often ends before the compiler has paid for itself: a loop over the bytes is faster only
-// after some ten thousand frames, and a pattern is machine code from the second one on.
+// It uses patterns, because a `connect` often ends before compiled loops pay off: a loop over the bytes is faster only
+// after some ten thousand frames, but a pattern is machine code from its second use.
 
 import type { RequestId } from './request-id.ts';
 
-/** The bytes that are read at either end of a frame. */
+/** The number of bytes read at each end of a frame. */
 const MOST_BYTES = 192;
 
 const VERSION = '"jsonrpc": ?"2\\.0", ?';
 const ID_VALUE = '([1-9]\\d{0,14}|0|"[ !#-[\\]-~]{0,64}")';
 const ID = `"id": ?${ID_VALUE}, ?`;
-/** Any method except those that change a setting: more must be known of their requests. */
+/** Any method except those that change a setting: a relay must know more about such requests. */
 const METHOD = '"method": ?"(?!initialize"|resources/(?:un)?subscribe"|logging/setLevel")[ !#-[\\]-~]+", ?';
 const ANSWER = '"(?:result|(error))":';
 /**
- * In JSON the last brace closes the message, so what stands before it is a member of the message itself; and a quote right
- * behind a comma begins a text, because one inside of a text has a backslash before it.
+ * In JSON the last brace closes the message, so the text before it is a member of the message itself. A quote right
+ * after a comma begins a string, because a quote inside a string has a backslash before it.
  */
 const ID_BEHIND = `,(?: ?"jsonrpc": ?"2\\.0",)? ?"id": ?${ID_VALUE}(?:, ?"jsonrpc": ?"2\\.0")? ?\\}`;
 const REST = '[^\\r\\n]*';
 
-/** The beginning of a request: its id stands before or behind the method, or at the end. */
+/** The beginning of a request: its id is before or after the method, or at the end. */
 const REQUEST_FRONT = `\\{ ?(?:${VERSION})?(?:${ID})?(?:${VERSION})?${METHOD}(?:${VERSION})?(?:${ID})?(?:${VERSION})?"params":`;
 const ANSWER_FRONT = `\\{ ?(?:${VERSION})?(?:${ID})?(?:${VERSION})?${ANSWER}`;
 
@@ -36,12 +36,12 @@ const LONG_REQUEST = new RegExp(`^${REQUEST_FRONT}`);
 const LONG_ANSWER = new RegExp(`^${ANSWER_FRONT}`);
 const LONG_BACK = new RegExp(`${ID_BEHIND}$`);
 
-/** A whole line: the id is the first group, or the second one where it stands at the end. */
+/** A whole line. The id is the first group, or the second one if it is at the end. */
 const REQUEST_LINE = new RegExp(
   `\\{ ?(?:${VERSION})?(?:${ID}(?:${VERSION})?${METHOD}(?:${VERSION})?"params":${REST}|${METHOD}"params":${REST}${ID_BEHIND})\\n`,
   'y',
 );
-/** A whole line: its id and whether it is an error, or the other way round. */
+/** A whole line: the id and then `result` or `error`, or the other way round. */
 const ANSWER_LINE = new RegExp(
   `\\{ ?(?:${VERSION})?(?:${ID}(?:${VERSION})?${ANSWER}${REST}|${ANSWER}${REST}${ID_BEHIND})\\n`,
   'y',
@@ -52,10 +52,10 @@ export class FrameHead {
   /** The id in its one allowed spelling. */
   idText = '';
   isError = false;
-  /** The place of the next line. */
+  /** The position of the next line. */
   next = 0;
 
-  /** True if the line at `at` is a plain request. Each character of the text is one byte. */
+  /** True if the line at `at` is a plain request. The text is latin1. */
   isRequestLine(text: string, at: number): boolean {
     REQUEST_LINE.lastIndex = at;
     const found = REQUEST_LINE.exec(text);
@@ -84,7 +84,7 @@ export class FrameHead {
     return idText !== undefined;
   }
 
-  /** True if it is an answer. */
+  /** True if a frame in pieces, with its newline, is an answer. */
   isAnswer(pieces: readonly Buffer[]): boolean {
     const found = LONG_ANSWER.exec(frontOf(pieces));
     const idText = found === null ? undefined : (found[1] ?? idBehind(pieces));
@@ -105,7 +105,7 @@ function idBehind(pieces: readonly Buffer[]): string | undefined {
   return LONG_BACK.exec(last.latin1Slice(Math.max(0, last.length - 1 - MOST_BYTES), last.length - 1))?.[1];
 }
 
-/** The value of an id that was read off a frame. */
+/** The value of an id that was read from a frame. */
 export function idOf(idText: string): RequestId {
   return idText.charCodeAt(0) === QUOTE ? idText.slice(1, -1) : Number(idText);
 }

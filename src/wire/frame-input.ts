@@ -1,11 +1,11 @@
-// Cuts what a stream brings into frames, for a process that passes them on: a long frame stays in the pieces in which it
-// came, so that nothing is copied or put together. A socket reads right into blocks of memory, which are read into again
-// once nobody refers to them: a buffer of its own for each read costs more than all else that a relay does.
+// Cuts a stream into frames for a process that passes them on. A long frame stays in the pieces in which it arrived, so
+// that nothing is copied or joined. A socket reads directly into blocks of memory, which are used again when nothing
+// refers to them: a new buffer for each read would cost more than everything else in a relay.
 //
 //   block   [ handed on ........ | an unfinished frame .... | free ............ ]
 //                                ^ start                    ^ to
 //
-// It does not look at what a frame says, and does not ask whether it is UTF-8: both are for those who act on it.
+// It does not read the frames, and does not check UTF-8: the receivers do.
 
 import { joined } from './frame-pieces.ts';
 
@@ -13,33 +13,33 @@ const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 export interface FrameInputSink {
-  /** b[start, end) are whole frames, each with its newline behind it. */
+  /** Takes b[start, end), whole frames, each followed by its newline. */
   frames(b: Buffer, start: number, end: number): void;
-  /** A long frame, in pieces that have it and its newline and nothing else. */
+  /** Takes a long frame, in pieces that hold exactly the frame and its newline. */
   longFrame(pieces: readonly Buffer[], bytes: number): void;
-  /** All that came in one read was handed on. */
+  /** Called when all frames of one read were handed on. */
   readEnded(): void;
-  /** An unfinished frame has passed the limit. */
+  /** Called when an unfinished frame exceeds the limit. */
   overflowed(): void;
-  /** True if nothing refers any more to frames that were handed on in this memory. */
+  /** Returns true if no frame that was handed on in this memory is still in use. */
   mayReuse(memory: ArrayBufferLike): boolean;
 }
 
 export interface FrameInputOptions {
   readonly maxFrameBytes: number;
-  /** True if most frames are done with when `readEnded` returns: then one block is used again and again. */
+  /** True if most frames are no longer needed when `readEnded` returns: then one block is used again and again. */
   readonly isTakenAtOnce: boolean;
 }
 
-/** Below this a frame that came in pieces is put together; above the other bound too, so that few pieces make a frame. */
+/** Frames in pieces below this size, or above the next one, are joined, so that a frame has few pieces. */
 const SHORT_FRAME = 32 * 1024;
 const LONGEST_IN_PIECES = 4 * 1024 * 1024;
 const FIRST_BLOCK = 64 * 1024;
-/** For a peer that fills the first one at one go. */
+/** For a peer that fills the first block in one read. */
 const LARGE_BLOCK = 256 * 1024;
-/** With less room than this the next block is begun. */
+/** The next block begins when less room than this is left. */
 const LEAST_ROOM = 16 * 1024;
-/** So many blocks are looked at for one that may be used again; all others are left to the collector. */
+/** The number of old blocks that are checked for use again; all others are left to the garbage collector. */
 const MOST_BLOCKS = 8;
 
 /** The `onread` option of `net.Socket`. */
@@ -54,11 +54,11 @@ export class FrameInput {
   #sink: FrameInputSink | undefined;
   #blockBytes = FIRST_BLOCK;
   #block: Buffer | undefined;
-  /** Blocks that were filled, oldest first. */
+  /** Full blocks, oldest first. */
   #older: Buffer[] = [];
-  /** The part of the block that the next read goes to. */
+  /** The part of the block for the next read. */
   #room: Buffer | undefined;
-  /** The unfinished frame: whole pieces, and behind them b[start, to). */
+  /** The unfinished frame: complete pieces, followed by b[start, to). */
   #pieces: Buffer[] = [];
   #pieceBytes = 0;
   #b: Buffer | undefined;
@@ -70,12 +70,12 @@ export class FrameInput {
     this.#isTakenAtOnce = isTakenAtOnce;
   }
 
-  /** Begins to hand on frames; called again, it hands them to another one. */
+  /** Sets the receiver of frames; may be called again with another one. */
   start(sink: FrameInputSink): void {
     this.#sink = sink;
   }
 
-  /** Reads for a socket, without a buffer of its own for each read. */
+  /** Makes a reader for a socket that needs no new buffer for each read. */
   reader(): SocketReader {
     return {
       buffer: () => this.#nextRoom(),
@@ -91,7 +91,7 @@ export class FrameInput {
     };
   }
 
-  /** b[from, to) has come; it must not change before the sink lets it be reused. */
+  /** Takes b[from, to). The bytes must not change before the sink allows their reuse. */
   push(b: Buffer, from: number, to: number): void {
     const sink = this.#sink;
     if (this.#b !== b || this.#to !== from) this.#begin(b, from);
@@ -109,7 +109,7 @@ export class FrameInput {
     sink?.readEnded();
   }
 
-  /** Makes the unfinished bytes a piece; the next one begins at b[from]. */
+  /** Turns the unfinished bytes into a piece; the next piece begins at b[from]. */
   #begin(b: Buffer, from: number): void {
     if (this.#b !== undefined && this.#to > this.#start) {
       this.#pieces.push(this.#b.subarray(this.#start, this.#to));
@@ -153,7 +153,7 @@ export class FrameInput {
     return this.#sink?.mayReuse(memory) === true;
   }
 
-  /** The next read goes to the same place as the last one. */
+  /** Reads into the same place again. */
   #again(room: Buffer): Buffer {
     this.#start = 0;
     this.#to = 0;

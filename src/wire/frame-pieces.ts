@@ -1,9 +1,9 @@
-// Frames as they are passed on: several in one piece of memory, or one in several pieces.
+// Helpers for frames on their way: several frames in one buffer, or one frame in several pieces.
 
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** A frame in one piece. */
+/** Joins the pieces of a frame. */
 export function joined(pieces: readonly Buffer[], bytes: number): Buffer {
   const whole = Buffer.allocUnsafeSlow(bytes);
   let at = 0;
@@ -11,7 +11,9 @@ export function joined(pieces: readonly Buffer[], bytes: number): Buffer {
   return whole;
 }
 
-/** Calls back with each frame of b[start, end), which has whole ones: without its newline, and the CR before that. */
+/**
+ * Calls back with each frame of b[start, end), which holds whole frames: without its newline, and the CR before that.
+ */
 export function eachFrame(
   b: Buffer,
   start: number,

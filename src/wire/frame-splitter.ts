@@ -1,8 +1,8 @@
 // Cuts a stream of bytes into frames at 0x0A and nowhere else. A frame that arrived in one chunk is handed on as a
-// place in that chunk, without a copy; one that arrived in several is put together once. Either way a newline follows
-// its last byte in the buffer, which is what the envelope scan relies on.
+// position in that chunk, without a copy; a frame from several chunks is joined once. In both cases a newline follows
+// in the buffer; the envelope scan relies on it.
 //
-// It holds at most `maxFrameBytes`: of a longer frame nothing is kept, and the rest is dropped up to its newline.
+// It holds at most `maxFrameBytes`. A longer frame is dropped up to its newline, and nothing of it is kept.
 
 import { isUtf8 } from 'node:buffer';
 import { END_BYTES, endsOf, type FrameEnds } from './frame-ends.ts';
@@ -10,7 +10,7 @@ import { END_BYTES, endsOf, type FrameEnds } from './frame-ends.ts';
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** The place of a frame: b[start, end). Behind it there is a newline, or the CR before one. */
+/** The position of a frame: b[start, end). Behind it is a newline, or the CR before one. */
 export interface Frame {
   readonly b: Buffer;
   readonly start: number;
@@ -18,19 +18,19 @@ export interface Frame {
 }
 
 export interface FrameSink {
-  /** b[start, end) is one frame, not empty; its bytes will not be overwritten. */
+  /** Takes one frame, b[start, end). It is not empty, and its bytes will not be overwritten. */
   frame(b: Buffer, start: number, end: number): void;
-  /** The frame that is coming in has passed the limit: nothing more of it will be held. */
+  /** Called when the incoming frame exceeds the limit: the rest of it will not be held. */
   overflowed(): void;
-  /** An empty line has come, of so many bytes with its end. */
+  /** Called for an empty line; `bytes` includes its end. */
   skipped?(bytes: number): void;
-  /** A frame has ended that cannot be handed on. */
+  /** Called when a frame has ended that cannot be handed on. */
   badFrame(reason: 'not-utf8' | 'too-long', ends: FrameEnds): void;
 }
 
-/** After so many bytes of short frames it asks whether others have waited long enough. */
+/** After this many bytes of short frames, `isOver` is asked if others have waited long enough. */
 const BYTES_BETWEEN_LOOKS = 4096;
-/** Pieces below this are copied together, so that a peer cannot make us hold one object for every byte it sends. */
+/** Smaller pieces are copied together, so that a peer cannot make us hold one object per byte. */
 const SMALL_PIECE = 4096;
 const LARGEST_TAIL = 65536;
 
@@ -39,12 +39,12 @@ export class FrameSplitter {
   #sink: FrameSink;
   #pieces: Buffer[] = [];
   #heldBytes = 0;
-  /** The last piece, while it has room: #tailUsed of its bytes are filled. */
+  /** The last piece while it has room; #tailUsed of its bytes are filled. */
   #tail: Buffer | undefined;
   #tailUsed = 0;
-  /** The two ends of a frame that has passed the limit; undefined while there is none. */
+  /** The two ends of a frame that exceeds the limit; undefined if there is none. */
   #overlong: FrameEnds | undefined;
-  /** While a frame is handed on that was put together: how many bytes of the last chunk come behind it. */
+  /** While a joined frame is handed on: how many bytes of the last chunk follow it. */
   #behindWhole: number | undefined;
 
   constructor(maxFrameBytes: number, sink: FrameSink) {
@@ -57,19 +57,19 @@ export class FrameSplitter {
     return this.#heldBytes;
   }
 
-  /** From here on another one gets the frames, those of the chunk at hand too. */
+  /** Hands all further frames to another sink, including those of the current chunk. */
   handTo(sink: FrameSink): void {
     this.#sink = sink;
   }
 
-  /** Only while the frame before b[end] is handed on: how many bytes of its chunk come behind its newline. */
+  /** The number of bytes of its chunk that follow the frame before b[end]. Only valid while that frame is handed on. */
   bytesBehind(b: Buffer, end: number): number {
     return this.#behindWhole ?? b.length - (b[end] === CARRIAGE_RETURN ? end + 2 : end + 1);
   }
 
   /**
-   * Hands on the frames that end in this chunk, and holds what comes behind them. `isOver` stops it between two frames; the
-   * bytes from the returned index on have to be pushed again.
+   * Hands on the frames that end in this chunk, and holds the rest. `isOver` can stop it between two frames; then the
+   * bytes from the returned index on must be pushed again.
    */
   push(chunk: Buffer, isOver?: () => boolean): number {
     let from = 0;
@@ -107,7 +107,7 @@ export class FrameSplitter {
   #hold(chunk: Buffer, from: number, to: number): void {
     if (this.#overlong !== undefined) return this.#keepEnds(this.#overlong, chunk, from, to);
     this.#heldBytes += to - from;
-    // One byte more than the limit may be the CR that does not count.
+    // One extra byte may be the CR, which does not count.
     if (this.#heldBytes > this.#maxFrameBytes + 1) {
       this.#overflow(chunk, from, to);
     } else if (to - from < SMALL_PIECE) this.#holdSmall(chunk, from, to);
@@ -154,7 +154,7 @@ export class FrameSplitter {
     this.#overlong = { head, tail };
   }
 
-  /** The held frame ends at chunk[newline]. */
+  /** Hands on the held frame, which ends at chunk[newline]. */
   #finish(chunk: Buffer, newline: number): void {
     if (this.#overlong !== undefined) {
       this.#keepEnds(this.#overlong, chunk, 0, newline);

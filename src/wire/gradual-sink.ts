@@ -1,11 +1,11 @@
-// The writable side of a stream, which is handed what it is given little by little. Node says of a write only when all of
-// it is taken, and writes together what has gathered meanwhile: of a peer that reads slowly it would say nothing for
-// fifty megabytes, as of one that does not read at all. The stream is a socket or a pipe, which has let go of what it has taken.
+// The writable side of a stream (a socket or pipe), fed in steps. Node reports a write only when all of it was
+// accepted, and joins everything that gathers meanwhile. So for a peer that reads slowly, it would report nothing for
+// fifty megabytes, just as for a peer that does not read. The stream drops bytes once they are accepted.
 
 import type { Writable } from 'node:stream';
 import type { ByteSink } from './outbox.ts';
 
-/** The stream gets no more before it has taken this much. */
+/** The stream gets no more until it has accepted this much. */
 const STEP_BYTES = 256 * 1024;
 
 export class GradualSink implements ByteSink {
@@ -45,12 +45,12 @@ export class GradualSink implements ByteSink {
     this.#stream.uncork();
   }
 
-  /** The stream has taken what it had: it gets the next step. */
+  /** Called when the stream has accepted its bytes: it gets the next step. */
   drained(): void {
     if (this.#waitingBytes > 0) this.#handOn();
   }
 
-  /** Ends the stream behind everything that was written, which it still gets step by step. */
+  /** Ends the stream after everything that was written; the rest still goes out in steps. */
   end(): void {
     this.#isEnding = true;
     this.#handOn();

@@ -1,22 +1,22 @@
-// Bytes that come in pieces, up to a limit. They are copied into blocks, so that a peer cannot make us hold one object for
-// every byte that it sends, and put together once.
+// Bytes that arrive in pieces, up to a limit. They are copied into blocks, so that a peer cannot make us hold one
+// object per byte, and joined once.
 
 import type { Frame } from './frame-splitter.ts';
 
-/** More came than may. */
+/** More bytes arrived than the limit allows. */
 export class TooLong extends Error {}
 
 const SMALLEST_BLOCK = 1024;
 const LARGEST_BLOCK = 65_536;
-/** So few are copied one by one: a view of them would cost more than the copy, and is garbage for each piece. */
+/** Up to this size, bytes are copied one by one: a view of them would cost more, and be garbage for each piece. */
 const FEW_BYTES = 32;
 
 export class GrowingBytes {
   readonly #mostBytes: number;
-  /** Full, but for the last one. */
+  /** All full, except the last one. */
   #blocks: Buffer[] = [];
   #length = 0;
-  /** Free in the last one. */
+  /** The free bytes in the last block. */
   #room = 0;
 
   constructor(mostBytes: number) {
@@ -54,7 +54,7 @@ export class GrowingBytes {
     return block;
   }
 
-  /** Gives away what there is, with a newline behind it, and begins again. */
+  /** Returns all bytes as a frame, with a newline behind them, and starts over. */
   takeFrame(): Frame {
     const end = this.#length;
     const b = Buffer.allocUnsafeSlow(end + 1);
@@ -65,7 +65,7 @@ export class GrowingBytes {
     return { b, start: 0, end };
   }
 
-  /** Keeps the smallest block: most of what comes fits into it. */
+  /** Drops everything. Keeps the smallest block, because most content fits into it. */
   clear(): void {
     const [first] = this.#blocks;
     this.#blocks = first?.length === SMALLEST_BLOCK ? [first] : [];

@@ -1,14 +1,14 @@
-// Tells HTTP from lines of JSON by the first bytes of a connection. A line begins with a brace, a bracket or a space; a request
-// begins with its method.
+// Tells HTTP from lines of JSON by the first bytes of a connection. A JSON line begins with a brace, a bracket or a
+// space; an HTTP request begins with its method.
 
 const METHODS = ['POST ', 'GET ', 'DELETE ', 'OPTIONS ', 'HEAD ', 'PUT ', 'PATCH ', 'PRI * HTTP/2.0'].map((text) =>
   Buffer.from(text),
 );
-/** A first byte that is no capital letter begins no request. */
+/** A request begins with a capital letter. */
 const A = 0x41;
 const Z = 0x5a;
 
-/** True for the beginning of HTTP, false for anything else; undefined while there are too few bytes to tell. */
+/** True if HTTP begins here, false if not; undefined while there are too few bytes. */
 export function beginsHttp(b: Buffer): boolean | undefined {
   const first = b[0];
   if (first === undefined) return undefined;

@@ -1,16 +1,16 @@
-// Walks JSON in its bytes and says where a value ends, accepting exactly what JSON.parse accepts. It decodes nothing
-// and allocates nothing.
+// Walks JSON in its bytes and finds where a value ends; accepts exactly what JSON.parse accepts. It decodes nothing and
+// allocates nothing.
 //
-// Every buffer that comes in here has a newline (0x0A) right behind the frame. No token of JSON may hold that byte and
-// no frame does, so it stops each loop by itself and no loop has to compare its index with the length.
+// Every buffer given to it has a newline (0x0A) right behind the frame. No JSON token and no frame contains that byte,
+// so it ends each loop, and no loop has to compare its index with the length.
 
 import { skipLongString } from './long-string.ts';
 
-/** The result of a walk that cannot go on, instead of an index. */
+/** The result instead of an index if the bytes are not JSON. */
 export const NOT_JSON = -1;
 export const TOO_DEEP = -2;
 
-/** No setting may allow more than this many nested arrays and objects. */
+/** No setting may allow more nested arrays and objects. */
 export const DEEPEST = 4096;
 
 const QUOTE = 0x22;
@@ -28,7 +28,7 @@ const ZERO = 0x30;
 const NINE = 0x39;
 const LOWER_U = 0x75;
 
-/** From here on a string is worth the way to the other scanner. */
+/** From this length on, the other scanner is faster. */
 const SHORT_STRING = 128;
 
 function byteTable(marked: Iterable<number>): Uint8Array {
@@ -38,7 +38,7 @@ function byteTable(marked: Iterable<number>): Uint8Array {
 }
 const codesOf = (text: string): number[] => [...text].map((c) => c.charCodeAt(0));
 
-/** Bytes at which a string's plain run ends: control characters, the quote, the backslash. */
+/** Bytes that end a plain run in a string: control characters, the quote, the backslash. */
 const ENDS_RUN = byteTable([...Array(0x20).keys(), QUOTE, BACKSLASH]);
 const SHORT_ESCAPE = byteTable(codesOf('"\\/bfnrt'));
 const HEX = byteTable(codesOf('0123456789abcdefABCDEF'));
@@ -56,7 +56,7 @@ export function skipSpace(b: Uint8Array, p: number): number {
   return p;
 }
 
-/** `p` is just behind the opening quote; returns the index just behind the closing one. */
+/** Skips a string. `p` is right after the opening quote; returns the index after the closing one. */
 export function skipString(b: Uint8Array, p: number): number {
   const shortUntil = p + SHORT_STRING;
   while (p < shortUntil) {
@@ -79,7 +79,7 @@ function isHex4(b: Uint8Array, p: number): boolean {
 
 const isDigit = (c: number): boolean => c >= ZERO && c <= NINE;
 
-/** At least one digit at `p`; returns the index behind the last one. */
+/** Skips one or more digits at `p`; returns the index after the last one. */
 function skipDigits(b: Uint8Array, p: number): number {
   if (!isDigit(byteAt(b, p))) return NOT_JSON;
   while (isDigit(byteAt(b, p))) p++;
@@ -122,22 +122,22 @@ function skipScalar(b: Uint8Array, p: number): number {
   }
 }
 
-/** `p` is at a key's opening quote; returns the index of the first byte of its value. */
+/** Skips a key. `p` is at its opening quote; returns the index of its value's first byte. */
 function skipKey(b: Uint8Array, p: number): number {
   if (byteAt(b, p) !== QUOTE) return NOT_JSON;
   p = skipString(b, p + 1);
   return p < 0 ? p : skipColon(b, p);
 }
 
-/** From behind a key to the first byte of its value. */
+/** Skips from behind a key to the first byte of its value. */
 export function skipColon(b: Uint8Array, p: number): number {
   p = skipSpace(b, p);
   return byteAt(b, p) === COLON ? skipSpace(b, p + 1) : NOT_JSON;
 }
 
 /**
- * `p` is at the first byte of a value, inside `depth` open containers; returns the index just behind it.
- * A loop with a stack of its own, because recursion would let a hostile peer choose our stack's depth.
+ * Skips a value. `p` is at its first byte, inside `depth` open containers; returns the index after it. It loops with
+ * its own stack, because with recursion a hostile peer would decide our stack's depth.
  */
 export function skipValue(b: Uint8Array, p: number, depth: number, maxDepth: number): number {
   let level = depth;
@@ -158,7 +158,7 @@ export function skipValue(b: Uint8Array, p: number, depth: number, maxDepth: num
       p = skipScalar(b, p);
       if (p < 0) return NOT_JSON;
     }
-    // A value has ended: close what ends with it, then go to the next one.
+    // A value has ended: close the containers that end with it, then go to the next value.
     for (;;) {
       if (level === depth) return p;
       p = skipSpace(b, p);

@@ -1,9 +1,9 @@
-// Where the elements of an array stand in its bytes, so that lists can be taken apart and joined without decoding them.
+// Finds the elements of an array in its bytes, so that lists can be split and joined without decoding.
 
 import { byteAt, CLOSE_ARRAY, COMMA, DEEPEST, OPEN_ARRAY, skipSpace, skipValue } from './json-grammar.ts';
 import type { Span } from './json-members.ts';
 
-/** The elements of the array that opens at b[p], or the first `most` of them; undefined if that is no array. */
+/** The elements of the array that opens at b[p], or the first `most` of them; undefined if it is no array. */
 export function findItems(b: Buffer, p: number, most: number = Number.POSITIVE_INFINITY): Span[] | undefined {
   if (byteAt(b, p) !== OPEN_ARRAY) return undefined;
   const items: Span[] = [];

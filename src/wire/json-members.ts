@@ -1,5 +1,5 @@
-// Where named members of an object stand in its bytes. For messages that are read once, such as the answer to a
-// handshake; what is read for each message is the envelope's business.
+// Finds named members of an object in its bytes. For messages that are read once, such as the answer to a handshake;
+// fields of every message are read by the envelope.
 
 import {
   byteAt,
@@ -20,9 +20,9 @@ export interface Span {
 }
 
 export interface Members {
-  /** The values' spans, by name. Of a name that is there twice the last one counts, as for JSON.parse. */
+  /** The values' spans, by name. If a name occurs twice the last one counts, as in JSON.parse. */
   readonly spans: ReadonlyMap<string, Span>;
-  /** The place of the closing brace. */
+  /** The index of the closing brace. */
   readonly close: number;
   readonly isEmpty: boolean;
   /** True if one of the names occurs twice. */
@@ -31,7 +31,7 @@ export interface Members {
   readonly others: readonly string[];
 }
 
-/** Looks for `names` in the object that opens at b[p]; undefined if that is no object. */
+/** Finds `names` in the object that opens at b[p]; undefined if it is no object. */
 export function findMembers(b: Buffer, p: number, names: readonly string[]): Members | undefined {
   const spans = new Map<string, Span>();
   const others: string[] = [];
@@ -60,7 +60,7 @@ export function findMembers(b: Buffer, p: number, names: readonly string[]): Mem
 
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-/** With its quotes, b[from, to). Nearly all keys are spelled as they are. */
+/** The key in b[from, to), which includes the quotes. Nearly all keys have no escapes. */
 function keyAt(b: Buffer, from: number, to: number): string {
   const text = b.latin1Slice(from + 1, to - 1);
   return PLAIN.test(text) ? text : (JSON.parse(b.toString('utf8', from, to)) as string);

@@ -1,13 +1,13 @@
-// The end of a stream of bytes that was sent, for a receiver that may have to be sent it again. Places in it are counted
-// from its beginning. Small pieces are copied together where each would keep alive the block that it was written from;
-// all others are kept as they are, and must not change.
+// The last bytes of a stream that was sent, kept because the receiver may need them again. Positions count from the
+// beginning of the stream. Small pieces are copied together if each would otherwise keep its whole block alive; all
+// others are kept as they are, and must not change.
 //
 //   stream  [ released or let go | kept piece | kept piece | block, filled up to #used ]
 //                                ^ from                                                ^ to
 
 import { BLOCK_BYTES } from './outbox.ts';
 
-/** Up to this size a piece is copied: an outbox overwrites its blocks. */
+/** Pieces up to this size are copied, because an outbox overwrites its blocks. */
 const COPIED_PIECE = BLOCK_BYTES;
 const LEAST_BLOCK = 512;
 const MOST_BLOCK = 16_384;
@@ -17,7 +17,7 @@ export class KeptBytes {
   readonly #most: number;
   readonly #copiedPiece: number;
   #pieces: Buffer[] = [];
-  /** The block whose filled part is the last piece, if there is one. */
+  /** The block whose filled part is the last piece, if any. */
   #block: Buffer | undefined;
   #blockFrom = 0;
   #used = 0;
@@ -30,7 +30,7 @@ export class KeptBytes {
     this.#copiedPiece = copiedPiece;
   }
 
-  /** The place of the oldest kept byte. */
+  /** The position of the oldest kept byte. */
   get from(): number {
     return this.#from;
   }
@@ -44,7 +44,7 @@ export class KeptBytes {
     return this.#to - this.#from;
   }
 
-  /** Drops the oldest bytes beyond the bound. The last piece stays, however long it is. */
+  /** Adds bytes, and drops the oldest ones beyond the limit. The last piece stays, however long it is. */
   add(bytes: Uint8Array): void {
     this.#to += bytes.length;
     if (bytes.length > this.#copiedPiece) {
@@ -72,7 +72,7 @@ export class KeptBytes {
     this.#pieces.push(this.#block.subarray(this.#blockFrom, this.#used));
   }
 
-  /** Drops everything before this place. */
+  /** Drops everything before this position. */
   release(place: number): void {
     let passed = 0;
     for (const piece of this.#pieces) {
@@ -90,7 +90,7 @@ export class KeptBytes {
     }
   }
 
-  /** True if a message ends at this place, as far as the kept bytes show it. */
+  /** True if a message ends at this position, as far as the kept bytes show. */
   isFrameEnd(place: number): boolean {
     if (place === this.#from) return true;
     let at = this.#from;
@@ -101,7 +101,7 @@ export class KeptBytes {
     return false;
   }
 
-  /** The bytes from this place on; undefined if they are not kept any more or were never added. */
+  /** The bytes from this position on; undefined if they are no longer kept or were never added. */
   behind(place: number): Buffer[] | undefined {
     if (place < this.#from || place > this.#to) return undefined;
     let at = this.#from;
@@ -114,7 +114,7 @@ export class KeptBytes {
     return behind;
   }
 
-  /** True if a kept piece stands in this memory. */
+  /** True if a kept piece lies in this memory. */
   isIn(memory: ArrayBufferLike): boolean {
     return this.#pieces.some(({ buffer }) => buffer === memory);
   }
@@ -124,7 +124,7 @@ export class KeptBytes {
     return this.#pieces;
   }
 
-  /** Copies the kept bytes into no more memory than they need. */
+  /** Copies the kept bytes into as little memory as they need. */
   compact(): void {
     const isSmall = this.size <= MOST_BLOCK * 4;
     if (isSmall && this.#pieces.length > 0) {

@@ -1,5 +1,5 @@
-// Cuts members out of the objects of a frame, and adds others, by splicing: the members that stay keep their bytes, their order
-// and their spaces. The frame was scanned before, so it is JSON.
+// Cuts members from objects of a frame and adds others, by splicing: the remaining members keep their bytes, order and
+// spaces. The frame was scanned before, so it is valid JSON.
 //
 //   {"a":1, "x":2, "y":3}   without x and y   {"a":1}
 //         |-------------|   one cut: a comma goes with the members behind it, or with the one before it
@@ -20,32 +20,32 @@ import {
 import type { Span } from './json-members.ts';
 import type { Splice } from './splice.ts';
 
-/** The index of the last byte before `p` that is no space. */
+/** The index of the last byte before `p` that is not a space. */
 function lastBefore(b: Buffer, p: number): number {
   let c = byteAt(b, --p);
   while (c === 0x20 || c === 0x09 || c === 0x0d) c = byteAt(b, --p);
   return p;
 }
 
-/** The place of a member's key, from the place of its value. The key has no escapes. */
+/** The index of a member's key, found backwards from its value. The key has no escapes. */
 function keyBefore(b: Buffer, value: number): number {
   let p = lastBefore(b, lastBefore(b, value)) - 1;
   while (byteAt(b, p) !== QUOTE) p--;
   return p;
 }
 
-/** Members that stand side by side. */
+/** Adjacent members. */
 interface Run {
   readonly from: number;
   to: number;
 }
 
-/** As many as an envelope has fields. */
+/** The number of fields in an envelope. */
 const MOST_RUNS = 64;
 
 /**
- * The members to be cut out of one object, as runs of those that stand side by side, in the order of the frame. One object serves a
- * whole process: requests of the era of 2026 are cut one by one, and nothing is allocated for it.
+ * The members to cut from one object, as runs of adjacent ones in frame order. One object serves the whole process, so
+ * that cutting a request of 2026 allocates nothing.
  */
 export class MemberRuns {
   readonly #from = new Int32Array(MOST_RUNS);
@@ -57,7 +57,9 @@ export class MemberRuns {
     return this;
   }
 
-  /** Adds a member by the place of its value. Members may come in any order; at most as many as an envelope has fields. */
+  /**
+   * Adds a member by its value's position. Members may come in any order; at most as many as an envelope has fields.
+   */
   add(b: Buffer, valueFrom: number, to: number): this {
     const from = keyBefore(b, valueFrom);
     const before = lastBefore(b, from);
@@ -79,7 +81,7 @@ export class MemberRuns {
     this.#to[at] = to;
   }
 
-  /** The run behind may have been waiting for this one. */
+  /** Joins the run behind, if this one closed the gap. */
   #joinNext(b: Buffer, at: number): void {
     if (at + 1 === this.#count) return;
     const comma = skipSpace(b, this.#to[at] as number);
@@ -92,7 +94,7 @@ export class MemberRuns {
     }
   }
 
-  /** True if their object has no other members. */
+  /** True if the object has no other members. */
   areAll(b: Buffer): boolean {
     if (this.#count !== 1) return false;
     const from = this.#from[0] as number;
@@ -113,12 +115,12 @@ function runsOf(b: Buffer, values: readonly Span[]): MemberRuns {
   return chosen;
 }
 
-/** True if the object has no other members than those with these values. */
+/** True if the object has only members with these values. */
 export function areAll(b: Buffer, values: readonly Span[]): boolean {
   return runsOf(b, values).areAll(b);
 }
 
-/** Cuts members out of one object. `values` are the places of their values. */
+/** Cuts members from one object. `values` are the positions of their values. */
 export function cutMembers(splice: Splice, b: Buffer, values: readonly Span[]): void {
   runsOf(b, values).cut(splice, b);
 }
@@ -128,7 +130,7 @@ function cutBetween(splice: Splice, b: Buffer, from: number, to: number): void {
   splice.replace(cut.from, cut.to, '');
 }
 
-/** The bytes that go with the member whose value stands at `value`, one of its commas too. */
+/** The bytes of the member whose value is at `value`, including one of its commas. */
 export function wholeMember(b: Buffer, value: Span): Span {
   return withComma(b, keyBefore(b, value.from), value.to);
 }
@@ -140,13 +142,13 @@ function withComma(b: Buffer, from: number, to: number): Span {
   return { from: byteAt(b, before) === COMMA ? before : from, to };
 }
 
-/** Adds members before the others of the object that opens at b[open]. `members` is JSON without braces, each character one byte. */
+/** Adds members at the beginning of the object that opens at b[open]. `members` is JSON in latin1, without braces. */
 export function addFirst(splice: Splice, b: Buffer, open: number, members: string): void {
   const isEmpty = byteAt(b, skipSpace(b, open + 1)) === CLOSE_OBJECT;
   splice.replace(open + 1, open + 1, isEmpty ? members : `${members},`);
 }
 
-/** Keys that somebody may have written in any case, or with escapes. */
+/** Keys that others may write in any case, or with escapes. */
 export class KeySet {
   readonly #keys: ReadonlySet<string>;
   readonly #lengths: ReadonlySet<number>;
@@ -156,7 +158,7 @@ export class KeySet {
     this.#lengths = new Set(keys.map((key) => key.length));
   }
 
-  /** True if b[from, to), a string with its quotes, is one of the keys to some reader. */
+  /** True if some reader may take b[from, to), a string with its quotes, for one of the keys. */
   has(b: Buffer, from: number, to: number): boolean {
     for (let p = from + 1; p < to - 1; p++)
       if (byteAt(b, p) === BACKSLASH || byteAt(b, p) >= 0x80)
@@ -166,8 +168,8 @@ export class KeySet {
 }
 
 /**
- * Adds members to the object that opens at b[open], behind all others, and cuts those that have these keys. `members` is JSON without
- * braces, each character one byte; it may be empty.
+ * Adds members at the end of the object that opens at b[open], and cuts existing ones with these keys. `members` is
+ * JSON in latin1 without braces, and may be empty.
  */
 export function setMembers(splice: Splice, b: Buffer, open: number, keys: KeySet, members: string): void {
   const runs: Run[] = [];

@@ -1,44 +1,47 @@
-// The bytes on their way out of one link: everything that a turn of the event loop produces leaves in one write.
+// The bytes on their way out of one link: everything written in one turn of the event loop leaves in one write.
 //
 //   block   [ written ....... | gathered this turn ...... | free ............ ]
 //                             ^ from                      ^ used
 //
-// Small pieces are copied into a block, large ones are passed on as they are. Bytes of a block are overwritten only when
-// the sink has let go of them: the block goes back to the shelf then, and the next link fills it again. Where a sink never
-// says so, the next link goes on behind its bytes. A link that has to wait keeps its block, or each of its small frames
-// would pin another.
+// Small pieces are copied into a block, large ones are passed on as they are. Bytes of a block are overwritten only
+// when the sink no longer uses them: then the block goes back to the shelf, and another link fills it. If a sink never
+// reports that, the next link continues after its bytes. A link that has to wait keeps its block; otherwise each of its
+// small frames would pin another one.
 
-/** The part of a stream.Writable that is used. */
+/** The part of a stream.Writable that is used here. */
 export interface ByteSink {
   write(bytes: Uint8Array): boolean;
   cork(): void;
   uncork(): void;
   readonly writableLength: number;
-  /** True if it keeps none of the memory that it is given, even while bytes wait. */
+  /** True if it keeps none of the given memory, even while bytes wait. */
   readonly copies?: boolean;
-  /** True if it keeps none of the memory of bytes that do not wait any more. */
+  /** True if it frees the memory of bytes that no longer wait. */
   readonly letsGo?: boolean;
 }
 
-/** No piece of a block that is written is longer. */
+/** The maximum length of a written piece of a block. */
 export const BLOCK_BYTES = 16_384;
-/** From this size on, passing bytes on costs less than copying them. */
+/** From this size on, passing bytes on costs less than copying. */
 const LARGE_PIECE = 4096;
 /**
- * Up to this length a loop writes a text or bytes faster than a call into Node does, which makes a view of the bytes first: ids
- * are that short, and the part of a frame before its id.
+ * Up to this length, a loop copies text or bytes faster than a call into Node, which first makes a view. Ids are that
+ * short, and so is the part of a frame before the id.
  */
 const SHORT_PIECE = 32;
 const NEWLINE = 0x0a;
 /** A block with less room than this is not worth keeping. */
 const LEAST_ROOM = 1024;
-/** After so many the turn is flushed before its end, or telling ten thousand clients something would take as many. */
+/**
+ * After this many blocks the turn is flushed early: otherwise a message to ten thousand clients would need that many
+ * blocks.
+ */
 const MOST_BLOCKS = 64;
 
 class Block {
   readonly bytes = Buffer.allocUnsafeSlow(BLOCK_BYTES);
   used = 0;
-  /** The bytes before this place belong to a sink that never says when it has let go of them. */
+  /** The bytes before this position belong to a sink that never reports when it has freed them. */
   pinned = 0;
 }
 
@@ -51,7 +54,7 @@ export class FlushTurn {
   #isDue = false;
   #blocksTaken = 0;
 
-  /** `failed` hears of an error over one outbox, which is closed then; all others go on. */
+  /** `failed` is called with an error of one outbox, which is closed then; all others go on. */
   constructor(defer: (flush: () => void) => void = setImmediate, failed: (error: unknown) => void = () => undefined) {
     this.#defer = defer;
     this.#failed = failed;
@@ -73,13 +76,13 @@ export class FlushTurn {
     return this.#shelf.pop() ?? new Block();
   }
 
-  /** Takes a block back whose bytes may still be on their way. */
+  /** Takes back a block whose bytes may still be on their way. */
   giveBack(block: Block): void {
     block.pinned = block.used;
     this.#put(block);
   }
 
-  /** Takes a block back whose bytes have left. */
+  /** Takes back a block whose bytes have left. */
   giveBackFree(block: Block): void {
     block.used = block.pinned;
     this.#put(block);
@@ -89,7 +92,7 @@ export class FlushTurn {
     if (BLOCK_BYTES - block.used >= LEAST_ROOM && this.#shelf.length < MOST_BLOCKS) this.#shelf.push(block);
   }
 
-  /** Writes what has gathered in this turn so far. */
+  /** Writes everything gathered in this turn so far. */
   flush(): void {
     const due = this.#dirty;
     this.#dirty = [];
@@ -112,7 +115,7 @@ export class Outbox {
   readonly turn: FlushTurn;
   #block: Block | undefined;
   #from = 0;
-  /** Full blocks whose bytes may wait in the sink, and the count of all bytes up to the end of each. */
+  /** Full blocks whose bytes may wait in the sink, with the total byte count at the end of each. */
   #spent: { readonly block: Block; readonly endsAt: number }[] | undefined;
   #appendedBytes = 0;
   #isCorked = false;
@@ -129,22 +132,22 @@ export class Outbox {
     return this.sink.writableLength + (this.#block === undefined ? 0 : this.#block.used - this.#from);
   }
 
-  /** The part of them that was written and that the kernel did not accept; `drained` follows once it has. */
+  /** The bytes that were written but not accepted by the kernel; `drained` follows once they are. */
   get blockedBytes(): number {
     return this.sink.writableLength;
   }
 
-  /** All bytes since the link began. */
+  /** The number of bytes since the link began. */
   get appendedBytes(): number {
     return this.#appendedBytes;
   }
 
-  /** Bytes that the peer has read since the link began. */
+  /** The number of bytes that the peer has read since the link began. */
   get takenBytes(): number {
     return this.#appendedBytes - this.queuedBytes;
   }
 
-  /** Appends a text. Each of its characters is one byte. */
+  /** Appends a text in latin1. */
   latin1(text: string): void {
     if (text.length > LARGE_PIECE) return this.bytes(Buffer.from(text, 'latin1'), 0, text.length);
     const block = this.#room(text.length);
@@ -159,7 +162,7 @@ export class Outbox {
     this.bytes(encoded, 0, encoded.length);
   }
 
-  /** Appends b[from, to), which must not change any more. */
+  /** Appends b[from, to), which must not change after this. */
   bytes(b: Buffer, from: number, to: number): void {
     if (to - from < LARGE_PIECE) {
       const block = this.#room(to - from);
@@ -179,7 +182,7 @@ export class Outbox {
     this.sink.write(b.subarray(from, to));
   }
 
-  /** Ends a frame; it leaves with everything else of this turn. */
+  /** Ends a frame; it leaves together with everything else of this turn. */
   endFrame(): void {
     const block = this.#room(1);
     block.bytes[block.used++] = NEWLINE;
@@ -205,12 +208,12 @@ export class Outbox {
     else this.turn.giveBack(block);
   }
 
-  /** The sink has taken what waited. */
+  /** Called when the sink has accepted what waited. */
   drained(): void {
     this.#releaseSpent();
   }
 
-  /** From here on everything is dropped: the link has ended. */
+  /** Drops everything from here on: the link has ended. */
   close(): void {
     this.#isClosed = true;
     this.#spent = undefined; // the sink may still be writing
@@ -219,7 +222,7 @@ export class Outbox {
     if (block !== undefined) this.turn.giveBack(block);
   }
 
-  /** True if nothing that was written so far is in use any more. */
+  /** True if no written byte is in use any more. */
   get #hasLetGo(): boolean {
     const { copies, letsGo, writableLength } = this.sink;
     return copies === true || (letsGo === true && writableLength === 0);
@@ -255,7 +258,7 @@ export class Outbox {
     if (block === undefined || block.used === this.#from) return;
     const gathered = block.bytes.subarray(this.#from, block.used);
     this.#from = block.used;
-    // Corked until the turn is flushed, so that a full block does not cost a system call of its own.
+    // Corked until the turn is flushed, so that a full block needs no separate system call.
     if (!this.#isCorked && this.#isDirty) {
       this.#isCorked = true;
       this.sink.cork();
@@ -263,7 +266,7 @@ export class Outbox {
     this.sink.write(gathered);
   }
 
-  /** Goes on without the block, which has too little room. */
+  /** Continues without the block, which has too little room. */
   #setAside(): void {
     const block = this.#block;
     this.#block = undefined;

@@ -1,14 +1,14 @@
-// A frame that waits. Most frames are a place in the chunk that they came in, and one of a hundred bytes that waits would
-// keep all of its chunk in memory, which is charged to nobody.
+// Copies a frame that has to wait. Most frames are a position in their chunk, so a waiting frame of a hundred bytes
+// would keep the whole chunk in memory, and nobody would be charged for it.
 
 import type { Frame } from './frame-splitter.ts';
 
-/** A frame with bytes of its own, unless it has most of those in which it stands. */
+/** A copy of the frame, unless it already takes most of its buffer. */
 export function ownFrame(frame: Frame): Frame {
   return 2 * (frame.end - frame.start) >= frame.b.length ? frame : copyOf(frame);
 }
 
-/** The frame's bytes in a buffer that has nothing else but the newline behind them. */
+/** The frame's bytes in a buffer that holds only them and a newline. */
 export function copyOf({ b, start, end }: Frame): Frame {
   const length = end - start;
   const own = Buffer.allocUnsafeSlow(length + 1);

@@ -1,13 +1,13 @@
 // Parts of Node that @types/node leaves out.
 declare global {
-  /** In every Node since 6. They spare the dispatch on an encoding's name, which costs more than copying an id. */
+  /** Present since Node 6. They skip the lookup of an encoding's name, which costs more than copying an id. */
   interface Buffer {
     latin1Slice(start: number, end: number): string;
     latin1Write(text: string, offset: number): number;
     utf8Write(text: string, offset: number): number;
   }
 
-  /** The part that is used; the whole would come with the types of a browser. */
+  /** The part that is used here; the whole would come with a browser's types. */
   namespace WebAssembly {
     class Module {
       constructor(bytes: Uint8Array);

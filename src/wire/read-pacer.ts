@@ -1,26 +1,30 @@
-// How much of each turn of the event loop goes to what servers say, so that one that talks without end delays nobody else.
-// Work beyond the budget waits for a later turn, and the reader that has used the least goes on first. It counts time and not
-// bytes: a line of two bytes may cost as much as one of a thousand. It never drops or reorders what one server says.
+// Limits how much of each turn of the event loop goes to servers' messages, so that a server that never stops delays
+// nobody. Work beyond the budget waits for a later turn, and the reader that used the least continues first. It counts
+// time, not bytes: a line of two bytes may cost as much as one of a thousand. It never drops or reorders messages of a
+// server.
 
-/** The time of one turn for all servers together. A call takes two or three turns. */
+/** The time per turn for all servers together. A call takes two or three turns. */
 const BUDGET_MS = 1;
-/** Servers flood if, of so many turns in which they were read, so many had no time for everything, and few bytes came. */
+/**
+ * The length of an observation, in turns with reads. It is a flood if in so many of them time ran out, and few bytes
+ * came.
+ */
 const WATCHED_TURNS = 64;
 const FULL_TURNS = 16;
 const FLOOD_TURN_BYTES = 512 * 1024;
-/** The lead that a quiet reader may have over the others. */
+/** The maximum lead that a quiet reader has over the others. */
 const LEAD_MS = 0.5;
 
 export interface ReadPacerOptions {
-  /** Called before waiting work goes on: frames for clients are written first. */
+  /** Called before waiting work continues: frames for clients are written first. */
   readonly beforeWork?: () => void;
-  /** Called about every 64 turns while servers talk without end, in short messages. */
+  /** Called about every 64 turns while servers keep sending short messages. */
   readonly flooded?: () => void;
   readonly now?: () => number;
   readonly defer?: (task: () => void) => void;
 }
 
-/** Returns true if the rest must wait for a later turn. Asked between some messages, not for each. */
+/** Returns true if the rest must wait for a later turn. Asked between some messages, not after each. */
 export type IsOver = () => boolean;
 
 export class ReadPacer {
@@ -31,11 +35,11 @@ export class ReadPacer {
   readonly #waiting = new Map<PacedReader, () => void>();
   #spentMs = 0;
   #isDue = false;
-  /** The time used by the reader that went on last. */
+  /** The used time of the reader that continued last. */
   #floorMs = 0;
   #deadlineMs = 0;
   #isWorking = false;
-  /** The turns in which servers were read, those of them for which something waited, and the bytes that came. */
+  /** Turns in which servers were read, how many of them left work waiting, and the bytes that arrived. */
   #turns = 0;
   #fullTurns = 0;
   #bytes = 0;
@@ -52,12 +56,12 @@ export class ReadPacer {
     this.#defer = defer;
   }
 
-  /** A share for one stream of a server. */
+  /** Makes a share for one stream of a server. */
   reader(): PacedReader {
     return new PacedReader(this);
   }
 
-  /** A share for one stream whose pieces come by themselves. */
+  /** Makes a share for a stream that delivers pieces by itself. */
   queue<Piece>(source: PacedSource<Piece>): PacedQueue<Piece> {
     return new PacedQueue(this.reader(), source);
   }
@@ -66,7 +70,7 @@ export class ReadPacer {
     this.#bytes += bytes;
   }
 
-  /** The time that a reader counts as used. A quiet one counts about as much as the others. */
+  /** The used time that counts for a reader. A reader that was quiet counts about as much as the others. */
   levelled(usedMs: number): number {
     return Math.max(usedMs, this.#floorMs - LEAD_MS);
   }
@@ -76,7 +80,7 @@ export class ReadPacer {
     return this.#spentMs < BUDGET_MS && (this.#waiting.size === 0 || usedMs < this.#floorMs);
   }
 
-  /** Works while this turn has time. Returns the time used, including the time before. */
+  /** Works while this turn has time. Returns the time used, including `beforeMs`. */
   work(task: (isOver: IsOver) => void, beforeMs: number): number {
     const began = this.#now() - beforeMs;
     this.#deadlineMs = began + BUDGET_MS - this.#spentMs;
@@ -93,7 +97,9 @@ export class ReadPacer {
 
   readonly #isOver: IsOver = () => this.#now() >= this.#deadlineMs;
 
-  /** True while somebody works and the second half of the time of this turn has begun: what can wait waits, so that more is read. */
+  /**
+   * True in the second half of this turn's time, while somebody works: optional work should wait, so that more is read.
+   */
   get isLate(): boolean {
     return this.#isWorking && this.#now() >= this.#deadlineMs - BUDGET_MS / 2;
   }
@@ -155,7 +161,7 @@ export class PacedReader {
     this.#pacer = pacer;
   }
 
-  /** So many bytes of the stream have come. */
+  /** Counts bytes of the stream that arrived. */
   came(bytes: number): void {
     this.#pacer.came(bytes);
   }
@@ -170,7 +176,7 @@ export class PacedReader {
     this.usedMs += this.#pacer.work(task, beforeMs);
   }
 
-  /** Calls `goOn` when it is this stream's turn, unless the stream leaves before. */
+  /** Calls `goOn` when it is this stream's turn, unless the stream leaves first. */
   wait(goOn: () => void): void {
     this.#pacer.wait(this, goOn);
   }
@@ -180,8 +186,8 @@ export class PacedReader {
   }
 
   /**
-   * Does the task until it says that it is done, in this turn and later ones; undefined if that was at once. `beforeMs` is what
-   * was spent before the task could begin.
+   * Runs the task until it returns true, in this turn and later ones; undefined if it was done at once. `beforeMs` is
+   * the time spent before it began.
    */
   run(task: (isOver: IsOver) => boolean, beforeMs = 0): Promise<void> | undefined {
     let isDone = false;
@@ -207,21 +213,21 @@ export class PacedReader {
 }
 
 export interface PacedSource<Piece> {
-  /** Works on a piece; returns what is left of it if its time was over. */
+  /** Works on a piece; returns the rest if its time was over. */
   take(piece: Piece, isOver?: IsOver): Piece | undefined;
-  /** Too much has come: the stream pauses. */
+  /** Called when too much has arrived: the stream must pause. */
   pause(): void;
   resume(): unknown;
-  /** A fault of the bridge while working on a piece. */
+  /** Called after a fault of the bridge while working on a piece. */
   failed(error: unknown): void;
 }
 
-/** Works on pieces in the order in which they came, when there is time. */
+/** Works on pieces in order of arrival, when there is time. */
 export class PacedQueue<Piece> {
   readonly #reader: PacedReader;
   readonly #source: PacedSource<Piece>;
   #pieces: Piece[] = [];
-  /** Pieces before this one are done. */
+  /** The index of the first piece that is not done. */
   #head = 0;
 
   constructor(reader: PacedReader, source: PacedSource<Piece>) {
@@ -272,7 +278,7 @@ export class PacedQueue<Piece> {
     this.#head = 0;
   };
 
-  /** Works on everything that has come, at once. */
+  /** Works on all pieces at once. */
   flush(): void {
     const pieces = this.#pieces.slice(this.#head);
     this.drop();

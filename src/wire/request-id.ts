@@ -1,14 +1,16 @@
-// Ids and progress tokens: which ones a router can keep apart, and how their bytes become keys of a Map.
-// The bytes themselves are kept for the way back, so that `1.0` and `"\u0061"` return as they were spelled.
+// Ids and progress tokens: which ones a router can tell apart, and how their bytes become keys of a Map. The bytes
+// themselves are kept for the way back, so that `1.0` and `"\u0061"` return as they were spelled.
 
 import { BACKSLASH, byteAt, QUOTE } from './json-grammar.ts';
 
 export type RequestId = string | number;
 
-/** Bytes between the quotes. Longer ids are refused: each one is held for as long as its request lives. */
+/**
+ * The maximum bytes between the quotes. Longer ids are refused, because each one is held as long as its request lives.
+ */
 const MAX_ID_BYTES = 256;
 
-/** The id's value, or undefined when it is neither a string of at most 256 bytes nor a safe integer. */
+/** The id's value; undefined if it is neither a string of at most 256 bytes nor a safe integer. */
 export function readRequestId(b: Buffer, from: number, to: number): RequestId | undefined {
   const first = byteAt(b, from);
   if (first === QUOTE) return readString(b, from, to);
@@ -16,7 +18,7 @@ export function readRequestId(b: Buffer, from: number, to: number): RequestId | 
   return readInteger(b, from, to);
 }
 
-/** True if a decoded value can be the id of a request. */
+/** True if a decoded value can be a request id. */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' ? value.length <= MAX_ID_BYTES : Number.isSafeInteger(value);
 }
@@ -33,7 +35,7 @@ function readString(b: Buffer, from: number, to: number): string | undefined {
 function readInteger(b: Buffer, from: number, to: number): number | undefined {
   let value = 0;
   let i = from;
-  // Up to 15 plain digits are exact in a double; every other spelling goes the slow way.
+  // Up to 15 plain digits are exact in a double; all other spellings go the slow way.
   for (; i < to && to - from <= 15; i++) {
     const digit = byteAt(b, i) - 0x30;
     if (digit < 0 || digit > 9) break;

@@ -1,6 +1,6 @@
-// A link that outlives its connection (the carrier). Counts the bytes that come, and keeps what was sent until the peer
-// has confirmed it. On the next carrier it goes on where the peer stopped. Never decides who may resume, or for how
-// long.
+// A link that outlives its connection (the carrier). It counts the bytes that arrive, and keeps sent bytes until the
+// peer has confirmed them. On the next carrier it continues where the peer stopped. It never decides who may resume, or
+// for how long.
 
 import { invariant } from '../util/invariant.ts';
 import type { Frame } from './frame-splitter.ts';
@@ -12,16 +12,16 @@ import { RECEIVED_BYTES, RECEIVED_FRAMES, receivedNotice } from './resume-notice
 const CARRIAGE_RETURN = 0x0d;
 
 export interface ResumableHandler extends LinkHandler {
-  /** The connection has dropped, and the peer has not said that it leaves. */
+  /** Called when the connection dropped, but the peer has not said goodbye. */
   dropped(): void;
-  /** The first bytes have come on a resumed connection. */
+  /** Called when the first bytes arrive on a resumed connection. */
   heard(): void;
   /**
-   * The places where the frames of the peer's unanswered requests end, in bytes received; undefined if they are not known.
-   * Asked between two chunks.
+   * Returns the positions where the frames of the peer's unanswered requests end, in bytes received; undefined if
+   * unknown. Called between two chunks.
    */
   openRequests?(): readonly number[] | undefined;
-  /** More waits for an absent peer than before. Called once a turn, never during a write. */
+  /** Called when more waits for an absent peer. At most once a turn, never during a write. */
   grown(): void;
 }
 
@@ -30,37 +30,37 @@ export class ResumableLink implements Link, ByteSink {
   readonly #handler: ResumableHandler;
   readonly #mostKept: number;
   #carrier: Carrier | undefined;
-  /** Undefined before the link can be resumed, and once it cannot be any more. */
+  /** Undefined before the link can be resumed, and after it no longer can. */
   #kept: KeptBytes | undefined;
-  /** The bytes sent when the connection dropped: the peer cannot have more. */
+  /** The number of bytes sent when the connection dropped: the peer cannot have more. */
   #handedOut = 0;
-  /** Bytes received, including those of an unfinished frame. */
+  /** The number of bytes received, including an unfinished frame. */
   #readBytes = 0;
-  /** The place behind the frame that is being handed on; 0 between frames, and where it is not known. */
+  /** The position after the frame that is being handed on; 0 between frames, and if unknown. */
   framePlace = 0;
-  /** True behind a frame that could not be read, up to the end of its chunk. */
+  /** True from an unreadable frame to the end of its chunk. */
   #hasLostPlace = false;
-  /** The place behind the last frame, and where that ended in the memory in which it came. */
+  /** The position after the last frame, and where that ended in its memory. */
   #lastPlace = 0;
   #lastIn: Buffer | undefined;
   #lastTo = 0;
-  /** The place at which counting has stopped. */
+  /** The position at which counting has stopped. */
   #countedTo: number | undefined;
-  /** The count that the peer was told, and the frames received since. */
+  /** The count that the peer was last told, and the frames received since. */
   #toldBytes = 0;
   #untoldFrames = 0;
-  /** The place of the oldest unanswered question: its answer confirms everything before it. */
+  /** The position of the oldest unanswered question: its answer confirms everything before it. */
   #askedAt: number | undefined;
   #isPaused = false;
   #growthIsTold = true;
   #isHeard = true;
 
-  /** All frames go on the one connection. */
+  /** All frames use the one connection. */
   get streams(): undefined {
     return undefined;
   }
 
-  /** Takes `carrier` over while `first` is handed on. All bytes behind `first` are counted. */
+  /** Takes over `carrier` while `first` is handed on. All bytes after `first` are counted. */
   constructor(carrier: Carrier, first: Frame, { handler, mostKept }: { handler: ResumableHandler; mostKept: number }) {
     this.#handler = handler;
     this.#mostKept = mostKept;
@@ -76,7 +76,7 @@ export class ResumableLink implements Link, ByteSink {
     this.#readBytes += carrier.handTo(this.#handlerOn(carrier), last);
   }
 
-  /** Restarts the count behind `first`, which is being handed on. */
+  /** Restarts the count after `first`, which is being handed on. */
   recount(first: Frame): void {
     const carrier = this.#carrier;
     if (carrier === undefined) return;
@@ -84,13 +84,13 @@ export class ResumableLink implements Link, ByteSink {
     this.#take(carrier, first);
   }
 
-  /** Keeps what is sent from here on, so that the link survives a dropped connection. */
+  /** Keeps everything sent from here on, so that the link survives a dropped connection. */
   keep(): void {
     this.outbox.flush();
     this.#kept = new KeptBytes(this.#mostKept);
   }
 
-  /** The peer leaves for good: the end of its connection ends the link. */
+  /** Called when the peer leaves for good: the end of its connection now ends the link. */
   letGo(): void {
     this.#kept = undefined;
   }
@@ -103,17 +103,17 @@ export class ResumableLink implements Link, ByteSink {
     return this.#carrier !== undefined;
   }
 
-  /** The received bytes of whole frames. */
+  /** The number of received bytes in whole frames. */
   get receivedBytes(): number {
     return this.#countedTo ?? this.#readBytes - (this.#carrier?.heldBytes ?? 0);
   }
 
-  /** Stops the count: from here on only answers are taken, which the peer never sends again. */
+  /** Stops the count: from here on only answers are accepted, and the peer never sends those again. */
   stopCounting(): void {
     this.#countedTo ??= this.receivedBytes;
   }
 
-  /** The bytes kept for the peer. */
+  /** The number of bytes kept for the peer. */
   get keptBytes(): number {
     return this.#kept?.size ?? 0;
   }
@@ -123,7 +123,7 @@ export class ResumableLink implements Link, ByteSink {
     return this.#kept !== undefined && this.#carrier === undefined && this.#kept.from > this.#handedOut;
   }
 
-  /** The peer confirms these bytes; false if it cannot have them. */
+  /** Takes the peer's confirmation of these bytes; false if it cannot have them. */
   acknowledge(bytes: number): boolean {
     const kept = this.#kept;
     if (kept === undefined) return true;
@@ -132,20 +132,20 @@ export class ResumableLink implements Link, ByteSink {
     return true;
   }
 
-  /** A question was sent to the peer. */
+  /** Notes that a question was sent to the peer. */
   asked(): void {
     if (this.#askedAt !== undefined) return;
     this.outbox.flush();
     this.#askedAt = this.#kept?.to;
   }
 
-  /** The peer has answered, so it has everything before the question. */
+  /** Notes that the peer has answered, so it has everything before the question. */
   answered(): void {
     if (this.#askedAt !== undefined) this.acknowledge(this.#askedAt);
     this.#askedAt = undefined;
   }
 
-  /** The reason why the link cannot resume behind so many bytes; undefined if it can. */
+  /** The reason why the link cannot resume after this many bytes; undefined if it can. */
   whyNotFrom(bytes: number): string | undefined {
     this.outbox.flush();
     const kept = this.#kept;
@@ -155,7 +155,7 @@ export class ResumableLink implements Link, ByteSink {
     return kept.isFrameEnd(bytes) ? undefined : `No message ends at byte ${bytes}`;
   }
 
-  /** Resumes behind so many bytes, on a carrier that is handing `last` on. An older carrier is closed. */
+  /** Resumes after this many bytes, on a carrier that is handing on `last`. Closes an older carrier. */
   goOn(carrier: Carrier, last: Frame, bytes: number): void {
     const before = this.#carrier;
     if (before !== undefined) this.#leaveCarrier(before);
@@ -258,7 +258,7 @@ export class ResumableLink implements Link, ByteSink {
     this.#handler.dropped();
   }
 
-  /** Bytes of an unfinished frame do not count: the frame comes again. */
+  /** Drops the bytes of an unfinished frame from the count: the frame comes again. */
   #leaveCarrier(carrier: Carrier): void {
     this.#readBytes -= carrier.heldBytes;
     this.#carrier = undefined;
@@ -271,7 +271,7 @@ export class ResumableLink implements Link, ByteSink {
   }
 
   start(): void {
-    // It was started with its first carrier.
+    // Its first carrier was started already.
   }
 
   pause(): void {
@@ -303,12 +303,15 @@ export class ResumableLink implements Link, ByteSink {
     return this.#carrier === undefined ? this.keptBytes : this.#carrier.outbox.sink.writableLength;
   }
 
-  /** Copies bytes out of blocks while the peer is absent: thousands may wait, and each would keep a block. */
+  /**
+   * True if bytes must be copied out of blocks: while the peer is absent, thousands of links may wait, and each would
+   * keep a block.
+   */
   get copies(): boolean {
     return this.#carrier === undefined;
   }
 
-  /** The bytes kept for the peer were copied out of blocks. */
+  /** True if the bytes kept for the peer were copied out of blocks. */
   get letsGo(): boolean {
     return this.#carrier === undefined || this.#carrier.outbox.sink.letsGo === true;
   }

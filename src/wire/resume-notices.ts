@@ -1,16 +1,16 @@
-// The notices by which the two ends of a resumable connection count what has come, in between everything else
-// (docs/protocol.md). The library and the daemon both write them.
+// The notices by which both ends of a resumable connection count what has arrived, sent between other frames
+// (docs/protocol.md). Library and daemon both write them.
 
-/** An end that has received so much since its last notice sends another one. */
+/** An end sends a notice after it has received this many bytes since the last one. */
 export const RECEIVED_BYTES: number = 256 * 1024;
 export const RECEIVED_FRAMES = 256;
 
-/** Why a daemon goes in order. */
+/** The reason why a daemon stops in order. */
 export type LeavingReason = 'stop' | 'restart' | 'idle';
 
 /**
- * So many bytes of the other side's frames have come. `open` has the places where the frames of unanswered requests end
- * among them: all other requests in these bytes are answered or cancelled.
+ * Confirms `bytes` bytes of the other side's frames. `open` has the positions where frames of unanswered requests end
+ * in them: all other requests in these bytes are answered or cancelled.
  */
 export function receivedNotice(bytes: number, open?: readonly number[]): string {
   const unanswered = open === undefined ? '' : `,"open":[${open.join(',')}]`;
@@ -18,8 +18,8 @@ export function receivedNotice(bytes: number, open?: readonly number[]): string 
 }
 
 /**
- * The daemon goes: what was sent from `received` on it has never looked at, and the requests with the ids of `unsent`, as
- * they are spelled, it has sent to nobody.
+ * Says that the daemon stops: it has not looked at anything sent after `received`, and has not passed on the requests
+ * with the ids in `unsent`, which are spelled as they came.
  */
 export function leavingNotice(received: number, reason: LeavingReason, unsent: readonly string[]): string {
   const params = `{"received":${received},"reason":"${reason}","unsent":[${unsent.join(',')}]}`;

@@ -1,20 +1,22 @@
-// Replaces a few values of a frame in its bytes: everything between them is passed on as it came.
+// Replaces a few values of a frame in its bytes; everything between them is passed on unchanged.
 //
 //   frame   {"jsonrpc":"2.0","id": 7 ,"method":"tools/call","params":{"_meta":{"progressToken": "p" },"name":"x"}}
 //           |------- kept -------|^^^|------------------------- kept -------------------------|^^^^^|--- kept ---|
 //
-// Decoding and encoding again would cost more than all the rest of the way, and would lose what a router must not
-// touch: the order of keys, the spelling of numbers, members it does not know.
+// Decoding and encoding again would cost more than all the rest of the way. It would also change what a router must not
+// touch: the order of keys, the spelling of numbers, unknown members.
 
 import { invariant } from '../util/invariant.ts';
 import type { Outbox } from './outbox.ts';
 
 const NEWLINE = Buffer.from('\n');
 
-/** A request of the newest era has about ten cuts, a list one for each item. Room for more is given back. */
+/**
+ * The usual number of cuts: a request of 2026 has about ten, a list one per item. Memory for more is freed after use.
+ */
 const USUAL_CUTS = 16;
 
-/** Filled again for each frame; one object serves a whole process. */
+/** Refilled for each frame; one object serves the whole process. */
 export class Splice {
   #count = 0;
   #from = new Int32Array(USUAL_CUTS);
@@ -28,8 +30,8 @@ export class Splice {
   }
 
   /**
-   * b[from, to) becomes `text`. Each of its characters is one byte. Cuts may come in any order, but not overlap. Many cost
-   * least in the order of the frame. A text that is added at a place stands before a cut that begins there.
+   * Replaces b[from, to) by `text`, which is latin1. Cuts may come in any order but not overlap; many cost least in
+   * frame order. A text added at a position comes before a cut that begins there.
    */
   replace(from: number, to: number, text: string): this {
     if (this.#count === this.#text.length) this.#resize(this.#count * 2);
@@ -45,7 +47,7 @@ export class Splice {
     return this;
   }
 
-  /** True if the cut at `i` comes behind one of b[from, to). */
+  /** True if the cut at `i` comes after a cut of b[from, to). */
   #isBehind(i: number, from: number, to: number): boolean {
     const other = this.#from[i] as number;
     return other > from || (other === from && to === from && (this.#to[i] as number) > other);
@@ -65,13 +67,13 @@ export class Splice {
     this.#text = text;
   }
 
-  /** Sends b[start, end) with the cuts made, as one frame. */
+  /** Sends b[start, end) with all cuts applied, as one frame. */
   send(outbox: Outbox, b: Buffer, start: number, end: number): void {
     this.write(outbox, b, start, end);
     outbox.endFrame();
   }
 
-  /** b[start, end) with the cuts made, in bytes of its own with a newline behind them. */
+  /** Copies b[start, end) with all cuts applied; a newline follows the copy. */
   bytes(b: Buffer, start: number, end: number): Buffer {
     const parts: Buffer[] = [];
     let at = start;
@@ -82,7 +84,7 @@ export class Splice {
     return Buffer.concat([...parts, b.subarray(at, end), NEWLINE]);
   }
 
-  /** Writes b[start, end) with the cuts made, as a part of a frame. */
+  /** Writes b[start, end) with all cuts applied, as part of a frame. */
   write(outbox: Outbox, b: Buffer, start: number, end: number): void {
     let at = start;
     for (let i = 0; i < this.#count; i++) {

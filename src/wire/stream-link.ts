@@ -11,9 +11,12 @@ import type { IsOver, PacedQueue, ReadPacer } from './read-pacer.ts';
 export interface StreamLinkOptions {
   readonly maxFrameBytes: number;
   readonly turn: FlushTurn;
-  /** For a server: bounds what is handed on in one turn. */
+  /** For a server: limits how much is handed on in one turn. */
   readonly pacer?: ReadPacer | undefined;
-  /** Called instead of everything else if the peer turns out to speak HTTP. The stream is paused and has all that came. */
+  /**
+   * Called instead of all other handlers if the peer speaks HTTP. The stream is paused and still has everything that
+   * arrived.
+   */
   readonly onHttp?: (() => void) | undefined;
 }
 
@@ -26,15 +29,15 @@ export class StreamLink implements Carrier {
   #openSides: number;
   #handler: LinkHandler | undefined;
   #splitter: FrameSplitter | undefined;
-  /** Tells how much has come; a link of which nobody wants to know that has none. */
+  /** Counts arriving bytes; undefined if nobody needs the count. */
   #count: ((chunk: Buffer) => void) | undefined;
-  /** Chunks of a server, which are cut when there is time for it. */
+  /** Chunks of a server, which are cut into frames when there is time. */
   #paced: PacedQueue<Buffer> | undefined;
-  /** The owner wants nothing more for now. */
+  /** True while the owner wants no more input. */
   #isPaused = false;
-  /** Set while it is not known if the peer speaks HTTP. */
+  /** Set until it is known if the peer speaks HTTP. */
   #onHttp: StreamLinkOptions['onHttp'];
-  /** The first bytes, while they are too few to tell. */
+  /** The first bytes, while they are too few to decide. */
   #first: Buffer | undefined;
   /** Stops listening to the stream. */
   #leave: (() => void) | undefined;
@@ -70,7 +73,7 @@ export class StreamLink implements Carrier {
       this.outbox.close();
       this.#contain(() => this.#handler?.closed());
     };
-    // A failed write or read ends in 'close', which is where it is handled.
+    // A failed write or read ends in 'close', which handles it.
     const error = (): void => this.destroy();
     const drain = (): void =>
       this.#contain(() => {
@@ -90,7 +93,7 @@ export class StreamLink implements Carrier {
     };
   }
 
-  /** Takes the first bytes of a peer that may speak HTTP. Returns what is to be cut into frames, if anything. */
+  /** Takes the first bytes of a peer that may speak HTTP. Returns the bytes to cut into frames, if any. */
   #probe(chunk: Buffer): Buffer | undefined {
     const came = this.#first === undefined ? chunk : Buffer.concat([this.#first, chunk]);
     const isHttp = beginsHttp(came);
@@ -134,7 +137,7 @@ export class StreamLink implements Carrier {
     }
   }
 
-  /** An error in an event of a stream is nobody's to catch, and would end the process. */
+  /** Runs a task and catches its errors: an error in a stream event would end the process. */
   #contain(task: () => void): void {
     try {
       task();
@@ -159,7 +162,7 @@ export class StreamLink implements Carrier {
     this.#handler = handler;
     this.#splitter?.handTo(handler);
     if (this.#count !== undefined) this.#readable.off('data', this.#count);
-    // Node tells a new listener nothing of the chunk at hand, and an old one everything of it.
+    // Node does not report the current chunk to a new listener, but reports all of it to an old one.
     const count = (chunk: Buffer): void => {
       if (this.#count === count) this.#contain(() => handler.read(chunk.length));
     };
@@ -180,7 +183,7 @@ export class StreamLink implements Carrier {
 
   end(): void {
     this.outbox.flush();
-    this.outbox.close(); // a write behind the end would be an error that takes what is queued with it
+    this.outbox.close(); // writing after the end would fail, and the queued bytes would be lost
     this.#sink.end();
     this.resume();
   }

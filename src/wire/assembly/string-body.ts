@@ -1,10 +1,10 @@
-// The inside of a JSON string, 64 bytes a step. AssemblyScript: `make wasm` compiles it into ../string-body-wasm.ts.
+// The inside of a JSON string, 64 bytes at a time. AssemblyScript: `make wasm` compiles it into ../string-body-wasm.ts.
 //
-// For each block it makes a word of 64 bits for each question (where are quotes, backslashes, control characters …)
-// and answers with a few operations on words: which characters are escaped (a run of backslashes escapes what follows
-// it if the run is odd), whether each of those may be escaped, and where the first quote is that is not.
+// For each block it builds a 64-bit word per question (where are quotes, backslashes, control characters …). A few
+// operations on these words give the answers: which characters are escaped (an odd run of backslashes escapes the next
+// character), whether each of them may be escaped, and where the first unescaped quote is.
 
-/** The answers of `scan` that are not an index. */
+/** The results of `scan` that are not an index. */
 const INVALID: i32 = -1;
 const UNFINISHED: i32 = -2;
 
@@ -44,8 +44,8 @@ function bits(a: v128, b: v128, c: v128, d: v128): u64 {
 }
 
 /**
- * Walks memory[0, end), `end` a multiple of 64, from the inside of a string; `isFirst` at its first window.
- * Four more bytes than `end` are read behind a \u. Returns the index just behind the closing quote.
+ * Walks memory[0, end) from inside a string; `end` is a multiple of 64, and `isFirst` is true for its first window.
+ * Reads up to four bytes beyond `end` after a \u. Returns the index after the closing quote.
  */
 export function scan(end: i32, isFirst: bool): i32 {
   if (isFirst) carry = 0;
