@@ -8,9 +8,10 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import { textOf } from '../util/json-value.ts';
 import { nearest, suggestion } from '../util/nearest.ts';
-import { inwardUri, isPage, outwardUri, pagesNamedIn } from './app-pages.ts';
+import { inwardUri, isPage, outwardUri } from './app-pages.ts';
 import type { Instance } from './instance.ts';
-import { aliasIn, joinedName } from './joined-names.ts';
+import { aliasIn } from './joined-names.ts';
+import { type JoinedPart, joinedPart } from './joined-part.ts';
 import type { ListLook, ListLooks } from './list-looks.ts';
 import { waitForLists } from './list-wait.ts';
 import { type ListedItem, lengthOf } from './listed-item.ts';
@@ -143,8 +144,8 @@ export class JoinedLists {
   partOf(joined: JoinedServer, kind: ListKind): JoinedPart | undefined {
     const pages = joined.pagesOf(kind);
     if (pages === undefined) return undefined;
-    const part = joinedPart(kind, pages, joined, this.#options.longestName);
-    return kind === 'tools' ? permittedPart(part, joined.gate) : part;
+    const part = joinedPart(kind, pages, { alias: joined.alias, longestName: this.#options.longestName });
+    return kind === 'tools' ? part.permittedBy(joined.gate) : part;
   }
 
   isKnown(kind: ListKind): boolean {
@@ -230,7 +231,7 @@ export class JoinedLists {
     if (joined === undefined || (kind !== 'tools' && !mayHaveToolOfSet(joined))) return undefined;
     const part = this.partOf(joined, kind);
     if (part === undefined) return joined;
-    const ownKey = part.ownKeys.get(name);
+    const ownKey = part.ownKeyOf(name);
     return ownKey === undefined ? undefined : { joined, ownKey };
   }
 
@@ -256,7 +257,7 @@ export class JoinedLists {
   }
 
   *#namesOf(kind: ListKind, servers: Iterable<JoinedServer>): Iterable<string> {
-    for (const joined of servers) for (const { key } of this.partOf(joined, kind)?.items ?? []) yield key;
+    for (const joined of servers) yield* this.partOf(joined, kind)?.shownKeys() ?? [];
   }
 
   noSuchResource(uri: string): BridgeError {
@@ -283,7 +284,7 @@ export class JoinedLists {
 
   /** The first server that lists the key. */
   ownerOf(kind: ListKind, key: string): JoinedServer | undefined {
-    return this.servers.find((joined) => this.partOf(joined, kind)?.ownKeys.has(key));
+    return this.servers.find((joined) => this.partOf(joined, kind)?.has(key));
   }
 
   /** A page of the list and the cursor of the next one; undefined for a cursor that the bridge did not give. */
@@ -295,9 +296,9 @@ export class JoinedLists {
     const owners = LISTS[kind].key === 'name' ? undefined : this.#ownersOf(kind);
     for (const [n, joined] of this.servers.entries()) {
       if (n < from.server) continue;
-      const part = this.partOf(joined, kind)?.items ?? [];
-      for (let i = n === from.server ? from.item : 0; i < part.length; i++) {
-        const item = this.#shown(owners, joined, part[i] as ListedItem);
+      const part = this.partOf(joined, kind);
+      for (let i = n === from.server ? from.item : 0; part !== undefined && i < part.size; i++) {
+        const item = this.#shown(owners, joined, part.itemAt(i));
         if (bytes > 0 && bytes + lengthOf(item) > PAGE_BYTES) return { items, nextCursor: cursorAt(joined.alias, i) };
         items.push(item);
         bytes += lengthOf(item);
@@ -310,7 +311,7 @@ export class JoinedLists {
   #ownersOf(kind: ListKind): ReadonlyMap<string, JoinedServer> {
     const owners = new Map<string, JoinedServer>();
     for (const joined of this.servers)
-      for (const uri of this.partOf(joined, kind)?.ownKeys.keys() ?? []) if (!owners.has(uri)) owners.set(uri, joined);
+      for (const uri of this.partOf(joined, kind)?.keys() ?? []) if (!owners.has(uri)) owners.set(uri, joined);
     return owners;
   }
 
@@ -376,113 +377,7 @@ export function refreshHint({ instance, server }: JoinedServer): string {
   return ` The server does not run, so its list may be old: a person can have it read again with mcp-bridge refresh ${server.name}.`;
 }
 
-/** A server's part of a joined list, made once for each answer of the server. */
-export interface JoinedPart {
-  readonly items: readonly ListedItem[];
-  /** The server's own name for each key, as JSON in latin1. */
-  readonly ownKeys: ReadonlyMap<string, string>;
-}
-
-/** Parts by name length and alias: clients may see one server under different aliases. */
-const parts = new WeakMap<readonly ListPage[], Map<string, JoinedPart>>();
-
-export function joinedPart(
-  kind: ListKind,
-  pages: readonly ListPage[],
-  { alias }: Pick<JoinedPlace, 'alias'>,
-  longestName: number,
-): JoinedPart {
-  const made = parts.get(pages) ?? new Map<string, JoinedPart>();
-  parts.set(pages, made);
-  const key = `${longestName} ${alias}`;
-  const part = made.get(key) ?? makePart(kind, pages, { alias, longestName });
-  made.set(key, part);
-  return part;
-}
-
-const permitted = new WeakMap<ToolGate, WeakMap<JoinedPart, JoinedPart>>();
-
-/** The part that a client may see. A forbidden tool still occupies its name, so that no other tool gets it. */
-function permittedPart(part: JoinedPart, gate: ToolGate): JoinedPart {
-  if (gate.isOpen) return part;
-  const known = permitted.get(gate) ?? new WeakMap<JoinedPart, JoinedPart>();
-  permitted.set(gate, known);
-  const mayCall = ({ key }: ListedItem): boolean => gate.refusalOf(decoded(part.ownKeys.get(key))) === undefined;
-  const seen = known.get(part) ?? { ...part, items: part.items.filter(mayCall) };
-  known.set(part, seen);
-  return seen;
-}
-
-function decoded(ownKey = '""'): string {
-  return JSON.parse(Buffer.from(ownKey, 'latin1').toString()) as string;
-}
-
-interface PartNaming {
-  readonly alias: string;
-  readonly longestName: number;
-}
-
-function makePart(kind: ListKind, pages: readonly ListPage[], { alias, longestName }: PartNaming): JoinedPart {
-  const items: ListedItem[] = [];
-  const ownKeys = new Map<string, string>();
-  const freeName = nameGiver((own) => joinedName(alias, own, longestName), ownKeys);
-  for (const { result } of pages)
-    for (const one of itemsOf(kind, result)) {
-      const item = kind === 'tools' ? withPages(one, alias) : one;
-      const own = item.b.latin1Slice(item.keyFrom, item.keyTo);
-      const joined = hasNames(kind) ? renamed(item, freeName(item.key)) : item;
-      if (ownKeys.has(joined.key)) continue; // the server lists one URI twice
-      ownKeys.set(joined.key, own);
-      items.push(joined);
-    }
-  return { items, ownKeys };
-}
-
-/** True for prompts and tools, which have names. Resources and templates have URIs, see `outward`. */
-function hasNames(kind: ListKind): boolean {
-  return LISTS[kind].key === 'name';
-}
-
-/** The items with a usable key. An item without a key cannot be asked for; an item with too long a key is left out. */
-function* itemsOf(kind: ListKind, result: Buffer): Generator<ListedItem> {
-  for (const item of itemsIn(kind, result)) {
-    const named = keyOf(kind, result, item);
-    if (named === undefined) continue;
-    const { key, span } = named;
-    const { from, to } = item;
-    yield { b: result, from, to, keyFrom: span.from, keyTo: span.to, key, isRenamed: false };
-  }
-}
-
-/** Numbers equal names. Each count continues where the last one ended, because there may be very many. */
-function nameGiver(nameOf: (own: string) => string, taken: ReadonlyMap<string, string>): (own: string) => string {
-  const numbers = new Map<string, number>();
-  return (own) => {
-    let name = nameOf(own);
-    if (!taken.has(name)) return name;
-    let n = numbers.get(own) ?? 1;
-    while (taken.has(name)) name = nameOf(`${own}#${++n}`);
-    numbers.set(own, n);
-    return name;
-  };
-}
-
-/** The tool with its page URIs as the view shows them. */
-function withPages(item: ListedItem, alias: string): ListedItem {
-  const { b, from: begin, to: end, keyFrom, keyTo } = item;
-  const pages = pagesNamedIn(b.subarray(begin, end));
-  if (pages.length === 0) return item;
-  let own = b.subarray(begin, end);
-  let at = keyFrom - begin;
-  for (const { from, to, uri } of pages.toReversed()) {
-    const text = Buffer.from(JSON.stringify(outwardUri(alias, uri)));
-    own = Buffer.concat([own.subarray(0, from), text, own.subarray(to)]);
-    if (from < at) at += text.length - (to - from);
-  }
-  return { ...item, b: own, from: 0, to: own.length, keyFrom: at, keyTo: at + keyTo - keyFrom };
-}
-
 /** The item with another name or URI. */
-function renamed({ b, from, to, keyFrom, keyTo }: ListedItem, key: string): ListedItem {
-  return { b, from, to, keyFrom, keyTo, key, isRenamed: true };
+function renamed(item: ListedItem, key: string): ListedItem {
+  return { ...item, key, isRenamed: true };
 }

@@ -6,9 +6,14 @@ import { shortened } from '../model/aliases.ts';
 
 const SEPARATOR = '__';
 
+/** The joined name, unless it is too long or has other characters. */
+export function plainJoinedName(alias: string, own: string): string {
+  return `${alias}${SEPARATOR}${own}`;
+}
+
 /** The joined name of a server's tool or prompt, with at most `longest` characters. */
 export function joinedName(alias: string, own: string, longest: number): string {
-  const name = `${alias}${SEPARATOR}${own}`;
+  const name = plainJoinedName(alias, own);
   if (name.length <= longest && /^[A-Za-z0-9_-]*$/.test(own)) return name;
   return shortened(name.replace(/[^A-Za-z0-9_-]/g, '_'), own, longest);
 }

@@ -26,8 +26,9 @@ import { isPage } from './app-pages.ts';
 import type { Call, ClientRequest } from './call.ts';
 import { namedPlan, type OtherServers, planInAll, resourcePlan, taskPlanIn } from './call-plan.ts';
 import type { Instance } from './instance.ts';
-import { JoinedLists, type JoinedPart, type JoinedPlace, type JoinedPlaces, JoinedServer } from './joined-lists.ts';
+import { JoinedLists, type JoinedPlace, type JoinedPlaces, JoinedServer } from './joined-lists.ts';
 import { aliasIn, joinedTaskId } from './joined-names.ts';
+import type { JoinedPart } from './joined-part.ts';
 import type { ListLooks } from './list-looks.ts';
 import type { ListedItem } from './listed-item.ts';
 import { joinedTerms } from './lists-for-2026.ts';
@@ -753,7 +754,7 @@ function candidatesFor(uri: string, lists: JoinedLists): { found: readonly Resou
 function pagePlaces(uri: string, lists: JoinedLists): readonly ResourcePlace[] {
   const having = lists.servers.filter(({ profile }) => profile?.declares('resources') === true);
   const listing = having.filter(
-    (joined) => lists.partOf(joined, 'resources')?.ownKeys.has(uri) === true || hasTemplateFor(uri, joined, lists),
+    (joined) => lists.partOf(joined, 'resources')?.has(uri) === true || hasTemplateFor(uri, joined, lists),
   );
   const places = listing.length === 0 ? having : listing;
   return places.length === 1 ? places.map((joined) => ({ joined, uri })) : [];
@@ -775,7 +776,7 @@ const templates = new WeakMap<JoinedPart, TemplateSet>();
 function hasTemplateFor(uri: string, joined: JoinedServer, lists: JoinedLists): boolean {
   const part = lists.partOf(joined, 'templates');
   if (part === undefined) return false;
-  const set = templates.get(part) ?? new TemplateSet(part.ownKeys.keys());
+  const set = templates.get(part) ?? new TemplateSet(part.keys());
   templates.set(part, set);
   return set.fits(uri);
 }

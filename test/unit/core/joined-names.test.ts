@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { joinedPart } from '../../../src/core/joined-lists.ts';
 import { aliasIn, joinedName as nameWithin } from '../../../src/core/joined-names.ts';
+import { joinedPart } from '../../../src/core/joined-part.ts';
 import type { ListPage } from '../../../src/core/server-knowledge.ts';
 import { aliasesOf } from '../../../src/model/aliases.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
@@ -25,11 +25,11 @@ function pageOf(tools: readonly string[]): ListPage[] {
 function joinedNames(servers: readonly (readonly [string, readonly string[]])[]): [string, string, string][] {
   const aliases = aliasesOf(servers.map(([server]) => server));
   return servers.flatMap(([server, tools]) => {
-    const { ownKeys } = joinedPart('tools', pageOf(tools), { alias: aliases.get(server) ?? '' }, LONGEST);
-    return [...ownKeys].map(([name, own]): [string, string, string] => [
+    const part = joinedPart('tools', pageOf(tools), { alias: aliases.get(server) ?? '', longestName: LONGEST });
+    return [...part.keys()].map((name): [string, string, string] => [
       name,
       server,
-      JSON.parse(Buffer.from(own, 'latin1').toString()) as string,
+      JSON.parse(Buffer.from(part.ownKeyOf(name) ?? '""', 'latin1').toString()) as string,
     ]);
   });
 }
