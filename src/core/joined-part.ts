@@ -91,6 +91,9 @@ export function joinedPart(kind: ListKind, pages: readonly ListPage[], naming: P
 /** What is kept of an item: its beginning and end, and those of its name or URI. */
 const [FROM, TO, KEY_FROM, KEY_TO, NUMBERS] = [0, 1, 2, 3, 4];
 
+/** Nearly all names and URIs are spelled as they are. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 /** The items of a list. */
 class ListedItems {
   readonly #kind: ListKind;
@@ -179,7 +182,9 @@ class ListedItems {
 
   /** The server's own name or URI. */
   #ownKeyAt(n: number): string {
-    return JSON.parse(this.#bytesOf(n).toString('utf8', this.#at(n, KEY_FROM), this.#at(n, KEY_TO))) as string;
+    const [b, from, to] = [this.#bytesOf(n), this.#at(n, KEY_FROM), this.#at(n, KEY_TO)];
+    const text = b.latin1Slice(from + 1, to - 1);
+    return PLAIN.test(text) ? text : (JSON.parse(b.toString('utf8', from, to)) as string);
   }
 
   /** The same, as JSON with one byte for each character. */
