@@ -155,9 +155,9 @@ export class JoinedView implements View, ListWatcher {
   #keep(all: readonly JoinedPlace[]): void {
     const places = [...this.#unlisted.values(), ...all];
     this.#places = { all, byAlias: new Map(places.map((place) => [place.alias, place])) };
-    for (const server of this.#servers) server.views.delete(this);
+    for (const server of this.#servers) server.notShownIn(this);
     this.#servers = new Set(places.map(({ server }) => server));
-    for (const server of this.#servers) server.views.add(this);
+    for (const server of this.#servers) server.shownIn(this);
   }
 
   /** Finds a server by a name that the lists do not use for it, or, with other hosts, one that they do not list. */
@@ -451,7 +451,7 @@ export class JoinedView implements View, ListWatcher {
   }
 
   close(): void {
-    for (const server of this.#servers) server.views.delete(this);
+    for (const server of this.#servers) server.notShownIn(this);
   }
 }
 

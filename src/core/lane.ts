@@ -25,11 +25,12 @@ interface LaneCall {
   hasLane: boolean;
 }
 
+type KnownHabits = Pick<KnownServer, 'habits' | 'setHabit' | 'changed'>;
+
 export class Lane {
   /** True if the server was offered a capability to ask. */
   isOpen = false;
-  readonly #known: Pick<KnownServer, 'habits' | 'changed'>;
-  readonly #habits: ToolHabits;
+  readonly #known: KnownHabits;
   #owner: object | undefined;
   #calls = 0;
   /** True once the server has asked the owner: the answer may take as long as a person takes. */
@@ -39,9 +40,12 @@ export class Lane {
   /** The number of times that the lane was taken. */
   turn = 0;
 
-  constructor(known: Pick<KnownServer, 'habits' | 'changed'>) {
+  constructor(known: KnownHabits) {
     this.#known = known;
-    this.#habits = known.habits;
+  }
+
+  get #habits(): ToolHabits {
+    return this.#known.habits;
   }
 
   #isQuiet(laneName: string): boolean {
@@ -106,7 +110,7 @@ export class Lane {
     const before = this.#habits.get(call.laneName) ?? 0;
     const after = call.wasAskedBack ? CONVERSATIONAL : oneMore(before);
     if (after === before || call.laneName === NEEDS_NO_LANE || !this.#isWorthKnowing(call.laneName)) return;
-    this.#habits.set(call.laneName, after);
+    this.#known.setHabit(call.laneName, after);
     if (after === CONVERSATIONAL || after === QUIET_AFTER) this.#known.changed();
   }
 }

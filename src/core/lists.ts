@@ -200,7 +200,7 @@ class ListReader {
       const next = page === undefined ? undefined : keepPage(reading, page);
       if (next !== undefined && reading.pages.length < MOST_PAGES && reading.bytes < this.#mostBytes)
         return this.#askFor(kind, reading, next);
-      reading.done(reading.pages);
+      reading.done(reading.pages.slice()); // without the room behind them: they are kept for long
       // A server that reports a change during each reading would be read for ever.
       if (reading.isStale && reading.times < MOST_TIMES) return this.#begin(kind, reading.done, reading.times + 1);
       this.#end(kind);

@@ -77,7 +77,7 @@ export class ServerProfile {
   live = 0;
   /** The lists; the keys come from KnownServer. */
   readonly lists = new Map<string, readonly ListPage[]>();
-  #capabilities: ReadonlySet<string> | undefined;
+  #capabilities: readonly string[] | undefined;
 
   constructor(
     capabilities: ClientCapabilities,
@@ -100,8 +100,8 @@ export class ServerProfile {
 
   /** True if the server declares the capability, such as `tools` or `logging`. */
   declares(capability: string): boolean {
-    this.#capabilities ??= new Set(Object.keys(capabilitiesOf(this.initializeResult)));
-    return this.#capabilities.has(capability);
+    this.#capabilities ??= Object.keys(capabilitiesOf(this.initializeResult));
+    return this.#capabilities.includes(capability);
   }
 
   /** True if the server says that calling the tool twice does no harm. The name is JSON in latin1. */
@@ -148,7 +148,12 @@ function safeToolsIn(result: Buffer): string[] {
 }
 
 /** For each tool, how often it ended without asking back; CONVERSATIONAL once it did ask. */
-export type ToolHabits = Map<string, number>;
+export type ToolHabits = ReadonlyMap<string, number>;
+
+const NO_HABITS: ToolHabits = new Map();
+
+/** The times at which this daemon read the lists. */
+const readMs = new WeakMap<readonly ListPage[], number>();
 
 export interface KnowledgeContext {
   /** Milliseconds since 1970. */
@@ -169,22 +174,33 @@ export interface ToolListing {
   readonly isOnly: boolean;
 }
 
-/** The knowledge of one server, shared by all of its instances. */
+/** The knowledge of one server, shared by all of its instances. There may be thousands: what a server may never need is made when it does. */
 export class KnownServer {
   readonly #context: KnowledgeContext;
-  readonly profiles: ServerProfile[] = [];
+  #profiles: readonly ServerProfile[] = [];
   #asksForRoots = false;
   #asksBack = false;
   #declaredSharing: DeclaredSharing | undefined;
   #era: FoundEra | undefined;
-  readonly habits: ToolHabits = new Map();
+  #habits: Map<string, number> | undefined;
   /** The number of items per list whose name or URI is too long. */
-  readonly #longKeys = new Map<ListKind, number>();
-  /** The times at which this daemon read the lists. */
-  readonly #readMs = new WeakMap<readonly ListPage[], number>();
+  #longKeys: Map<ListKind, number> | undefined;
 
   constructor(context: KnowledgeContext) {
     this.#context = context;
+  }
+
+  get profiles(): readonly ServerProfile[] {
+    return this.#profiles;
+  }
+
+  get habits(): ToolHabits {
+    return this.#habits ?? NO_HABITS;
+  }
+
+  setHabit(tool: string, habit: number): void {
+    this.#habits ??= new Map();
+    this.#habits.set(tool, habit);
   }
 
   /** True if the knowledge stays valid for a while after the server has gone. */
@@ -216,8 +232,8 @@ export class KnownServer {
     return this.#era === undefined ? Number.POSITIVE_INFINITY : Math.abs(this.#context.date() - this.#era.foundMs);
   }
 
-  noteEra(found: Omit<FoundEra, 'foundMs'>): void {
-    this.#era = { ...found, foundMs: this.#context.date() };
+  noteEra({ era, version, versions, probe, program, serverInfo }: Omit<FoundEra, 'foundMs'>): void {
+    this.#era = { era, version, versions, probe, program, serverInfo, foundMs: this.#context.date() };
     this.changed();
   }
 
@@ -238,8 +254,8 @@ export class KnownServer {
     this.#era = before.era;
     this.#asksForRoots = before.asksForRoots;
     this.#asksBack = before.asksBack;
-    for (const [tool, habit] of before.habits) this.habits.set(tool, habit);
-    this.profiles.push(...before.profiles);
+    for (const [tool, habit] of before.habits) this.setHabit(tool, habit);
+    this.#profiles = this.#profiles.concat(before.profiles);
     const newest = [...before.profiles].sort((a, b) => b.learnedMs - a.learnedMs)[0];
     this.#declaredSharing = newest && declaredSharingIn(capabilitiesOf(newest.initializeResult));
   }
@@ -260,7 +276,9 @@ export class KnownServer {
 
   /** Notes the number of long keys; returns true if it has grown. */
   noteLongKeys(kind: ListKind, count: number): boolean {
-    const before = this.#longKeys.get(kind) ?? 0;
+    const before = this.#longKeys?.get(kind) ?? 0;
+    if (count === before) return false;
+    this.#longKeys ??= new Map();
     this.#longKeys.set(kind, count);
     return count > before;
   }
@@ -333,7 +351,7 @@ export class KnownServer {
     if (listKey === undefined) return true;
     const before = profile.lists.get(listKey);
     profile.lists.set(listKey, pages);
-    this.#readMs.set(pages, this.#context.date());
+    readMs.set(pages, this.#context.date());
     if (profile.lists.size > MOST_LISTS) this.#dropOldest(profile, listKey);
     profile.learnedMs = this.#context.date();
     const isNew = before === undefined || !samePages(before, pages);
@@ -344,8 +362,8 @@ export class KnownServer {
 
   /** The time since a list was read; undefined if an earlier daemon read it. */
   ageOf(pages: readonly ListPage[]): number | undefined {
-    const readMs = this.#readMs.get(pages);
-    return readMs === undefined ? undefined : this.#context.date() - readMs;
+    const atMs = readMs.get(pages);
+    return atMs === undefined ? undefined : this.#context.date() - atMs;
   }
 
   /** Notes that a client is about to get this page from the server itself. */
@@ -361,11 +379,8 @@ export class KnownServer {
    * Adds a profile. Clients may offer any capabilities, so an unused profile is dropped for it if there are too many.
    */
   #add(profile: ServerProfile): void {
-    if (this.profiles.length >= MOST_PROFILES) {
-      const unused = this.profiles.findIndex(({ live }) => live === 0);
-      if (unused >= 0) this.profiles.splice(unused, 1);
-    }
-    this.profiles.push(profile);
+    const unused = this.#profiles.length < MOST_PROFILES ? -1 : this.#profiles.findIndex(({ live }) => live === 0);
+    this.#profiles = this.#profiles.filter((_, i) => i !== unused).concat(profile);
   }
 
   #dropOldest(profile: ServerProfile, but: string): void {

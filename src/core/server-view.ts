@@ -43,7 +43,7 @@ export class ServerView implements View, ListWatcher {
     this.#cwd = terms.cwd;
     this.#server = server;
     this.#context = context;
-    server.views.add(this);
+    server.shownIn(this);
   }
 
   join(session: Session, marks: ClientMarks | undefined): void {
@@ -191,8 +191,8 @@ export class ServerView implements View, ListWatcher {
     const now = settings.sees(before.name) ? this.#context.servers.find(before.name, this.#cwd) : undefined;
     if (now === before && this.#refusal === undefined) return;
     this.#refusal = now === undefined ? notOffered(before.name) : undefined;
-    before.views.delete(this);
-    now?.views.add(this);
+    before.notShownIn(this);
+    now?.shownIn(this);
     this.#server = now ?? before;
     for (const session of this.#clients.all())
       each(session, () => {
@@ -231,7 +231,7 @@ export class ServerView implements View, ListWatcher {
   }
 
   close(): void {
-    this.#server.views.delete(this);
+    this.#server.notShownIn(this);
   }
 }
 

@@ -50,21 +50,31 @@ export interface ListWatcher {
   listChanged(kind: ListKind, concerns: (session: Session) => boolean): void;
 }
 
-/** A server that the bridge knows by name, with its instances and the bindings of its clients. */
+interface GateOf {
+  readonly settings: ClientSettings;
+  readonly gate: ToolGate;
+}
+
+/** Instances that are never started: clients wait there until their roots are known. */
+const awaitingRoots = new WeakSet<Instance>();
+
+/**
+ * A server that the bridge knows by name, with its instances and the bindings of its clients. There may be thousands: what most of them never
+ * need is made when they do.
+ */
 export class Server {
   readonly name: string;
   readonly description: string;
   readonly known: KnownServer;
   #gate: ToolGate;
-  #gates = new WeakMap<ClientSettings, ToolGate>();
+  /** The gate of the client that asked first, and its settings: nearly all clients have the same. */
+  #firstGate: GateOf | undefined;
+  #gates: WeakMap<ClientSettings, ToolGate> | undefined;
   readonly #options: ServerOptions;
-  readonly #runners = new Map<Instance, Runner>();
-  /** Instances that are never started: clients wait there until their roots are known. */
-  readonly #awaitingRoots = new WeakSet<Instance>();
-  /** The binding of each client that has used the server. */
-  readonly bindings = new Map<Session, Binding>();
+  #runners: Map<Instance, Runner> | undefined;
+  #bindings: Map<Session, Binding> | undefined;
   /** The views that show the server. */
-  readonly views = new Set<ListWatcher>();
+  #views: Set<ListWatcher> | undefined;
   /** True after a joined list was made without this server, because it had not answered. */
   isLeftOut = false;
 
@@ -93,15 +103,44 @@ export class Server {
   /** Replaces the rules, for all clients. */
   set gate(gate: ToolGate) {
     this.#gate = gate;
-    this.#gates = new WeakMap();
+    this.#gates = this.#firstGate = undefined;
   }
 
   gateFor({ settings }: Session): ToolGate {
-    const known = this.#gates.get(settings);
+    if (this.#firstGate?.settings === settings) return this.#firstGate.gate;
+    const known = this.#gates?.get(settings);
     if (known !== undefined) return known;
     const gate = this.#options.gateOf?.(settings) ?? this.#gate;
-    this.#gates.set(settings, gate);
+    if (this.#firstGate === undefined) this.#firstGate = { settings, gate };
+    else this.#gates = (this.#gates ?? new WeakMap<ClientSettings, ToolGate>()).set(settings, gate);
     return gate;
+  }
+
+  /** The binding of each client that has used the server. */
+  get bindings(): ReadonlyMap<Session, Binding> {
+    return this.#bindings ?? NO_BINDINGS;
+  }
+
+  /** Keeps a client's binding. For `Binding` alone. */
+  keep(binding: Binding): void {
+    this.#bindings ??= new Map();
+    this.#bindings.set(binding.session, binding);
+  }
+
+  /** Forgets a client's binding. For `Binding` alone. */
+  forget({ session }: Binding): void {
+    this.#bindings?.delete(session);
+  }
+
+  /** A view shows the server from now on. */
+  shownIn(view: ListWatcher): void {
+    this.#views ??= new Set();
+    this.#views.add(view);
+  }
+
+  /** A view shows the server no more. */
+  notShownIn(view: ListWatcher): void {
+    this.#views?.delete(view);
   }
 
   /** The client's binding, made on first use. Throws if the client has gone, or no longer sees the server. */
@@ -111,7 +150,7 @@ export class Server {
     if (!session.isOpen) throw new BridgeError('REQUEST_REFUSED', 'The client has gone');
     if (session.view?.sees(this) !== true) throw notOffered(this.name);
     const binding = new Binding(session, this);
-    this.bindings.set(session, binding);
+    this.keep(binding);
     return binding;
   }
 
@@ -174,7 +213,11 @@ export class Server {
   }
 
   get instances(): IterableIterator<Instance> {
-    return this.#runners.keys();
+    return (this.#runners ?? NO_RUNNERS).keys();
+  }
+
+  get #size(): number {
+    return this.#runners?.size ?? 0;
   }
 
   /**
@@ -228,7 +271,7 @@ export class Server {
 
   #fits(instance: Instance, wanted: InstanceKey<Session>): boolean {
     const { key } = instance;
-    if (!this.#runners.has(instance) || key.owner !== wanted.owner) return false;
+    if (this.#runners?.has(instance) !== true || key.owner !== wanted.owner) return false;
     if (this.sharing === 'shared') return true;
     if (!this.#suits(instance, wanted.capabilities)) return false;
     return wanted.rootsKey === undefined || this.#sameRoots(instance, wanted.rootsKey);
@@ -259,7 +302,7 @@ export class Server {
 
   #make(key: InstanceKey<Session>): Instance {
     const { definition, known, context, makeRunner } = this.#options;
-    if (this.#runners.size >= context.limits.maxInstancesPerServer) this.#retireUnused();
+    if (this.#size >= context.limits.maxInstancesPerServer) this.#retireUnused();
     let runner: Runner | undefined;
     const instance: Instance = new Instance({
       definition,
@@ -278,7 +321,7 @@ export class Server {
       },
     });
     runner = makeRunner(instance);
-    this.#runners.set(instance, runner);
+    this.#runners = (this.#runners ?? new Map<Instance, Runner>()).set(instance, runner);
     return instance;
   }
 
@@ -297,17 +340,17 @@ export class Server {
     const key = { capabilities: {}, rootsKey: undefined, owner: undefined };
     const gate = (session: Session): ToolGate => this.gateFor(session);
     const unstarted: Instance = new Instance({ definition, known, gate, key, ports, context });
-    this.#awaitingRoots.add(unstarted);
+    awaitingRoots.add(unstarted);
     return unstarted;
   }
 
   #onBroken(instance: Instance, error: unknown): void {
     new Faults(this.#options.context).note('an instance could not be served', error, { server: this.name });
-    this.#runners.get(instance)?.broken(error);
+    this.#runners?.get(instance)?.broken(error);
   }
 
   isAwaitingRoots(instance: Instance): boolean {
-    return this.#awaitingRoots.has(instance);
+    return awaitingRoots.has(instance);
   }
 
   /**
@@ -339,12 +382,12 @@ export class Server {
   #usersChanged(instance: Instance, users: number): void {
     // A busy instance ends later, when it is done or idle.
     if (users === 0 && instance.key.owner !== undefined && !instance.isBusy) return this.#retire(instance);
-    this.#runners.get(instance)?.usersChanged(users);
+    this.#runners?.get(instance)?.usersChanged(users);
   }
 
   #retire(instance: Instance): void {
-    const runner = this.#runners.get(instance);
-    this.#runners.delete(instance);
+    const runner = this.#runners?.get(instance);
+    this.#runners?.delete(instance);
     runner?.retire();
   }
 
@@ -360,12 +403,12 @@ export class Server {
     if (binding.isUsed || binding.instance !== instance) return;
     binding.unbind();
     const isOnlyLookedAt = instance.requestsSent === 0 && instance.sessions.size === 0;
-    if (isOnlyLookedAt && instance.isDone) this.#runners.get(instance)?.vacate();
+    if (isOnlyLookedAt && instance.isDone) this.#runners?.get(instance)?.vacate();
   }
 
   /** True if a client sees the server, or has used it. */
   get isSeen(): boolean {
-    return this.views.size > 0 || this.bindings.size > 0;
+    return (this.#views?.size ?? 0) > 0 || this.bindings.size > 0;
   }
 
   /** True if nothing is lost by forgetting this server. */
@@ -378,7 +421,7 @@ export class Server {
    * show its process; none of a server on another host.
    */
   stopped(instance: Instance): void {
-    if ((this.#runners.size > 1 || this.isElsewhere) && instance.isVacant) this.#retire(instance);
+    if ((this.#size > 1 || this.isElsewhere) && instance.isVacant) this.#retire(instance);
   }
 
   /** Makes room by ending an instance that no client uses. */
@@ -390,7 +433,7 @@ export class Server {
   /** Ends the instances that have nothing left to do; returns true if none remain. */
   retireDone(): boolean {
     for (const instance of [...this.instances]) if (instance.isDone) this.#retire(instance);
-    return this.#runners.size === 0;
+    return this.#size === 0;
   }
 
   /** Gives a client its own instance, within the limit, if it would wait for another client's conversation. */
@@ -424,7 +467,7 @@ export class Server {
     const vacant = this.#vacant(key);
     if (vacant !== undefined) return vacant;
     const { limits, events } = this.#options.context;
-    if (this.#runners.size < limits.maxInstancesPerServer) return this.#make(key);
+    if (this.#size < limits.maxInstancesPerServer) return this.#make(key);
     events.incident.tell('instancesRefused', this.name);
     return undefined;
   }
@@ -442,13 +485,16 @@ export class Server {
 
   /** Notifies the clients that have read the list. */
   listChanged(kind: ListKind, concerns: (session: Session) => boolean = () => true): void {
-    for (const view of [...this.views]) view.listChanged(kind, concerns);
+    for (const view of [...(this.#views ?? [])]) view.listChanged(kind, concerns);
   }
 }
 
 function asShownTo({ era }: Session, kind: ListKind, pages: readonly ListPage[] | undefined) {
   return era.hasHandshake || kind !== 'tools' || pages === undefined ? pages : toolPagesFor2026(pages);
 }
+
+const NO_BINDINGS: ReadonlyMap<Session, Binding> = new Map();
+const NO_RUNNERS: ReadonlyMap<Instance, Runner> = new Map();
 
 /** The error for using a server that is no longer offered. */
 export function notOffered(server: string): BridgeError {
@@ -543,16 +589,16 @@ export class Binding {
 
   /** Called when the server has a new definition: waiting calls go to the new one. */
   replaceServer(server: Server): void {
-    this.server.bindings.delete(this.session);
+    this.server.forget(this);
     this.#server = server;
-    server.bindings.set(this.session, this);
+    server.keep(this);
     this.rebind();
   }
 
   /** Called when the server is no longer offered. Calls under way are still answered. */
   release(): void {
     this.#refusal = notOffered(this.server.name);
-    this.server.bindings.delete(this.session);
+    this.server.forget(this);
     this.instance?.release(this.session, this.#refusal);
     this.instance = undefined;
   }
@@ -567,7 +613,7 @@ export class Binding {
 
   leave(): void {
     this.#refusal = new BridgeError('REQUEST_REFUSED', 'The client has gone');
-    this.server.bindings.delete(this.session);
+    this.server.forget(this);
     this.unbind();
   }
 }

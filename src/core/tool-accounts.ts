@@ -80,18 +80,23 @@ export class ToolAccount {
   }
 }
 
-/** The accounts of one server's tools. */
+/** The accounts of one server's tools, made when they are called: there may be thousands of servers, most of them only looked at. */
 export class ServerAccounts {
-  readonly #byHash = new Map<number, ToolAccount>();
+  #byHash: Map<number, ToolAccount> | undefined;
+  #others: ToolAccount | undefined;
+
   /** All tools without an account of their own. */
-  readonly others = new ToolAccount('');
+  get others(): ToolAccount {
+    this.#others ??= new ToolAccount('');
+    return this.#others;
+  }
 
   /** The account of the tool named by b[from, to), which is JSON. */
   of(b: Buffer, from: number, to: number): ToolAccount {
     if (to - from > LONGEST_NAME) return this.others;
     let hash = SEED;
     for (let p = from; p < to; p++) hash = mixed(hash, byteAt(b, p));
-    const known = this.#byHash.get(hash);
+    const known = this.#byHash?.get(hash);
     if (known !== undefined) return known.is(b, from, to) ? known : this.others;
     return this.#new(hash, b.latin1Slice(from, to));
   }
@@ -101,12 +106,13 @@ export class ServerAccounts {
     if (nameText.length > LONGEST_NAME) return this.others;
     let hash = SEED;
     for (let i = 0; i < nameText.length; i++) hash = mixed(hash, nameText.charCodeAt(i));
-    const known = this.#byHash.get(hash);
+    const known = this.#byHash?.get(hash);
     if (known !== undefined) return known.nameText === nameText ? known : this.others;
     return this.#new(hash, nameText);
   }
 
   #new(hash: number, nameText: string): ToolAccount {
+    this.#byHash ??= new Map();
     if (this.#byHash.size >= MOST_TOOLS || !nameText.startsWith('"')) return this.others;
     const account = new ToolAccount(nameText);
     this.#byHash.set(hash, account);
@@ -114,7 +120,7 @@ export class ServerAccounts {
   }
 
   all(): Iterable<ToolAccount> {
-    return [...this.#byHash.values(), this.others];
+    return [...(this.#byHash?.values() ?? []), ...(this.#others === undefined ? [] : [this.#others])];
   }
 }
 

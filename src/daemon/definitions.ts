@@ -1,6 +1,7 @@
 // The server definitions for each directory: those of the bridge's config, and those that discovery found. Each
 // directory is searched once, and again when a file has changed.
 
+import { createHash } from 'node:crypto';
 import type { ReloadReport } from '../control/report.ts';
 import { OPENED_HERE } from '../downstream/instance-runner.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
@@ -179,7 +180,7 @@ function identityIn(definition: ServerDefinition): string {
   const { filters: _, alsoNamed: __, ...own } = definition;
   if (own.transport !== 'bus') return JSON.stringify(own);
   const { anyOf: ___, ...ofBus } = own;
-  return JSON.stringify(ofBus);
+  return createHash('sha256').update(JSON.stringify(ofBus)).digest('base64'); // there may be thousands, with long descriptions
 }
 
 /** The part of a definition that decides who may use which tools. A running instance does not depend on it. */

@@ -47,6 +47,8 @@ interface PooledServer {
   readonly server: Server;
   readonly seen: SeenTools;
   definition: ServerDefinition;
+  /** The identity of its own definition. */
+  readonly identity: string;
   /** The identity of the definition before it was adapted to a directory. */
   readonly defined: string;
   /** The directory of the client that looked for it last. */
@@ -61,8 +63,8 @@ interface OfferedServer {
 
 export class ServerPool implements ServerDirectory {
   readonly #options: ServerPoolOptions;
-  /** Servers by name and definition. */
-  readonly #servers = new Map<string, Map<string, PooledServer>>();
+  /** Servers by name, one for each definition. */
+  readonly #servers = new Map<string, readonly PooledServer[]>();
   readonly #leaving = new Set<Server>();
   readonly #runners = new Map<Instance, InstanceRunner>();
   /** The runners of all instances, including instances that are ending. */
@@ -125,9 +127,7 @@ export class ServerPool implements ServerDirectory {
     const { definition, source } = offered;
     const own = inProject(definition, cwd);
     const identity = identityOf(own);
-    const namesakes = this.#servers.get(own.name) ?? new Map<string, PooledServer>();
-    this.#servers.set(own.name, namesakes);
-    const known = namesakes.get(identity);
+    const known = this.#servers.get(own.name)?.find((pooled) => pooled.identity === identity);
     if (known !== undefined) {
       known.lastDir = cwd;
       if (gatedBy(known.definition) !== gatedBy(definition)) {
@@ -136,15 +136,17 @@ export class ServerPool implements ServerDirectory {
       }
       return known;
     }
-    if (namesakes.size >= MOST_NAMESAKES) this.#letGo(namesakes, ({ server }) => server.isUnused);
+    if ((this.#servers.get(own.name)?.length ?? 0) >= MOST_NAMESAKES)
+      this.#letGo(own.name, ({ server }) => server.isUnused);
     const seen = this.#options.seenTools.of(own);
     const gateOf = (settings: ClientSettings): ToolGate | undefined =>
       this.#options.gates.isForClient(pooled.definition, settings)
         ? this.#options.gates.gateOf(pooled.definition, seen.changed, settings)
         : undefined;
     const server = this.#make(own, source, seen, gateOf);
-    const pooled: PooledServer = { server, seen, definition, defined: identityOf(definition), lastDir: cwd };
-    namesakes.set(identity, pooled);
+    const defined = identityOf(definition);
+    const pooled: PooledServer = { server, seen, definition, identity, defined, lastDir: cwd };
+    this.#servers.set(own.name, (this.#servers.get(own.name) ?? []).concat(pooled));
     return pooled;
   }
 
@@ -179,7 +181,7 @@ export class ServerPool implements ServerDirectory {
   }
 
   *#pooled(): Iterable<PooledServer> {
-    for (const namesakes of this.#servers.values()) yield* namesakes.values();
+    for (const namesakes of this.#servers.values()) yield* namesakes;
   }
 
   *#definitions(): Iterable<ServerDefinition> {
@@ -191,18 +193,20 @@ export class ServerPool implements ServerDirectory {
   /** Ends servers whose definitions are gone. Their clients use other servers already. */
   refresh(): void {
     const defined = new Set([...this.#definitions()].map(identityOf));
-    for (const [name, namesakes] of this.#servers) {
-      this.#letGo(namesakes, (pooled) => !pooled.server.isSeen && !defined.has(pooled.defined));
-      if (namesakes.size === 0) this.#servers.delete(name);
-    }
+    for (const name of [...this.#servers.keys()])
+      this.#letGo(name, (pooled) => !pooled.server.isSeen && !defined.has(pooled.defined));
   }
 
-  #letGo(namesakes: Map<string, PooledServer>, isOver: (pooled: PooledServer) => boolean): void {
-    for (const [identity, pooled] of namesakes) {
-      if (!isOver(pooled)) continue;
-      namesakes.delete(identity);
-      this.#leaving.add(pooled.server);
-    }
+  #letGo(name: string, isOver: (pooled: PooledServer) => boolean): void {
+    const namesakes = this.#servers.get(name) ?? [];
+    const leaving = namesakes.filter(isOver);
+    for (const { server } of leaving) this.#leaving.add(server);
+    if (leaving.length === namesakes.length) this.#servers.delete(name);
+    else if (leaving.length > 0)
+      this.#servers.set(
+        name,
+        namesakes.filter((pooled) => !leaving.includes(pooled)),
+      );
     this.#endLeaving();
   }
 

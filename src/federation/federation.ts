@@ -361,14 +361,18 @@ export class Federation {
     const known = this.#made.get(offered);
     const isSame = (known?.alsoNamed !== undefined) === isOnly && known?.trustHints === this.#options.trustsHints(name);
     if (known !== undefined && isSame) return known;
-    const made = this.#definition(name, offered, host);
-    const definition = isOnly ? { ...made, alsoNamed: [offered.name] } : made;
+    const definition = this.#definition(name, offered, host, isOnly ? [offered.name] : undefined);
     this.#made.set(offered, definition);
     return definition;
   }
 
   /** All of one shape, as there may be thousands. */
-  #definition(name: string, offered: OfferedServer, host: string | undefined): BusServer {
+  #definition(
+    name: string,
+    offered: OfferedServer,
+    host: string | undefined,
+    alsoNamed?: readonly string[],
+  ): BusServer {
     const { name: offeredName, description, mark, sharing, nature } = offered;
     return {
       transport: 'bus',
@@ -384,6 +388,7 @@ export class Federation {
       trustHints: this.#options.trustsHints(name),
       sharing: isBound({ sharing, nature }) ? (sharing ?? 'dedicated') : 'shared',
       nature,
+      alsoNamed,
     };
   }
 

@@ -31,7 +31,7 @@ interface AnyServer {
   /** The filters of clients that have the same server, where they differ. */
   readonly filters?: readonly ClientFilter[];
   /** Other ids that mean it, of definitions that are the same. */
-  readonly alsoNamed?: readonly string[];
+  readonly alsoNamed?: readonly string[] | undefined;
   /** The setting for who may share an instance, if there is one; see sharing.ts. */
   readonly sharing: Sharing | undefined;
   /** Calls of tools that one instance gets at a time; 0 for no bound, undefined for what its nature asks for. */

@@ -130,7 +130,7 @@ class World {
     this.servers.push(server);
     if (!this.#isQuiet) return;
     for (const method of ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe'])
-      server.server.known.habits.set(JSON.stringify(method), QUIET);
+      server.server.known.setHabit(JSON.stringify(method), QUIET);
   }
 
   get instances(): TestInstance[] {
