@@ -78,6 +78,8 @@ export class CallRecord {
   readonly requestBytes: number;
   /** True for a retry: the request continues a call that was answered with questions. */
   readonly isContinued: boolean;
+  /** The client on another host that asks, by the word of its daemon; undefined for all other calls. */
+  readonly clientThere: string | undefined;
   /** '' while the server is not known. */
   server = '';
   /** The server's version of the protocol; '' while that is not known. */
@@ -107,6 +109,8 @@ export class CallRecord {
     this.session = session;
     this.askedMs = trail.now();
     this.requestBytes = end - start;
+    const { principal } = session;
+    this.clientThere = principal.kind === 'bus' ? principal.asking.client : undefined;
     this.isContinued = envelope.has(Field.requestState) || envelope.has(Field.inputResponses);
     const isNamed = envelope.has(Field.name) && !envelope.ambiguous.includes(Field.name);
     this.toolText = isNamed ? envelope.raw(b, Field.name) : '';

@@ -584,6 +584,11 @@ export class Instance implements CallOwner {
     return this.calls.peekSent(Number(idText))?.again !== undefined;
   }
 
+  /** The id of the client that has a request made which was sent; '' where the bridge asks by itself. */
+  clientOf(idText: string): string {
+    return this.calls.peekSent(Number(idText))?.session.clientId ?? '';
+  }
+
   /** Ends a call whose time is up: tells the server, and answers the client with an error. */
   tickCall(call: Call, nowMs: number): void {
     const { server, calls, questions } = this;

@@ -7,11 +7,13 @@ import type { AuditTrail, CallRecord } from '../core/audit-trail.ts';
 import type { ObservedClient } from '../core/events.ts';
 import { LineLog } from '../local/line-log.ts';
 import { RotatedFile } from '../local/rotated-file.ts';
+import type { BusRefusal } from '../model/bus-refusal.ts';
 import { grantOf, type Principal } from '../model/principal.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { lineSafe } from '../util/printable.ts';
+import { type SummedRefusal, SummedRefusals } from './summed-refusals.ts';
 
 export interface AuditLogOptions {
   readonly settings: Omit<AuditSettings, 'isKept'>;
@@ -40,6 +42,7 @@ interface Head {
 export class AuditLog implements AuditTrail {
   readonly #options: AuditLogOptions;
   readonly #lines: LineLog;
+  readonly #refusals: SummedRefusals;
   readonly #refusal: BridgeError | undefined;
   /** The parts of a client's lines that name the client and its tools, and the number of its connection. */
   readonly #heads = new WeakMap<ObservedClient, Map<string, Head>>();
@@ -60,6 +63,21 @@ export class AuditLog implements AuditTrail {
       lossLine: (lost) => `{"time":"${this.#timeAt(clock.now(), clock.now())}","lost":${lost}}\n`,
       changed: (failure) => this.#changed(failure),
     });
+    this.#refusals = new SummedRefusals(clock, (sum) => this.#recordRefusals(sum));
+  }
+
+  /** Takes what was refused of another host. A flood of the same is one line in a while. */
+  busRefused(refusal: BusRefusal): void {
+    this.#refusals.add(refusal);
+  }
+
+  #recordRefusals({ refusal, count, firstMs }: SummedRefusal): void {
+    const { what = 'many', user, host, server, why } = refusal ?? {};
+    const said = Object.entries({ user, host, server, why }).map(([name, text]) =>
+      text === undefined ? '' : `,"${name}":${written(text)}`,
+    );
+    const time = this.#timeAt(firstMs, this.now());
+    this.#lines.append(`{"time":"${time}","refused":"${what}","count":${count}${said.join('')}}\n`);
   }
 
   #changed(failure: string | undefined): void {
@@ -92,9 +110,10 @@ export class AuditLog implements AuditTrail {
     const tenths = Math.round((now - askedMs) * 10);
     const duration = `${Math.trunc(tenths / 10)}.${tenths % 10}`;
     const why = code === '' ? '' : `,"code":${JSON.stringify(code)}`;
+    const there = call.clientThere === undefined ? '' : `,"clientThere":${written(call.clientThere)}`;
     const continued = call.isContinued ? ',"continued":true' : '';
     this.#lines.append(
-      `{"time":"${this.#timeAt(askedMs, now)}",${this.#headOf(call)},"outcome":"${outcome}"${why}${continued},"durationMs":${duration},` +
+      `{"time":"${this.#timeAt(askedMs, now)}",${this.#headOf(call)}${there},"outcome":"${outcome}"${why}${continued},"durationMs":${duration},` +
         `"requestBytes":${requestBytes},"answerBytes":${answerBytes}${this.#argumentsOf(call)}${aboutOf(call)}}\n`,
     );
   }
@@ -173,6 +192,7 @@ export class AuditLog implements AuditTrail {
   }
 
   close(): Promise<void> {
+    this.#refusals.flush();
     return this.#lines.close();
   }
 }

@@ -336,7 +336,10 @@ export class Daemon implements ControlledDaemon {
       own: () => [...this.#followed.definitions.of(undefined).values(), ...this.#dialIns.of().values()],
       agents: config.agents.isEnabled ? this.#agentsHere : undefined,
       changed: () => this.#serversOfOthersChanged(),
-      refused: () => this.#events.incident.tell('busRefused', undefined),
+      refused: (refusal) => {
+        this.#events.incident.tell('busRefused', undefined);
+        this.#audit?.busRefused(refusal);
+      },
       failed: (error) => this.#faults.note('a message of another host could not be dealt with', error),
     });
   }

@@ -257,6 +257,7 @@ export class InstanceRunner {
       },
       returned: (request) => child === this.#child && this.instance.returned(request),
       mayRepeat: (idText) => child === this.#child && this.instance.mayRepeat(idText),
+      clientOf: (idText) => (child === this.#child ? this.instance.clientOf(idText) : ''),
       overflowed: () => this.#contain(() => this.instance.fromServer.overflowed()),
       badFrame: (reason, ends) => {
         if (child === this.#child) this.#contain(() => this.instance.fromServer.badFrame(reason, ends));

@@ -59,7 +59,13 @@ export class CallStream {
       cancel: (idText) => this.#link.cancel(idText),
     };
     this.#uncountedPorts = { ...this.#ports, isNumbered: false };
-    this.#link = new OwnerLink({ turn: context.turn, closed: () => this.end() });
+    this.#link = new OwnerLink({
+      turn: context.turn,
+      taking: ({ client }) => {
+        principal.asking.client = client;
+      },
+      closed: () => this.end(),
+    });
     context.accept(this.#link, principal, `server:${server}`);
   }
 

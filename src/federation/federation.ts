@@ -3,6 +3,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import type { AgentsElsewhere, AgentsHere } from '../model/agent-mail.ts';
+import type { BusRefusal } from '../model/bus-refusal.ts';
 import type { FederationReport, HostReport, LeaseReport } from '../model/federation-report.ts';
 import type { FederationSettings } from '../model/federation-settings.ts';
 import type { Limits } from '../model/limits.ts';
@@ -22,7 +23,7 @@ import type { Bus } from './bus.ts';
 import { type ClaimStore, Claims } from './claims.ts';
 import { Home, type OpenContext } from './home.ts';
 import type { HomeConnection } from './home-connection.ts';
-import { decodeEntries, encodeEntries, type OfferedServer } from './host-entry.ts';
+import { decodeEntries, encodeEntries, type HostEntry, type OfferedServer } from './host-entry.ts';
 import { HostList, type KnownHost } from './host-list.ts';
 import { type Holder, type LeaseBoard, LeaseTable } from './lease-table.ts';
 import { NatsBoard } from './nats-board.ts';
@@ -58,7 +59,7 @@ export interface FederationOptions {
   /** Other servers can be used now. */
   readonly changed: () => void;
   /** Something of another host was refused. */
-  readonly refused: () => void;
+  readonly refused: (refusal: BusRefusal) => void;
   readonly failed: (error: unknown) => void;
 }
 
@@ -88,6 +89,13 @@ const DELAY_MS_FOR_EACH = 4;
 const MOST_DELAY_MS = 4000;
 /** The most that was refused and is said in the log each second. */
 const MOST_TOLD = 20;
+const REFUSED: Readonly<Record<BusRefusal['what'], string>> = {
+  request: 'a request of another host was refused',
+  answer: 'something of another host was not taken',
+  entry: 'the entry of a host was not taken',
+  letter: 'a message of another host was refused',
+  message: 'a message of another host was dropped unread',
+};
 
 export class Federation {
   readonly #options: FederationOptions;
@@ -137,7 +145,7 @@ export class Federation {
       fenceOf: (name) => this.#leases.fenceOf(name),
       runOf: (other) => this.#list.get(other)?.run,
       refused: ({ user: who, host: from, server }, why) =>
-        this.#note('a request of another host was refused', { user: who, from, server, why }),
+        this.#note({ what: 'request', user: who, host: from, server, why }),
     });
     const place = { board, clock, tenant, host, run, isDown: () => this.#home.down !== undefined };
     this.#own = new OwnHost({
@@ -153,8 +161,8 @@ export class Federation {
       ...place,
       changed: () => this.#hostsChanged(),
       gone: (gone, itsRun) => this.#onGone(gone, itsRun),
-      replaced: (by) => this.#own.wasReplaced(by),
-      refused: (from, why) => this.#note('the entry of a host was not taken', { host: from, why }),
+      replaced: (by) => this.#onReplaced(by),
+      refused: (from, why) => this.#note({ what: 'entry', host: from, why }),
       fault: (error) => this.#onBoardFault('read', error),
     });
     this.#leases = new LeaseTable({
@@ -171,7 +179,7 @@ export class Federation {
       mayAskAny: (name) =>
         (this.#offerers.get(name) ?? []).every((one) => isBound(one.offered) || this.#isUsable(name, one)),
       ownersOf: (name) => this.#ownersNamed(name).map(({ host: owner }) => owner),
-      refused: (server, why) => this.#note('something of another host was not taken', { server, why }),
+      refused: (server, host, why) => this.#note({ what: 'answer', server, host, why }),
     });
     this.#services = new ServiceAnswers({
       ...{ bus, run, version, tenant, user, host },
@@ -198,7 +206,7 @@ export class Federation {
       ...{ bus: this.#ground.bus, clock, tenant, user, host, here, isAllowed: anyOf(agents) },
       hosts: () => this.#list.hosts.flatMap((known) => (known.hasAgents === true ? known.host : [])),
       unreachable: (other) => this.#unreachableHost(other),
-      refused: (from, why) => this.#note('a message of another host was refused', { host: from, why }),
+      refused: (from, why) => this.#note({ what: 'letter', host: from, why }),
     });
   }
 
@@ -242,6 +250,15 @@ export class Federation {
     this.#hasRival = hasRival;
     if (hasRival) this.#options.logger.error(RIVAL, { host: this.#options.settings.host });
     this.offer(this.#offers);
+  }
+
+  /** Somebody has written over the entry of this host. The bus does not say who. */
+  #onReplaced(by: HostEntry | undefined): void {
+    const before = this.#own.overwrites;
+    this.#own.wasReplaced(by);
+    const { host } = this.#options.settings;
+    if (this.#own.overwrites > before)
+      this.#note({ what: 'entry', host, why: 'somebody else has written over the entry of this host' });
   }
 
   #onContest(isContested: boolean): void {
@@ -464,14 +481,15 @@ export class Federation {
   }
 
   /** A peer that is refused all the time fills no log. */
-  #note(what: string, facts: Record<string, string>): void {
-    this.#options.refused();
+  #note(refusal: BusRefusal): void {
+    this.#options.refused(refusal);
     const nowMs = this.#options.clock.now();
     if (nowMs - this.#toldMs >= 1000) {
       this.#toldMs = nowMs;
       this.#told = 0;
     }
-    if (this.#told++ < MOST_TOLD) this.#options.logger.warn(what, facts);
+    const { what, ...facts } = refusal;
+    if (this.#told++ < MOST_TOLD) this.#options.logger.warn(REFUSED[what], facts);
   }
 
   // --- reports ---
@@ -606,7 +624,8 @@ function isBound({ sharing, nature }: Pick<OfferedServer, 'sharing' | 'nature'>)
 function natsGround({ settings, clock, pacer, refused, failed }: FederationOptions): Ground {
   const { nats, host, tenant, hasBulkConnection: hasBulk } = settings;
   const own = { name: `mcp-bridge ${host}`, inboxPrefix: `_INBOX.${tokenOf(host)}` };
-  const bus = new NatsBus({ settings: nats, ...own, hasBulk, clock, pacer, refused, failed });
+  const unread = (): void => refused({ what: 'message', why: 'it has more than 64 headers, or 32 KiB of them' });
+  const bus = new NatsBus({ settings: nats, ...own, hasBulk, clock, pacer, refused: unread, failed });
   const board = new NatsBoard(bus);
   const leases = new NatsLeases(bus);
   const claims = async (): Promise<ClaimStore> => {

@@ -23,6 +23,8 @@ export const HEADER = {
   call: 'Mcp-Call',
   /** The host that asks. */
   host: 'Mcp-Host',
+  /** The client there that asks, as its daemon calls it. */
+  client: 'Mcp-Client',
   /** `{attempt} {owner}`: a request that was sent before, and the run of the owner that it was meant for, or `-`. */
   again: 'Mcp-Again',
   /** The owner must not begin before it is told to. */

@@ -21,6 +21,7 @@ import {
   countIn,
   frameKindOf,
   HEADER,
+  headerValue,
   KEEP_ALIVE_MS,
   LOST_MS,
   MOST_FRAME_BYTES,
@@ -63,6 +64,8 @@ export interface HomeRequest {
   readonly method: string;
   readonly name: string | undefined;
   readonly body: Buffer;
+  /** The client that asks, as it is called here; '' if the bridge asks by itself. */
+  readonly client?: string;
   /** The host that has to take it; undefined if any owner may. */
   readonly host: string | undefined;
   /** Undefined if no other owner may take it. */
@@ -289,6 +292,8 @@ export class HomeCall implements AnsweredCall {
       [HEADER.call]: callPlace({ stream: connection.stream, number: this.number, done }),
       ...more,
     };
+    const { client = '' } = this.request;
+    if (client !== '') headers[HEADER.client] = clientValue(client);
     if (this.#fence !== undefined) headers[HEADER.fence] = this.#fence;
     if (this.#takesClaims) headers[HEADER.acceptClaim] = '1';
     if (this.#isHeld) headers[HEADER.hold] = '1';
@@ -345,26 +350,17 @@ export class HomeCall implements AnsweredCall {
     const kind = frameKindOf(headers);
     if (kind === undefined) return;
     const owner = ownerIn(headers);
-    if (owner === undefined) return this.#context.refused(this.#server, 'an answer does not name its owner');
+    if (owner === undefined) return this.#refused(this.#owner?.host, 'an answer does not name its owner');
     const { ownersOf, connection } = this.#context;
     if (this.#owner === undefined && !ownersOf(connection.offeredName).includes(owner.host))
-      return this.#context.refused(
-        this.#server,
-        `host ${owner.host} has answered, and does not offer it or may not be used`,
-      );
+      return this.#refused(owner.host, 'it has answered, and does not offer the server or may not be used');
     if (this.#owner !== undefined && owner.host !== this.#owner.host)
-      return this.#context.refused(
-        this.#server,
-        `host ${owner.host.slice(0, 64)} has answered in the place of another`,
-      );
+      return this.#refused(owner.host, `it has answered in the place of host ${this.#owner.host}`);
     this.#heardMs = this.#context.clock.now();
     this.#comebacks = 0;
     if (kind === 'err' && headers[HEADER.seq] === undefined) return this.#onRefused(data, owner.host);
     if (this.#fence !== undefined && headers[HEADER.fence] !== this.#fence)
-      return this.#context.refused(
-        this.#server,
-        `host ${owner.host} has answered without the lease that it was asked by`,
-      );
+      return this.#refused(owner.host, 'it has answered without the lease that it was asked by');
     if (this.#owner?.run !== owner.run) this.#onOwner(owner);
     if (this.isOver) return;
     this.#isHeard = true;
@@ -396,6 +392,10 @@ export class HomeCall implements AnsweredCall {
       this.#wasAskedSoon = true;
       this.#grant(false);
     });
+  }
+
+  #refused(host: string | undefined, why: string): void {
+    this.#context.refused(this.#server, host, why);
   }
 
   /** The first word of an owner binds the call to it. Another run of its daemon knows nothing of the call. */
@@ -479,14 +479,14 @@ export class HomeCall implements AnsweredCall {
 
   /** An owner that has said that it began the call says now that it did not: nobody knows what it has done. */
   #onTakenBack(error: unknown): void {
-    this.#context.refused(this.#server, 'it has begun a call, and then refused it');
+    this.#refused(this.#owner?.host, 'it has begun a call, and then refused it');
     this.#lost(`has begun the call, and then refused it${whyIn(error)}`);
   }
 
   #onFault(what: string): void {
-    const { refused, connection } = this.#context;
+    const { connection } = this.#context;
     const server = this.#server;
-    refused(server, `it has sent ${what}`);
+    this.#refused(this.#owner?.host, `it has sent ${what}`);
     this.#control({}, this.#cancelNotice());
     const error = new BridgeError('SERVER_ANSWER_REFUSED', `Server ${server} has sent ${what}`, {
       server,
@@ -559,9 +559,9 @@ export class HomeCall implements AnsweredCall {
 
   /** The call was carried out, and nobody will know with what result. */
   #onAnswerLost(why: string): void {
-    const { refused, connection } = this.#context;
+    const { connection } = this.#context;
     const server = this.#server;
-    refused(server, `a long answer could not be fetched: ${why}`);
+    this.#refused(this.#owner?.host, `a long answer could not be fetched: ${why}`);
     this.#settle();
     if (this.#isCancelled !== undefined) return;
     const said = `Server ${server} has carried the call out, but its long answer could not be fetched: ${why}; the outcome is unknown`;
@@ -675,6 +675,14 @@ export class HomeCall implements AnsweredCall {
 function codeIn(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }
+
+/** The value of the header that names a client. Most requests are of the client that has asked before. */
+function clientValue(client: string): string {
+  if (lastClient?.client !== client) lastClient = { client, value: headerValue(client) };
+  return lastClient.value;
+}
+
+let lastClient: { readonly client: string; readonly value: string } | undefined;
 
 /** The reason that an owner gives with an error: short, as it is another host's text. */
 function whyIn(error: unknown): string {

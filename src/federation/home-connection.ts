@@ -195,7 +195,7 @@ export class HomeConnection implements Link, CallConnection {
       return this.#refuse(idText, 'REQUEST_REFUSED', how);
     }
     const body = b.subarray(0, end);
-    const request = { idText, method, name, body };
+    const request = { idText, method, name, body, client: this.#handler?.clientOf?.(idText) ?? '' };
     if (isProbeId(idText)) return this.#askFirst(request, this.#context.pace.next(this.host ?? ''));
     const { host } = this;
     if (host !== undefined) return this.#begin({ ...request, host });

@@ -39,7 +39,7 @@ export interface HomeOptions {
   /** True if each host that offers the server may be asked, so that NATS may choose one. */
   readonly mayAskAny: (name: string) => boolean;
   /** Something of another host was not taken. */
-  readonly refused: (server: string, why: string) => void;
+  readonly refused: (server: string, host: string | undefined, why: string) => void;
 }
 
 /** The options of each connection, from whoever opens it. */

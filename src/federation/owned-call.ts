@@ -19,6 +19,7 @@ import {
   errorResponse,
   frameKindOf,
   HEADER,
+  headerText,
   KEEP_ALIVE_MS,
   LOST_MS,
   MOST_FRAME_BYTES,
@@ -36,6 +37,8 @@ const HEADER_ROOM = 4096;
 const CLAIM_ID_BYTES = 18;
 /** The first bytes of a request, in which its id is looked for if it is refused before it is whole. */
 const ID_BYTES = 512;
+/** The longest name of a client that is kept. */
+const MOST_CLIENT_LETTERS = 128;
 /** A home asks at most once a second. */
 const RESEND_PAUSE_MS = 900;
 
@@ -75,6 +78,8 @@ export class OwnedCall implements CallOutput {
   readonly #ports: CallPorts;
   /** The request, as long as it is not handed on. Of its bytes only the first are kept here: what is put together is elsewhere. */
   #message: ReceivedMessage | undefined;
+  /** The client that asks, by the word of its host's daemon. */
+  readonly client: string | undefined;
   readonly #takesClaims: boolean;
   readonly #fence: string | undefined;
   #reply: string;
@@ -107,6 +112,7 @@ export class OwnedCall implements CallOutput {
     this.#message = { ...message, data: new Uint8Array(message.data.subarray(0, ID_BYTES)) };
     this.#ports = ports;
     this.#reply = message.reply ?? '';
+    this.client = headerText(message.headers[HEADER.client])?.slice(0, MOST_CLIENT_LETTERS);
     this.#takesClaims = message.headers[HEADER.acceptClaim] === '1';
     this.#fence = message.headers[HEADER.fence];
     this.#hasBulk = message.headers[HEADER.acceptBulk] === '1';

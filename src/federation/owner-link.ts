@@ -14,6 +14,8 @@ const NOWHERE = idleSink(() => 0);
 
 /** The output of one request: takes what the core writes for it. */
 export interface CallOutput {
+  /** The client that asks, by the word of its host's daemon. */
+  readonly client?: string | undefined;
   notify(body: Buffer): void;
   answer(body: Buffer): void;
   /** There will be no answer. */
@@ -22,6 +24,8 @@ export interface CallOutput {
 
 export interface OwnerLinkOptions {
   readonly turn: FlushTurn;
+  /** The core is about to take the request of this output. */
+  readonly taking?: (output: CallOutput) => void;
   /** The core has closed it. */
   readonly closed: () => void;
 }
@@ -29,6 +33,7 @@ export interface OwnerLinkOptions {
 export class OwnerLink implements Carrier, Streams {
   readonly outbox: MessageOutbox;
   readonly #closed: () => void;
+  readonly #takes: ((output: CallOutput) => void) | undefined;
   /** By the ids of their requests, as they were spelled. */
   readonly #open = new Map<string, CallOutput>();
   #handler: LinkHandler | undefined;
@@ -38,7 +43,8 @@ export class OwnerLink implements Carrier, Streams {
   #isClosed = false;
   #waiting: { readonly hand: () => void; readonly length: number }[] = [];
 
-  constructor({ turn, closed }: OwnerLinkOptions) {
+  constructor({ turn, taking, closed }: OwnerLinkOptions) {
+    this.#takes = taking;
     this.outbox = new MessageOutbox(NOWHERE, turn);
     this.#closed = closed;
   }
@@ -79,6 +85,7 @@ export class OwnerLink implements Carrier, Streams {
     const hand = (): void => {
       if (this.#open.get(idText) !== output) return; // cancelled meanwhile
       this.#taking = idText;
+      this.#takes?.(output);
       this.#handler?.frame(b, 0, end);
       this.#taking = undefined;
     };

@@ -339,7 +339,8 @@ export class Owner {
     const { tenant, uid } = this.#options;
     if (!this.#hasRoomForStream({ user, host }, server)) return undefined;
     for (const name of [this.#countedAs({ user, host }), user]) this.#new.set(name, (this.#new.get(name) ?? 0) + 1);
-    const principal: BusPrincipal = { kind: 'bus', uid, pid: undefined, tenant, user, host };
+    const asking = { client: undefined };
+    const principal: BusPrincipal = { kind: 'bus', uid, pid: undefined, tenant, user, host, asking };
     const stream = new CallStream(
       { server, principal },
       {

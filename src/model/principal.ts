@@ -29,6 +29,13 @@ export interface BusPrincipal {
   readonly user: string;
   /** The host, by the word of its daemon. */
   readonly host: string;
+  /** The client there of the request that is being taken in. Its daemon asks for several, so this is true only for that moment. */
+  readonly asking: AskingClient;
+}
+
+export interface AskingClient {
+  /** Its id, by the word of its host's daemon; undefined if that says nothing. */
+  client: string | undefined;
 }
 
 export type Principal = LocalPrincipal | HttpPrincipal | BusPrincipal;

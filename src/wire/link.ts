@@ -12,6 +12,8 @@ export interface LinkHandler extends FrameSink {
   returned?(request: Frame): boolean;
   /** Returns true if the sent request with this id may safely be executed twice. */
   mayRepeat?(idText: string): boolean;
+  /** Returns the id of the client behind the sent request with this id; '' if it has none. */
+  clientOf?(idText: string): string;
   /** Called when the peer will send nothing more; it may still read. */
   ended(): void;
   /** Called once, last, when nothing goes either way any more. */

@@ -653,7 +653,7 @@ export class CoreInMemory {
     client.link.clingsOn = options.clingsOn ?? false;
     const { uid = 1000, grant, host } = options;
     const pid = undefined;
-    const bus = { kind: 'bus', uid, pid, tenant: 'acme', user: 'ann' } as const;
+    const bus = { kind: 'bus', uid, pid, tenant: 'acme', user: 'ann', asking: { client: undefined } } as const;
     const here =
       grant === undefined ? ({ kind: 'local', uid, pid } as const) : ({ kind: 'http', uid, pid, grant } as const);
     this.manager.accept(client.link, host === undefined ? here : { ...bus, host });

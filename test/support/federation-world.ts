@@ -218,7 +218,7 @@ class HomeNode {
       claims: world.claims(),
       ownersOf: () => [...world.runs.keys()].filter((name) => !world.unused.has(name)),
       mayAskAny: () => world.unused.size === 0,
-      refused: (_, why) => world.refused.push(why),
+      refused: (_, host, why) => world.refused.push(`${host}: ${why}`),
     });
   }
 

@@ -6,7 +6,7 @@ import { type JsonFields, membersOf, recordsOf, textOf } from '../data.ts';
 import { clockTime, dateTime, duration, plural } from '../format.ts';
 import { html, type Markup } from '../html.ts';
 import { useAsked } from '../parts/asked.ts';
-import { Aside, dot, Empty, Failure, Filter, Screen } from '../parts/elements.ts';
+import { Aside, dot, Empty, Failure, Filter, Screen, type Tone } from '../parts/elements.ts';
 import { type Column, outcome, Table } from '../parts/table.ts';
 import { address, route } from '../route.ts';
 import { status } from '../state.ts';
@@ -52,6 +52,15 @@ function timeOf(fields: JsonFields): string {
   return new Date(at).toDateString() === new Date().toDateString() ? clockTime(at) : dateTime(at);
 }
 
+/** A line of what other hosts were refused has no outcome of a call. */
+function outcomeOf(fields: JsonFields): string {
+  if (fields.refused === undefined) return textOf(fields.outcome);
+  return `refused × ${Number(fields.count)}`;
+}
+
+const toneOf = ({ refused, outcome: of }: JsonFields): Tone =>
+  outcomeTone(refused === undefined ? textOf(of) : 'refused');
+
 function took(fields: JsonFields): number | null {
   const ms = fields.durationMs;
   return typeof ms === 'number' ? ms : null;
@@ -69,20 +78,20 @@ const COLUMNS: readonly Column<Entry>[] = [
     width: 'minmax(140px, 1.6fr)',
     sort: ({ fields }) => `${textOf(fields.server)} ${textOf(fields.tool)}`,
     cell: ({ key, fields }) =>
-      html`<a class="row-link" href=${address('audit', key)}>${dot(outcomeTone(textOf(fields.outcome)))}<span class="clip">${text(fields.server ?? '')} <span class="tool">${text(fields.tool ?? '')}</span></span></a>`,
+      html`<a class="row-link" href=${address('audit', key)}>${dot(toneOf(fields))}<span class="clip">${text(fields.server ?? '')} <span class="tool">${text(fields.tool ?? fields.why ?? '')}</span></span></a>`,
   },
   {
     title: 'Client',
     width: 'minmax(100px, 1fr)',
     isExtra: true,
-    sort: ({ fields }) => textOf(fields.client),
-    cell: ({ fields }) => html`<span class="clip muted">${text(fields.client ?? '')}</span>`,
+    sort: ({ fields }) => textOf(fields.client ?? fields.host),
+    cell: ({ fields }) => html`<span class="clip muted">${text(fields.client ?? fields.host ?? '')}</span>`,
   },
   {
     title: 'Outcome',
     width: '108px',
-    sort: ({ fields }) => textOf(fields.outcome),
-    cell: ({ fields }) => outcome(outcomeTone(textOf(fields.outcome)), textOf(fields.outcome)),
+    sort: ({ fields }) => outcomeOf(fields),
+    cell: ({ fields }) => outcome(toneOf(fields), outcomeOf(fields)),
   },
   {
     title: 'Took',
