@@ -98,7 +98,7 @@ describe('an owner that has said that it began', () => {
     world.advance(40_000);
     expect(honest).toEqual([]);
     expect(connection.answersTo(1).map(({ error }) => error)).toMatchObject([UNKNOWN]);
-    expect(world.refused).toEqual(['it has begun a call, and then refused it']);
+    expect(world.refused).toEqual(['one: it has begun a call, and then refused it']);
   });
 
   test.each([
