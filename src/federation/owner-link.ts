@@ -4,10 +4,8 @@
 import { invariant } from '../util/invariant.ts';
 import type { Carrier, LinkHandler, Streams } from '../wire/link.ts';
 import type { FlushTurn } from '../wire/outbox.ts';
+import { WaitingFrames } from '../wire/waiting-frames.ts';
 import { idleSink, MessageOutbox } from './message-outbox.ts';
-
-/** The most requests that wait while the core does not read the link. */
-const MOST_WAITING = 64;
 
 /** Nothing waits here, so nothing counts as not taken. */
 const NOWHERE = idleSink(() => 0);
@@ -39,9 +37,9 @@ export class OwnerLink implements Carrier, Streams {
   #handler: LinkHandler | undefined;
   /** The id of the request that is being handed on. */
   #taking: string | undefined;
-  #isPaused = false;
   #isClosed = false;
-  #waiting: { readonly hand: () => void; readonly length: number }[] = [];
+  /** Requests, while the core does not read the link. */
+  readonly #waiting = new WaitingFrames();
 
   constructor({ turn, taking, closed }: OwnerLinkOptions) {
     this.#takes = taking;
@@ -59,19 +57,17 @@ export class OwnerLink implements Carrier, Streams {
 
   /** True if nothing more can be taken in at present. */
   get isFull(): boolean {
-    return this.#waiting.length >= MOST_WAITING;
+    return this.#waiting.isFull;
   }
 
   /** True while what is taken in has to wait for the core. */
   get isWaiting(): boolean {
-    return this.#isPaused;
+    return this.#waiting.isPaused;
   }
 
   /** The bytes of requests that wait for the core. */
   get waitingBytes(): number {
-    let bytes = 0;
-    for (const { length } of this.#waiting) bytes += length;
-    return bytes;
+    return this.#waiting.bytes;
   }
 
   /** True if a request with this id is not answered. */
@@ -82,15 +78,13 @@ export class OwnerLink implements Carrier, Streams {
   /** Takes the request in b[0, end) in; a newline stands behind it. */
   take(b: Buffer, end: number, idText: string, output: CallOutput): void {
     this.#open.set(idText, output);
-    const hand = (): void => {
+    this.#waiting.add(() => {
       if (this.#open.get(idText) !== output) return; // cancelled meanwhile
       this.#taking = idText;
       this.#takes?.(output);
       this.#handler?.frame(b, 0, end);
       this.#taking = undefined;
-    };
-    if (this.#isPaused) this.#waiting.push({ hand, length: end });
-    else hand();
+    }, end);
   }
 
   /** The caller does not want the answer any more. */
@@ -156,15 +150,11 @@ export class OwnerLink implements Carrier, Streams {
   }
 
   pause(): void {
-    this.#isPaused = true;
+    this.#waiting.pause();
   }
 
   resume(): void {
-    this.#isPaused = false;
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      next.hand();
-      if (this.#isPaused) return;
-    }
+    this.#waiting.resume();
   }
 
   end(): void {
@@ -174,7 +164,7 @@ export class OwnerLink implements Carrier, Streams {
   destroy(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#waiting = [];
+    this.#waiting.drop();
     for (const idText of [...this.#open.keys()]) this.over(idText);
     queueMicrotask(() => {
       this.#handler?.closed();

@@ -5,11 +5,9 @@ import type { Clock } from '../../util/clock.ts';
 import { invariant } from '../../util/invariant.ts';
 import type { Carrier, LinkHandler, Streams } from '../../wire/link.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../../wire/outbox.ts';
+import { WaitingFrames } from '../../wire/waiting-frames.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import type { SentEvents } from './sent-events.ts';
-
-/** The most messages that wait while their client is not read. */
-const MOST_WAITING = 64;
 
 export interface HttpLinkOptions {
   readonly turn: FlushTurn;
@@ -29,9 +27,9 @@ export class HttpLink implements Carrier, Streams {
   readonly #exchanges = new Set<HttpExchange>();
   #handler: LinkHandler | undefined;
   #taking: HttpExchange | undefined;
-  #isPaused = false;
   #isClosed = false;
-  #waiting: (() => void)[] = [];
+  /** Messages, while their client is not read. */
+  readonly #waiting = new WaitingFrames();
 
   constructor(options: HttpLinkOptions) {
     this.#options = options;
@@ -43,7 +41,7 @@ export class HttpLink implements Carrier, Streams {
   }
 
   get isPaused(): boolean {
-    return this.#isPaused;
+    return this.#waiting.isPaused;
   }
 
   get isClosed(): boolean {
@@ -62,7 +60,7 @@ export class HttpLink implements Carrier, Streams {
 
   /** True if nothing more can be taken in at present. */
   get isFull(): boolean {
-    return this.#waiting.length >= MOST_WAITING;
+    return this.#waiting.isFull;
   }
 
   /** Takes the message in b[0, end) in; a newline stands behind it. */
@@ -72,8 +70,7 @@ export class HttpLink implements Carrier, Streams {
       this.#exchanges.add(exchange);
       for (const idText of exchange.openIds) this.#open.set(idText, exchange);
     }
-    if (this.#isPaused) this.#waiting.push(() => this.#hand(b, end, exchange));
-    else this.#hand(b, end, exchange);
+    this.#waiting.add(() => this.#hand(b, end, exchange), end);
   }
 
   #hand(b: Buffer, end: number, exchange: HttpExchange | undefined): void {
@@ -167,15 +164,11 @@ export class HttpLink implements Carrier, Streams {
   }
 
   pause(): void {
-    this.#isPaused = true;
+    this.#waiting.pause();
   }
 
   resume(): void {
-    this.#isPaused = false;
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      next();
-      if (this.#isPaused) return;
-    }
+    this.#waiting.resume();
   }
 
   end(): void {
@@ -190,7 +183,7 @@ export class HttpLink implements Carrier, Streams {
     if (this.#isClosed) return;
     this.#options.turn.flush();
     this.#isClosed = true;
-    this.#waiting = [];
+    this.#waiting.drop();
     for (const exchange of [...this.#exchanges]) end(exchange);
     this.#options.standing?.end(this.#options.clock.now());
     this.outbox.close();
