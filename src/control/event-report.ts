@@ -1,20 +1,9 @@
 // Events of the daemon, as data: the daemon writes them, the command and other programs read them, and `--json` prints them as
 // they are. Kinds and fields may be added, but never change their meaning. All texts are those of others, and bounded.
 
+import type { CallOutcome } from '../core/audit-trail.ts';
 import type { QuestionEnd, WaitReason } from '../core/events.ts';
 import type { CallRole } from '../protocol/era.ts';
-
-/** The outcome of a call, as the audit log names it. */
-export type ReportedOutcome =
-  | 'ok'
-  | 'tool-error'
-  | 'asked'
-  | 'error'
-  | 'refused'
-  | 'timeout'
-  | 'crashed'
-  | 'cancelled'
-  | 'client-gone';
 
 interface At<Kind extends string> {
   readonly kind: Kind;
@@ -64,7 +53,8 @@ export interface CallReport extends NamedCall {
   readonly role: CallRole;
   /** The moment in which it came. */
   readonly at: number;
-  readonly outcome: ReportedOutcome;
+  /** As the audit log names it. */
+  readonly outcome: CallOutcome;
   /** The bridge's code of an error, or null. */
   readonly code: string | null;
   readonly totalMs: number;

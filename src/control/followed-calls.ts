@@ -2,7 +2,7 @@
 // the watchers want to see in a second it follows none, and counts them. It never keeps arguments or results.
 
 import { randomBytes } from 'node:crypto';
-import { outcomeOfAnswer, outcomeOfCode } from '../core/audit-trail.ts';
+import { type CallOutcome, outcomeOfAnswer, outcomeOfCode } from '../core/audit-trail.ts';
 import type { Events, ObservedCall, ObservedClient, WaitReason } from '../core/events.ts';
 import type { CallRole } from '../protocol/era.ts';
 import { codeIn } from '../protocol/rpc-error.ts';
@@ -12,7 +12,7 @@ import { expectSyntaxError } from '../util/expected-error.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
 import type { Frame } from '../wire/frame-splitter.ts';
 import { bounded } from './bounded-text.ts';
-import type { CallEvent, CallReport, ReportedOutcome } from './event-report.ts';
+import type { CallEvent, CallReport } from './event-report.ts';
 
 /** The calls that have ended and are kept. */
 const MOST_RECENT = 1000;
@@ -295,7 +295,7 @@ export class FollowedCall {
   /** The moment in which it was sent; undefined while no server has it. */
   #sentMs: number | undefined;
   #serverMs: number | undefined;
-  #outcome: ReportedOutcome | undefined;
+  #outcome: CallOutcome | undefined;
   #code = '';
   #sentBefore = -1;
 
@@ -365,7 +365,7 @@ export class FollowedCall {
   }
 
   /** Sets the outcome. Only the first one counts, because later ones follow from it. */
-  settle(outcome: ReportedOutcome, code = ''): void {
+  settle(outcome: CallOutcome, code = ''): void {
     if (this.#outcome !== undefined) return;
     this.#outcome = outcome;
     this.#code = code;

@@ -17,13 +17,19 @@ afterAll(() => void cleanUp());
 const kept = (host: string): object => ({ ...fixtureServer({ AT: host }), sharing: 'dedicated' });
 const at = (env: string): unknown => (JSON.parse(env) as { AT?: string }).AT;
 
-natsTest('a server that remembers is served by one host, and moves to the next when that one leaves', async () => {
+/** A server that the host `one` serves alone, and a client of it on the laptop. */
+async function servedByOne() {
   const nats = await NatsServer.start();
   const one = await startHost(nats, 'one', { servers: { fixture: kept('one') } });
   const laptop = await startHost(nats, 'laptop');
   await untilKnown(laptop, 'fixture@one');
   const client = await laptop.client({ 'mcp-bridge/view': 'server:fixture' });
   expect(at(await untilAnswered(client, 'env'))).toBe('one');
+  return { nats, one, laptop, client };
+}
+
+natsTest('a server that remembers is served by one host, and moves to the next when that one leaves', async () => {
+  const { nats, one, laptop, client } = await servedByOne();
   await startHost(nats, 'two', { servers: { fixture: kept('two') } });
   await untilKnown(laptop, 'fixture@two');
   const mine = textOf(await client.callTool(1, 'seen'));
@@ -122,12 +128,7 @@ natsTest('a host that only says that a server remembers takes its name from nobo
 });
 
 natsTest('headers that a writer puts on a lease give it no other number, and remove nothing', async () => {
-  const nats = await NatsServer.start();
-  const one = await startHost(nats, 'one', { servers: { fixture: kept('one') } });
-  const laptop = await startHost(nats, 'laptop');
-  await untilKnown(laptop, 'fixture@one');
-  const client = await laptop.client({ 'mcp-bridge/view': 'server:fixture' });
-  expect(at(await untilAnswered(client, 'env'))).toBe('one');
+  const { nats, one, client } = await servedByOne();
   const odd = await connect({ servers: nats.url });
   const heard: string[] = [];
   odd.subscribe('mcp.v1.lease.acme.fixture', {

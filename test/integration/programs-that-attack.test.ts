@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Message, RawClient } from '../support/raw-client.ts';
 import { cleanUp, fixtureServer, TestDaemon } from '../support/test-daemon.ts';
-import { faultAfter, faultOf, HONEST, HOSTILE_PROGRAMS } from '../torture/hostile-programs.mjs';
+import { FORGED_WORDS, faultAfter, faultOf, HONEST, HOSTILE_PROGRAMS } from '../torture/hostile-programs.mjs';
 
 const MIB = 1024 * 1024;
 
@@ -58,14 +58,7 @@ test.each(programs)('$title: a limit ends it, and the next program is left alone
 
 test('what a program leaves behind says nothing in the next one', async () => {
   const left = `
-    let mode = 'ret';
-    Object.prototype.toJSON = function () {
-      if (!(this && this.is)) return this;
-      if (mode === 'ret') return { x: 1, is: 'returned', value: 'forged' };
-      if (mode === 'idle') return { is: 'idle' };
-      return { x: 1, is: 'returned', value: 'TAMPERED' };
-    };
-    console.log('a'); mode = 'idle'; console.log('b'); mode = 'evil';
+    ${FORGED_WORDS}
     setInterval(() => console.log('x'), 1);
     return 'mine'`;
   expect(await run(left)).toBe('mine\nPrinted:\na\nb');

@@ -6,6 +6,17 @@ const reach = (expression) => `
   try { const found = ${expression}; seen.push(typeof found, String(found).slice(0, 300)); } catch (error) { seen.push(String(error)); }
   return seen;`;
 
+/** Says an end that is none, and lets what comes later say one more. */
+export const FORGED_WORDS = `
+    let mode = 'ret';
+    Object.prototype.toJSON = function () {
+      if (!(this && this.is)) return this;
+      if (mode === 'ret') return { x: 1, is: 'returned', value: 'forged' };
+      if (mode === 'idle') return { is: 'idle' };
+      return { x: 1, is: 'returned', value: 'TAMPERED' };
+    };
+    console.log('a'); mode = 'idle'; console.log('b'); mode = 'evil';`;
+
 /**
  * Each with its name, its code, and what it may come to: `answer` is any answer at all, `error` one that says that it failed, `limit`
  * one that names a limit.
@@ -145,14 +156,7 @@ export const HOSTILE_PROGRAMS = [
   ],
   [
     'an end that is none, and words behind it',
-    `let mode = 'ret';
-    Object.prototype.toJSON = function () {
-      if (!(this && this.is)) return this;
-      if (mode === 'ret') return { x: 1, is: 'returned', value: 'forged' };
-      if (mode === 'idle') return { is: 'idle' };
-      return { x: 1, is: 'returned', value: 'TAMPERED' };
-    };
-    console.log('a'); mode = 'idle'; console.log('b'); mode = 'evil';
+    `${FORGED_WORDS}
     setTimeout(() => console.log('x'), 100);
     await new Promise(() => {})`,
     'error',

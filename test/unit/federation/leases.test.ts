@@ -100,6 +100,26 @@ class Host {
   }
 }
 
+/** Two hosts that offer a server; `one` serves it, as it came first. */
+async function oneBeforeTwo(ms = 2000): Promise<{ hosts: Hosts; one: Host; two: Host }> {
+  const hosts = new Hosts();
+  const [one, two] = [hosts.host('one'), hosts.host('two')];
+  one.table.offer([NAME]);
+  await hosts.pass(2000);
+  two.table.offer([NAME]);
+  await hosts.pass(ms);
+  return { hosts, one, two };
+}
+
+/** Two hosts that offer a server from the same moment on, and the one that serves it. */
+async function oneOfTwo(): Promise<{ hosts: Hosts; two: readonly Host[]; holder: string }> {
+  const hosts = new Hosts();
+  const two = [hosts.host('one'), hosts.host('two')];
+  for (const { table } of two) table.offer([NAME]);
+  await hosts.pass(3000);
+  return { hosts, two, holder: hosts.serving()[0] ?? '' };
+}
+
 test('the first host that offers a server serves it, and a second one does not', async () => {
   const hosts = new Hosts();
   const one = hosts.host('one');
@@ -121,12 +141,7 @@ test('of hosts that begin at once one serves', async () => {
 });
 
 test('a host that leaves gives the server up, and the next one serves it at once with the next number', async () => {
-  const hosts = new Hosts();
-  const [one, two] = [hosts.host('one'), hosts.host('two')];
-  one.table.offer([NAME]);
-  await hosts.pass(2000);
-  two.table.offer([NAME]);
-  await hosts.pass(2000);
+  const { hosts, one, two } = await oneBeforeTwo();
   await one.leave();
   await hosts.pass(1000);
   expect(two.table.fenceOf(NAME)).toBe(2);
@@ -134,12 +149,7 @@ test('a host that leaves gives the server up, and the next one serves it at once
 });
 
 test('a host that stands still loses the server, and cannot begin anything when it goes on', async () => {
-  const hosts = new Hosts();
-  const [one, two] = [hosts.host('one'), hosts.host('two')];
-  one.table.offer([NAME]);
-  await hosts.pass(2000);
-  two.table.offer([NAME]);
-  await hosts.pass(20_000);
+  const { hosts, one, two } = await oneBeforeTwo(20_000);
   expect(one.table.fenceOf(NAME)).toBe(1);
   one.freeze(true);
   await hosts.pass(20_000);
@@ -186,12 +196,7 @@ test('a daemon that is started again takes its server back with the next number'
 });
 
 test('a server that is offered no more goes to the next host', async () => {
-  const hosts = new Hosts();
-  const [one, two] = [hosts.host('one'), hosts.host('two')];
-  one.table.offer([NAME]);
-  await hosts.pass(2000);
-  two.table.offer([NAME]);
-  await hosts.pass(2000);
+  const { hosts, one } = await oneBeforeTwo();
   one.table.offer([]);
   await hosts.pass(2000);
   expect(hosts.serving()).toEqual(['two']);
@@ -217,11 +222,7 @@ test.each([
 });
 
 test('a lease that somebody has spoilt is written again at once by its holder, with its number', async () => {
-  const hosts = new Hosts();
-  const [one, two] = [hosts.host('one'), hosts.host('two')];
-  for (const { table } of [one, two]) table.offer([NAME]);
-  await hosts.pass(3000);
-  const [holder] = hosts.serving();
+  const { hosts, holder } = await oneOfTwo();
   const before = hosts.leases.read(`acme.${NAME}`);
   hosts.leases.spoil(`acme.${NAME}`, Buffer.from('{"type":"io.nats.jetstream.api.v1.account_info_response"}'));
   await flush();
@@ -229,11 +230,7 @@ test('a lease that somebody has spoilt is written again at once by its holder, w
 });
 
 test('a number that no write has is corrected by what stands on the board', async () => {
-  const hosts = new Hosts();
-  const [one, two] = [hosts.host('one'), hosts.host('two')];
-  for (const { table } of [one, two]) table.offer([NAME]);
-  await hosts.pass(3000);
-  const [holder = ''] = hosts.serving();
+  const { hosts, holder } = await oneOfTwo();
   const lease = { v: 1, host: holder, run: 'earlier', fence: 7 };
   hosts.leases.misnumber(`acme.${NAME}`, Buffer.from(JSON.stringify(lease)), 900_000_000_000_000);
   await hosts.pass(20_000);
@@ -261,13 +258,9 @@ test('a number that nobody can have begins again', async () => {
 });
 
 test('a board that has lost all leases gets them again', async () => {
-  const hosts = new Hosts();
-  const [one, two] = [hosts.host('one'), hosts.host('two')];
-  for (const { table } of [one, two]) table.offer([NAME]);
-  await hosts.pass(3000);
-  const [holder] = hosts.serving();
+  const { hosts, two, holder } = await oneOfTwo();
   hosts.leases.lose();
-  for (const { table } of [one, two]) table.busIsUp();
+  for (const { table } of two) table.busIsUp();
   await hosts.pass(5000);
   expect(hosts.serving()).toEqual([holder]);
 });
