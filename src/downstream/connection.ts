@@ -1,4 +1,4 @@
-// The interface between the runner of an instance and a running server: a child process, a server at a URL, or one that has
+// The interface between an instance's runner and a running server: a child process, a server at a URL, or a server that
 // connected by itself.
 
 import type { BridgeError } from '../util/bridge-error.ts';
@@ -11,25 +11,25 @@ export interface ServerConnection {
   readonly pid: number | undefined;
   /** The child's stderr. */
   readonly output?: ServerOutput | undefined;
-  /** Resolves with a sentence on how the connection ended, once all that came has been read. Never rejects. */
+  /** Resolves with a sentence on how the connection ended, after everything that arrived was read. Never rejects. */
   readonly ended: Promise<string>;
-  /** True once messages can have reached the server. */
+  /** True once messages may have reached the server. */
   readonly wasOpen: boolean;
   /** True once a server that has connected by itself has ended the connection. */
   readonly hasHungUp?: boolean;
-  /** True if the server is reached in a way that the era of 2026 does not have. */
+  /** True if the server is reached in a way that 2026 no longer has. */
   readonly isOfEarlierEra?: boolean | undefined;
-  /** True if the server is reached in a way that only the era of 2026 has. */
+  /** True if the server is reached in a way that only 2026 has. */
   readonly isOf2026Alone?: boolean | undefined;
-  /** The reason why it could not be opened, where that says more than how it ended. */
+  /** The reason why it could not be opened, if that says more than how it ended. */
   readonly failure?: BridgeError | undefined;
-  /** Both sides have settled on this version of the protocol. */
+  /** Called when both sides have agreed on this version of the protocol. */
   settled?(version: string): void;
-  /** A text of the server, with the secrets that it was given taken out. */
+  /** A text of the server without the secrets that it was given. */
   safe(text: string): string;
   /** The last lines that it wrote outside the protocol, without secrets; '' if none. */
   lastWords(): string;
-  /** The line of those that says most. */
+  /** The most informative of those lines. */
   lastLine(): string;
   /** Ends the connection, and the process if it is a child; resolves when it is gone. */
   stop(): Promise<void>;

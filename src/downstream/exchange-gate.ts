@@ -1,5 +1,6 @@
-// Bounds the requests that are open at servers at a URL: each holds a descriptor until it is answered. One server gets at most a
-// quarter of them, so one that never answers holds up nobody else. Further requests wait, and the servers take turns.
+// Limits the open requests at servers at URLs, because each holds a descriptor until it is answered. One server gets at
+// most a quarter of them, so one that never answers delays nobody else. Further requests wait, and the servers take
+// turns.
 
 type Start = (leave: () => void) => void;
 
@@ -53,8 +54,8 @@ export class ExchangeDoor {
   }
 
   /**
-   * Calls `start` when it is the request's turn. `leave` must be called once, when its connection is free again. Returns a function
-   * that gives up the place in the line.
+   * Calls `start` when it is the request's turn. `leave` must be called once, when its connection is free again.
+   * Returns a function that gives up the place in the queue.
    */
   enter(start: Start): () => void {
     this.#waiting.add(start);

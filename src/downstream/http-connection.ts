@@ -19,7 +19,7 @@ import type { LaunchContext } from './server-process.ts';
 import { EitherTransport, SseTransport } from './sse-transport.ts';
 
 export interface HttpContext extends LaunchContext {
-  /** The gate at which requests to all servers at URLs wait for a connection. */
+  /** The gate where requests to all servers at URLs wait for a connection. */
   readonly exchanges: ExchangeGate;
   readonly logger: Logger;
 }
@@ -76,7 +76,7 @@ export class HttpConnection extends RemoteConnection {
       for (const one of this.#transports) one.negotiated(version);
       void this.#transport.then((transport) => transport.negotiated(version));
     }
-    queueMicrotask(() => this.link.settled()); // the answer that has settled it is being taken at this moment
+    queueMicrotask(() => this.link.settled()); // the answer that decided this is just being handled
   }
 
   async stop(): Promise<void> {
@@ -85,7 +85,7 @@ export class HttpConnection extends RemoteConnection {
     for (const transport of this.#transports) transport.close();
   }
 
-  /** Tells the server to forget the session. Does not wait for long: the server will notice by itself. */
+  /** Tells the server to forget the session. Does not wait long, because the server will notice anyway. */
   async #sayGoodbye(): Promise<void> {
     const late = deferred<void>();
     const timer = this.#context.clock.after(GOODBYE_MS, () => late.resolve());
@@ -156,7 +156,7 @@ export class HttpConnection extends RemoteConnection {
 
 export interface RemoteSessionPorts {
   readonly clock: Clock;
-  /** Asks the server for an answer; fails as a request does. Aborted when the answer does not matter any more. */
+  /** Asks the server for an answer; fails like any request. Aborted when the answer no longer matters. */
   readonly ping: (signal: AbortSignal) => Promise<void>;
   /** Stops sending; resolves when no answer is awaited. */
   readonly retire: () => Promise<void>;
@@ -168,7 +168,7 @@ const LAST_ANSWERS_MS = 1000;
 /** Time for a server to answer the ping that asks for the session. */
 const PING_MS = 5000;
 
-/** Finds out that a session is over, and ends its connection then: calls under way have a moment to be answered. */
+/** Notices that a session has ended, and ends its connection after a moment in which open calls may be answered. */
 export class RemoteSession {
   readonly #ports: RemoteSessionPorts;
   #isOver = false;
@@ -184,8 +184,8 @@ export class RemoteSession {
   }
 
   /**
-   * Resolves with true if the server has forgotten the session. Asks the server when that is not certain: any refusal but 404 may
-   * mean one bad request, and ending a session loses its state and its calls.
+   * Resolves to true if the server has forgotten the session. Asks the server if that is uncertain: any refusal but 404
+   * may concern only one bad request, and ending a session loses its state and its calls.
    */
   isForgotten(): boolean | Promise<boolean> {
     if (this.#isOver) return true;
@@ -215,7 +215,7 @@ export class RemoteSession {
   #end(failure: RemoteFailure): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    // Later than this turn, in which the senders of failed messages are told.
+    // After this turn, in which the senders of failed messages get their errors.
     const over = (): void => void setImmediate(() => this.#ports.over(failure));
     const timer = this.#ports.clock.after(LAST_ANSWERS_MS, over);
     void this.#ports.retire().then(() => {

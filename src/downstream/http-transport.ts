@@ -1,5 +1,6 @@
-// Streamable HTTP: each message is a POST, whose response holds the answer and what belongs to it. One more stream brings what
-// belongs to no request. A stream that breaks is resumed if the server can do that, never sooner than the pauses below say.
+// Streamable HTTP: each message is a POST, and its response holds the answer and everything that belongs to it. One
+// more stream brings messages that belong to no request. A broken stream is resumed if the server can, after the pauses
+// below.
 
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { eraOf } from '../protocol/eras.ts';
@@ -44,7 +45,9 @@ const ENDED = new RemoteFailure('ended the stream before its answer', { isUncert
 const NO_ANSWER = new RemoteFailure('gave no answer', { isUncertain: true });
 const LATE = new RemoteFailure('did not list its tools in time');
 
-/** A server of 2026 takes no answers, and a call is cancelled there by the end of its stream. */
+/**
+ * Messages that a server of 2026 does not take: answers, and cancellations, because closing a call's stream cancels it.
+ */
 const UNSAID: ReadonlySet<string> = new Set(['', 'notifications/cancelled']);
 
 const CALL = 'tools/call';
@@ -55,7 +58,7 @@ const LIST_ID = '"mcp-bridge-tools"';
 const MOST_PAGES = 64;
 /** Time for the bridge's own list. Calls wait for it. */
 const LISTING_MS = 10_000;
-/** Time after a list that failed, in which calls go without one. */
+/** The time after a failed list in which calls go without one. */
 const LIST_AGAIN_MS = 10_000;
 
 export class HttpTransport implements RemoteTransport {
@@ -63,11 +66,13 @@ export class HttpTransport implements RemoteTransport {
   readonly #end = new AbortController();
   #sessionId: string | undefined;
   #protocolVersion: string | undefined;
-  /** True once the server speaks without a handshake: there is no session, and each request names its method in a header. */
+  /**
+   * True once the server speaks without a handshake: it has no session, and each request names its method in a header.
+   */
   #isOf2026 = false;
   readonly #mirrored: MirroredHeaders;
   #listing: Promise<void> | undefined;
-  /** The bridge's own list is not asked for before this time. */
+  /** The time before which the bridge does not ask for its own list again. */
   #listAgainAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: HttpTransportOptions) {
@@ -85,7 +90,7 @@ export class HttpTransport implements RemoteTransport {
     return this.#sendNow(message, exchange, isCall);
   }
 
-  /** `mayRepeat`: the message is sent once more if the server misses headers, for which it must name its tools again. */
+  /** `mayRepeat`: the message is sent again if the server misses headers. For those it must list its tools first. */
   async #sendNow(message: RemoteMessage, exchange: Exchange, mayRepeat: boolean): Promise<RemoteFailure | undefined> {
     const response = await this.#post(message, exchange.signal);
     if (!this.#isStateless(message)) this.#sessionId = response.headers.get('mcp-session-id') ?? this.#sessionId;
@@ -125,7 +130,7 @@ export class HttpTransport implements RemoteTransport {
     return unlessAborted(this.#listing, signal);
   }
 
-  /** Reads the list of tools; never rejects. A list that fails is not asked for again at once. */
+  /** Reads the list of tools; never rejects. After a failure it is not asked for again at once. */
   async #listInTime(call: RemoteMessage['body']): Promise<void> {
     const { clock, failed } = this.#options;
     const abort = new AbortController();
@@ -138,7 +143,7 @@ export class HttpTransport implements RemoteTransport {
     if (!isComplete) this.#listAgainAtMs = clock.now() + LIST_AGAIN_MS;
   }
 
-  /** Resolves with true if the whole list has come. */
+  /** Resolves to true if the whole list has arrived. */
   async #listTools(call: RemoteMessage['body'], signal: AbortSignal): Promise<boolean> {
     let cursor: string | undefined;
     for (let page = 0; page < MOST_PAGES; page++) {
@@ -151,7 +156,7 @@ export class HttpTransport implements RemoteTransport {
     return false;
   }
 
-  /** The answer to the bridge's own request; undefined if there is none, or the server refuses it. */
+  /** The answer to the bridge's own request; undefined if there is none, or the server refuses. */
   async #ownAnswer(body: RemoteMessage['body'], signal: AbortSignal): Promise<Frame | undefined> {
     const abort = new AbortController();
     const aborted = (): void => abort.abort();
@@ -188,7 +193,7 @@ export class HttpTransport implements RemoteTransport {
     return this.#options.fetch(this.#options.url, { method: 'POST', headers, body, signal, requestId, takesRefusals });
   }
 
-  /** True for a message that belongs to no session: in the era of 2026 none does. */
+  /** True for a message without a session; in 2026 there are no sessions. */
   #isStateless({ requestId }: RemoteMessage): boolean {
     return this.#isOf2026 || isProbeId(requestId);
   }
@@ -207,8 +212,8 @@ export class HttpTransport implements RemoteTransport {
   }
 
   /**
-   * Reads the body of a refusal, which may be the server's own answer. With a handshake its status says enough, unless the server has
-   * none: then the body says so.
+   * Reads the body of a refusal, which may be the server's own answer. With a handshake the status says enough, unless
+   * the server has no session: then the body says it.
    */
   async #readRefusal(
     response: Response,
@@ -275,7 +280,7 @@ export class HttpTransport implements RemoteTransport {
     return refused;
   }
 
-  /** Opens the stream again where it broke; undefined if the server refuses that. */
+  /** Opens the stream again where it broke off; undefined if the server refuses. */
   async #resume(stream: StreamResumption, signal: AbortSignal): Promise<Response | undefined> {
     const { clock, failed, gaveUp } = this.#options;
     for (;;) {
@@ -320,7 +325,7 @@ export class HttpTransport implements RemoteTransport {
     stream.forget();
   }
 
-  /** Opens a stream; rejects if the answer is none. */
+  /** Opens a stream; rejects if the answer is no stream. */
   async #get(signal: AbortSignal, lastId: string | undefined): Promise<Response> {
     const resumption = lastId === undefined ? {} : { 'last-event-id': lastId };
     const headers = { ...this.#headers(), accept: EVENT_STREAM, ...resumption };
@@ -352,7 +357,7 @@ export class HttpTransport implements RemoteTransport {
   }
 }
 
-/** The code of the error in an answer, such as that by which a server without a handshake refuses `initialize`. */
+/** The code of the error in an answer, such as the refusal of `initialize` by a server without a handshake. */
 function errorCodeIn({ b, start, end }: Frame): unknown {
   try {
     return membersOf(membersOf(JSON.parse(b.toString('utf8', start, end))).error).code;
@@ -398,7 +403,7 @@ interface Pauses {
   readonly mostFailures: number;
 }
 
-/** Pauses while somebody waits for an answer: about 15 s in all. */
+/** Pauses while a request waits for its answer: about 15 s in total. */
 const OF_A_CALL: Pauses = { firstMs: 250, longestMs: 5_000, mostFailures: 7 };
 /** Pauses of the stream for notifications. Perhaps no client is connected at all. */
 const OF_NOTICES: Pauses = { firstMs: 1_000, longestMs: 60_000, mostFailures: 5 };

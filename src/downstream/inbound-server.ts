@@ -1,5 +1,5 @@
-// A server that has connected to the bridge by itself. The bridge cannot start it: one instance uses its link while the server is
-// connected, and either side may close it. Until an instance does, requests of the server are answered here.
+// A server that connected to the bridge by itself. The bridge cannot start it: one instance uses its link while it is
+// connected, and either side may close the link. Until an instance uses it, the server's requests are answered here.
 
 import { ERA_2025 } from '../protocol/era-2025.ts';
 import { certainId, INVALID_REQUEST, REGISTERED_ALREADY, rpcError } from '../protocol/rpc-error.ts';
@@ -13,12 +13,12 @@ import type { Link, LinkHandler } from '../wire/link.ts';
 import type { ReadPacer } from '../wire/read-pacer.ts';
 import type { ServerConnection } from './connection.ts';
 
-/** Time for the server to take what is still queued for it. */
+/** Time for the server to read its backlog. */
 const GOODBYE_MS = 1000;
 const INITIALIZED = '"notifications/initialized"';
-/** An upper bound for the length of that notification. */
+/** The maximum length of that notification. */
 const LONGEST_INITIALIZED = 512;
-/** A server that leaves so much untaken gets no further answers. */
+/** A server that leaves this much unread gets no more answers. */
 const MOST_UNTAKEN = 65_536;
 const UNHEARD = rpcError(
   INVALID_REQUEST,
@@ -76,7 +76,7 @@ export class InboundServer implements ServerConnection {
     return this.#ended.promise;
   }
 
-  /** Hands the connection to the one instance that uses it. Throws if another one does. */
+  /** Hands the connection to the one instance that uses it. Throws if another one does already. */
   open(name: string): ServerConnection {
     if (this.#isOpened) throw notConnected(name);
     this.#isOpened = true;
@@ -87,14 +87,14 @@ export class InboundServer implements ServerConnection {
   #frame(b: Buffer, start: number, end: number): void {
     const isFirst = !this.#hasSpoken;
     this.#hasSpoken = true;
-    // It registered with `initialize`, as a client does, and may send what follows that.
+    // It registered with `initialize`, like a client, and may now send the notification that follows.
     if (isFirst && end - start < LONGEST_INITIALIZED && b.includes(INITIALIZED, start) && isWithin(b, start, end))
       return;
     if (this.#handler === undefined) this.#answerAlone(b, start, end);
     else this.#handler.frame(b, start, end);
   }
 
-  /** Answers a request that no instance would hear. */
+  /** Answers a request while no instance listens. */
   #answerAlone(b: Buffer, start: number, end: number): void {
     const { outbox } = this.#link;
     if (!read.scan(b, start, end, DEEPEST) || read.kind !== 'request' || outbox.queuedBytes > MOST_UNTAKEN) return;
@@ -102,7 +102,7 @@ export class InboundServer implements ServerConnection {
     outbox.endFrame();
   }
 
-  /** Sends a notification to the program, whoever uses the server at the moment. */
+  /** Sends a notification to the server, whether an instance uses it or not. */
   tell(notice: string): void {
     const { outbox } = this.#link;
     outbox.latin1(notice);

@@ -1,5 +1,5 @@
-// The errors for a server that does not run, as people read them: it could not be started, it has ended, or it has ended so often
-// that it is not started again for a while. No secret is in them: texts of a server come through `ServerConnection`.
+// The errors for a server that does not run, in words for people: it could not be started, it ended, or it ended so
+// often that it is not started for a while. They contain no secrets: a server's texts come through `ServerConnection`.
 
 import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
@@ -12,7 +12,7 @@ import { originOf } from './remote-failure.ts';
 /** The longest part of a server's last line in a message. */
 const LONGEST_REASON = 200;
 
-/** The error for a start that a system call has refused. */
+/** The error for a start that failed in a system call. */
 export function refusedStart(definition: ServerDefinition, error: unknown): BridgeError {
   if (error instanceof BridgeError) return error;
   const { name } = definition;
@@ -21,7 +21,9 @@ export function refusedStart(definition: ServerDefinition, error: unknown): Brid
   return new BridgeError('SERVER_START_FAILED', `Server ${name} could not be started: ${how}`, options);
 }
 
-/** The error for a server that ended, or was given up, before it answered `initialize`. `cwd` is the daemon's directory. */
+/**
+ * The error for a server that ended, or was given up, before it answered `initialize`. `cwd` is the daemon's directory.
+ */
 export function startFailure(
   definition: ServerDefinition,
   connection: Pick<ServerConnection, 'failure' | 'lastWords' | 'lastLine'>,
@@ -34,14 +36,14 @@ export function startFailure(
     return new BridgeError('SERVER_START_FAILED', `Server ${name} ${missing}`, { server: name });
   const lastWords = connection.lastWords();
   const remedy = remedyFor(definition);
-  // Many clients show a person nothing but the message.
+  // Many clients show only the message.
   const why = connection.lastLine().slice(0, LONGEST_REASON) || remedy;
   const isAllSaid = lastWords === '' || lastWords === why;
   const options = isAllSaid ? { server: name } : { server: name, hint: `Its last words were: ${lastWords}` };
   return new BridgeError('SERVER_START_FAILED', `Server ${name} ${how}: ${why}`, options);
 }
 
-/** The file that is missing, where the system call says no more than ENOENT. */
+/** The missing file, because the system call only says ENOENT. */
 function missingIn(definition: ServerDefinition, how: string, bridgeDir: string): string | undefined {
   if (definition.transport !== 'stdio' || !how.endsWith(': ENOENT')) return undefined;
   const { command, cwd = definition.dir } = definition;

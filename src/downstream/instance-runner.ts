@@ -1,5 +1,5 @@
-// Starts, watches and ends one instance of a server: carries out what its lifecycle decides, and tells the instance in core what
-// happened. An error of the bridge's own in here ends this instance and nothing else.
+// Starts, watches and ends one instance of a server: it carries out the decisions of the lifecycle, and reports to the
+// instance in core. An error of the bridge in here ends only this instance.
 
 import { randomBytes } from 'node:crypto';
 import { Faults } from '../core/faults.ts';
@@ -26,7 +26,7 @@ import type { StartGate } from './start-gate.ts';
 import { WebSocketConnection } from './web-socket-connection.ts';
 
 export interface RunnerContext extends Omit<HttpContext, 'failed'> {
-  /** A number from 0 up to 1, which keeps the pauses of several instances apart. */
+  /** A number from 0 up to 1; it varies the pauses of different instances. */
   readonly random: () => number;
   /** The version of the bridge. */
   readonly version: string;
@@ -37,13 +37,13 @@ export interface RunnerContext extends Omit<HttpContext, 'failed'> {
   readonly source: ConnectionSource;
 }
 
-/** The source of connections to servers: it starts and dials them, or waits for servers that dial in. */
+/** Opens connections to servers: it starts or dials them, or waits until they dial in. */
 export interface ConnectionSource {
-  /** True if the servers connect by themselves: they stay as long as they like, and nothing here can start them. */
+  /** True if the servers connect by themselves: nothing here can start or end them. */
   readonly comeByThemselves: boolean;
-  /** True if the servers run on other hosts: nothing has died here when one cannot be reached. */
+  /** True if the servers run on other hosts: an unreachable one has not died here. */
   readonly isElsewhere?: boolean;
-  /** Opens the connection of an instance. Throws why that is not possible. */
+  /** Opens the connection of an instance. Throws the reason if that is not possible. */
   open(definition: ServerDefinition, context: RunnerContext & HttpContext): ServerConnection;
 }
 
@@ -65,7 +65,10 @@ export const OPENED_HERE: ConnectionSource = {
   },
 };
 
-/** The first words to a server, and the mark of its program. A second attempt follows a death at the probe. */
+/**
+ * The plan for the first messages to a server, and the mark of its program. A second attempt follows a death at the
+ * probe.
+ */
 interface Words {
   readonly plan: HandshakePlan;
   readonly program: string;
@@ -75,7 +78,7 @@ interface Words {
 /** A connection that is not ready yet. */
 interface Attempt extends Omit<Words, 'plan'> {
   readonly child: ServerConnection;
-  /** The client that the server is told, or the bridge. */
+  /** The client name for the server, or the bridge's. */
   readonly clientInfo: object;
   readonly handshake: ServerHandshake;
 }
@@ -87,7 +90,7 @@ export class InstanceRunner {
   readonly #faults: Faults;
   #life = NEWBORN;
   #child: ServerConnection | undefined;
-  /** The stderr of the last process, also when that has ended. */
+  /** The stderr of the last process, even after its end. */
   #output: ServerOutput | undefined;
   /** Counts how often the instance was ready. */
   #openings = 0;
@@ -116,18 +119,18 @@ export class InstanceRunner {
     return this.#output;
   }
 
-  /** Starts after the first one. Failed attempts do not count. */
+  /** The number of starts after the first one, without failed attempts. */
   get restarts(): number {
     return Math.max(0, this.#openings - 1);
   }
 
-  /** Starts the server unless it runs. The instance is told when it does, or why it cannot. */
+  /** Starts the server unless it runs. Reports to the instance when it runs, or why it cannot. */
   start(): void {
     if (this.state === 'stopped') return this.instance.failed(shuttingDown());
     this.#happen('needed');
   }
 
-  /** Begins to count the idle time when nobody uses the instance, and stops when somebody does. */
+  /** Starts the idle timer when nobody uses the instance, and stops it when somebody does. */
   usersChanged(users: number): void {
     this.#vacancy?.cancel();
     this.#vacancy = undefined;
@@ -139,7 +142,7 @@ export class InstanceRunner {
   /** Ends the instance, unless it has work to do. */
   vacate(): void {
     if (this.state !== 'ready') return;
-    if (this.instance.isBusy) return this.usersChanged(0); // with work for clients that use another instance now
+    if (this.instance.isBusy) return this.usersChanged(0); // it works for clients that now use another instance
     this.#context.logger.info('server stopping, nobody uses it', { server: this.definition.name });
     this.#context.events.instanceStopped.tell(this.instance);
     this.#happen('vacant');
@@ -153,7 +156,7 @@ export class InstanceRunner {
     await child?.ended;
   }
 
-  // --- errors of the bridge's own ---
+  // --- errors of the bridge ---
 
   /** Ends this instance after an error in an event of a timer, a pipe or the process. */
   #fault(error: unknown, what = 'an instance could not be looked after'): void {
@@ -165,7 +168,7 @@ export class InstanceRunner {
     this.#faults.contain(task, (error) => this.#fault(error));
   }
 
-  /** Ends an instance whose state is not known any more. Its end answers everybody who waits. */
+  /** Ends an instance whose state is uncertain. Its end answers everybody who waits. */
   endBroken(): void {
     const child = this.#child;
     if (child !== undefined) return void child.stop();
@@ -224,7 +227,7 @@ export class InstanceRunner {
     this.#startWith({ plan: planFor({ ...facts, program }), program, isSecond: false });
   }
 
-  /** Opens a connection, and says the first words by the plan. */
+  /** Opens a connection, and sends the first messages according to the plan. */
   #startWith({ plan, program, isSecond }: Words): void {
     const child = this.#spawn();
     if (child === undefined) return;
@@ -262,7 +265,7 @@ export class InstanceRunner {
       badFrame: (reason, ends) => {
         if (child === this.#child) this.#contain(() => this.instance.fromServer.badFrame(reason, ends));
       },
-      // A server that has closed one of its pipes can answer nothing, even if its process goes on.
+      // A server that has closed one of its pipes can no longer answer, even if its process goes on.
       ended: () => void child.stop(),
       closed: () => void child.stop(),
       drained: () => this.instance.drained(),
@@ -286,7 +289,7 @@ export class InstanceRunner {
     this.#failStart(child, handshake.refusal ?? this.#startError(child, how));
   }
 
-  /** Ends a server when the bridge fails over its message: nobody knows what the server waits for then. */
+  /** Ends a server if the bridge fails while handling its message, because the server's state is then unknown. */
   #frame(attempt: Attempt, { b, start, end }: Frame): void {
     try {
       if (this.state === 'starting') this.#shakeHands(attempt, { b, start, end });
@@ -296,7 +299,7 @@ export class InstanceRunner {
     }
   }
 
-  /** Opens the connection. A refusal of the system call is thrown here; most other failures come as an event later. */
+  /** Opens the connection. A failed system call is thrown here; most other failures arrive later as events. */
   #spawn(): ServerConnection | undefined {
     const { definition } = this;
     try {
@@ -331,10 +334,10 @@ export class InstanceRunner {
     const { era, version, versions: supportedVersions, initializeResult, discoverResult } = settled;
     const introduction = { era, version, supportedVersions, initializeResult, discoverResult };
     this.instance.opened({ ...introduction, clientInfo, link: child.link, instanceId: randomBytes(8).toString('hex') });
-    if (this.instance.sessions.size === 0) this.usersChanged(0); // clients that wait are attached in a moment, if they are still there
+    if (this.instance.sessions.size === 0) this.usersChanged(0); // waiting clients are attached in a moment, if they still exist
   }
 
-  /** Remembers the era for the next start. A server that has become another one since it was asked is asked again then. */
+  /** Remembers the era for the next start. If the program was replaced since it was asked, it will be asked again. */
   #noteEra(
     { program, isSecond }: Attempt,
     settled: Pick<SettledHandshake, 'initializeResult' | 'version' | 'finding'>,
@@ -347,13 +350,13 @@ export class InstanceRunner {
     else if (known.era !== undefined && known.era.serverInfo !== serverInfo) known.forgetEra();
   }
 
-  /** A server of the era of 2026 that does not start as one is asked like an unknown one the next time. */
+  /** Makes the next start probe again, because a server of 2026 did not start as one. */
   #noteEraInDoubt(): void {
     const { known } = this.instance;
     if (known.era?.era === ERA_2026) known.forgetEra();
   }
 
-  /** Tells everybody who waits. The next request starts the server again. */
+  /** Reports a failed start to everybody who waits. The next request starts the server again. */
   #failStart(child: ServerConnection | undefined, error: BridgeError, event: 'died' | 'refused' = 'died'): void {
     if (this.state !== 'starting' || child !== this.#child) return;
     this.#leaveGate();
@@ -367,7 +370,7 @@ export class InstanceRunner {
     this.instance.failed(error);
   }
 
-  /** True if the end of a connection is no death of a server. */
+  /** True if the end of a connection does not mean that a server died. */
   get #livesElsewhere(): boolean {
     const { comeByThemselves, isElsewhere = false } = this.#context.source;
     return comeByThemselves || isElsewhere;
@@ -375,7 +378,7 @@ export class InstanceRunner {
 
   #onEnded(attempt: Attempt, how: string): void {
     const { child, handshake, program, isSecond } = attempt;
-    // It may be offered no more by now, and comes back as another instance.
+    // It may no longer be offered now, and comes back as another instance.
     if (child.hasHungUp && handshake.hasHeardNothing) this.#noteEra(attempt, OF_OLDER_WAY);
     if (child !== this.#child) return;
     const before = this.state;
@@ -399,7 +402,7 @@ export class InstanceRunner {
     this.instance.closed(crash(this.definition, how));
   }
 
-  /** The probe may have ended the server, as some end over what they do not expect: it gets `initialize` alone then. */
+  /** Tries again with `initialize` alone: some servers end when they get the unexpected probe. */
   #tryInOlderWay(program: string, how: string): void {
     const { name: server } = this.definition;
     this.#context.logger.info('server ended before it answered; it is asked in the older way', { server, how });
@@ -420,7 +423,7 @@ export class InstanceRunner {
   }
 }
 
-/** The plan where the way to a server decides. */
+/** The plan, if the way to the server decides it. */
 function planOf({ isOfEarlierEra, isOf2026Alone }: ServerConnection): HandshakePlan | undefined {
   if (isOf2026Alone === true) return 'patient';
   return isOfEarlierEra === true ? 'initialize' : undefined;
@@ -431,7 +434,7 @@ function fatalFor(version: string): NonNullable<SettledHandshake['finding']> {
   return { era: ERA_2025, version, versions: [version], probe: 'fatal' };
 }
 
-/** The verdict on a server that has hung up at the probe. */
+/** The finding for a server that hung up at the probe. */
 const OF_OLDER_WAY = {
   initializeResult: Buffer.from('{}\n'),
   version: LATEST_PROTOCOL_VERSION,

@@ -18,13 +18,13 @@ export type LifeState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'starting' }
   | { readonly kind: 'ready' }
-  /** Backing off: a request needs it, and the timer starts it. */
+  /** Backing off: a request is waiting, and the timer will start it. */
   | { readonly kind: 'waiting' }
-  /** Fails every request until then. */
+  /** Fails every request until that time. */
   | { readonly kind: 'broken'; readonly untilMs: number }
-  /** Being ended because nobody uses it. Starts again afterwards if a request came meanwhile. */
+  /** Ending because nobody uses it. It starts again afterwards if a request arrived meanwhile. */
   | { readonly kind: 'stopping'; readonly isNeeded: boolean }
-  /** Stopped for good: the daemon ends, or the server is not defined any more. */
+  /** Ended for good: the daemon ends, or the server is no longer defined. */
   | { readonly kind: 'stopped' };
 
 export interface Life {

@@ -1,5 +1,6 @@
-// Process groups of servers: signals to them, and their end when the daemon is killed and cannot do it itself. A small shell reads
-// the ids of the groups from a pipe. When the pipe closes, the daemon has gone, and the shell ends what is left.
+// Process groups of servers: sends them signals, and ends them if the daemon is killed and cannot. For that, a small
+// shell reads the group ids from a pipe. When the pipe closes, the daemon has gone, and the shell ends the remaining
+// groups.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { systemCode } from '../util/bridge-error.ts';
@@ -41,19 +42,19 @@ export class OrphanGuard {
   }
 
   #spawn(): ChildProcess {
-    // The shell has a session of its own: a terminal's signals to the daemon's group must not reach it.
+    // The shell has its own session: a terminal's signals to the daemon's group must not reach it.
     const shell = spawn('/bin/sh', ['-c', SCRIPT], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
     const gone = (): void => {
       if (this.#shell === shell) this.#shell = undefined;
     };
     shell.on('error', gone).on('exit', gone);
-    shell.stdin?.on('error', gone); // undefined when descriptors have run out
+    shell.stdin?.on('error', gone); // undefined if no descriptors are left
     shell.unref();
     return shell;
   }
 }
 
-/** Signals the group of `leader`, which is undefined if it never ran. False when nobody was left to get the signal. */
+/** Signals the group of `leader`, which is undefined if it never ran. Returns false if no process was left. */
 export function signalGroup(leader: number | undefined, signal: NodeJS.Signals): boolean {
   if (leader === undefined) return false;
   try {

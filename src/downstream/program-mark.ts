@@ -1,5 +1,5 @@
-// A mark of the files that a server's program consists of, as far as its command names them: two equal marks say that the program was not
-// replaced in between. It reads no content, and knows nothing of what the program loads.
+// A mark of a server program's files, as far as the command names them. Two equal marks mean that the program was not
+// replaced in between. No contents are read, and files that the program loads are unknown.
 
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,11 +9,11 @@ import type { Environment } from './server-process.ts';
 
 /** Arguments that may name a file of the program, as in `node server.js` or `uv run --directory DIR main.py`. */
 const MOST_ARGUMENTS = 8;
-/** Others are the server's data, such as a database: they change while it runs. */
+/** Other files are the server's data, such as a database, and change while it runs. */
 const SCRIPT = /\.(?:[cm]?[jt]sx?|py[cz]?|rb|php|phar|pl|lua|sh|jar|dll|exs?|wasm)$/i;
 const EXECUTABLE = 0o111;
 
-/** Marks the program of a server; '' for a server that is none of this machine. `cwd` is the daemon's directory. */
+/** Marks the program of a server; '' if the server is no program of this machine. `cwd` is the daemon's directory. */
 export function programMark(definition: ServerDefinition, environment: Environment, cwd: string): string {
   if (definition.transport !== 'stdio') return '';
   const { command, args, env } = definition;
@@ -26,7 +26,7 @@ export function programMark(definition: ServerDefinition, environment: Environme
   return [program === undefined ? 'none' : markOf(program), ...own.map(markOf)].join('; ');
 }
 
-/** True if these are the marks of one program, which surely was not changed in between. */
+/** True if both marks belong to one program that certainly did not change in between. */
 export function isSameProgram(before: string, now: string): boolean {
   return before === now && !before.includes(UNCERTAIN);
 }

@@ -1,7 +1,7 @@
-// Definitions that depend on the directory in which a client works: they have arguments that begin with a dot, or variables for
-// the project. Each directory gets servers of its own from such a definition. The program never depends on the directory:
-// programs, scripts and packages are looked up, and the process starts, where the definition stands. Otherwise the author of a
-// repository would decide what a definition of its user runs.
+// Definitions that depend on a client's directory: they have arguments that begin with a dot, or variables for the
+// project. Each directory gets its own servers from such a definition. The program itself never depends on the client's
+// directory: programs, scripts and packages are looked up, and the process starts, where the definition is. Otherwise
+// the author of a repository could choose what a user's definition runs.
 
 import { resolve } from 'node:path';
 import type { RemoteServer, ServerDefinition, StdioServer } from '../model/server-definition.ts';
@@ -10,19 +10,19 @@ import { relativePrograms } from '../util/executed-words.ts';
 
 const DOTTED = /^\.\.?(?:\/|$)/;
 
-/** The definition for clients that work in `project`; without a project, for the place where it was defined. */
+/** The definition for clients in the directory `project`; without a project, for the definition's own directory. */
 export function inProject(definition: ServerDefinition, project: string | undefined): ServerDefinition {
   if (definition.transport === 'dial-in' || definition.transport === 'bus') return definition;
   const placed = definition.transport === 'stdio' ? withOwnPrograms(definition) : definition;
   const dir = project ?? (definition.transport === 'stdio' ? definition.dir : undefined);
   if (dir === undefined) return placed;
-  // Variables in headers are filled in later: the name of a directory must not become one.
+  // Variables in headers are filled in later, so a directory name must not look like one.
   if (placed.transport !== 'stdio' && dir.includes('${')) return placed;
   const fill = (text: string): string => filledWithDirectory(text, dir);
   return placed.transport === 'stdio' ? filledProcess(placed, dir, fill) : filledRemote(placed, fill);
 }
 
-/** Resolves relative programs and scripts beside the definition, unless its `cwd` says where they are. */
+/** Resolves relative programs and scripts next to the definition, unless its `cwd` says otherwise. */
 function withOwnPrograms(definition: StdioServer): StdioServer {
   const { command, args, cwd, dir } = definition;
   if (cwd !== undefined || dir === undefined) return definition;

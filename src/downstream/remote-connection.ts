@@ -1,5 +1,5 @@
-// A connection to a server at a URL, over HTTP or a WebSocket: the headers that it is made with, the secrets in them, and how
-// it ends. Messages are the business of its link.
+// A connection to a server at a URL, over HTTP or a WebSocket: its headers, the secrets in them, and its end. Messages
+// are handled by its link.
 
 import { TokenKeeper } from '../auth/token-keeper.ts';
 import type { RemoteServer } from '../model/server-definition.ts';
@@ -13,21 +13,21 @@ import { configuredHeaders, type HeaderMap, helperHeaders, mergedHeaders, urlWit
 import { redactEach } from './server-output.ts';
 import type { LaunchContext } from './server-process.ts';
 
-/** The shortest word of a header that counts as a secret of its own, such as the token behind `Bearer`. */
+/** The shortest word in a header that counts as a separate secret, such as the token after `Bearer`. */
 const SECRET_WORD = 8;
 
 export abstract class RemoteConnection implements ServerConnection {
   abstract readonly link: Link;
   abstract readonly wasOpen: boolean;
   readonly pid = undefined;
-  /** The definition, its URL without user and password, which go in a header. */
+  /** The definition. User and password are moved from its URL to a header. */
   readonly definition: RemoteServer;
   readonly ended: Promise<string>;
   /** The reason why it could not be opened. */
   failure: BridgeError | undefined;
   /** The tokens of a server that the bridge can sign in to. */
   protected keeper: TokenKeeper | undefined;
-  /** The last failure, as people read it. */
+  /** The last failure, in words for people. */
   protected lastError = '';
   readonly #context: LaunchContext;
   readonly #ofUrl: HeaderMap;
@@ -80,7 +80,7 @@ export abstract class RemoteConnection implements ServerConnection {
     this.keeper = new TokenKeeper(this.definition, { environment, hide: (name, value) => this.#hide(name, value) });
   }
 
-  /** Takes this value out of every text from now on. */
+  /** Removes this value from every text from now on. */
   #hide(name: string, value: string): void {
     this.#secrets.push([name, value]);
   }
@@ -132,12 +132,12 @@ export abstract class RemoteConnection implements ServerConnection {
     this.over(this.failure.message);
   }
 
-  /** Ends a connection over which nothing can be asked any more. */
+  /** Ends a connection that can no longer be used. */
   protected lose(failure: RemoteFailure): void {
     this.over(this.#neededSignIn(failure) ?? failure.message);
   }
 
-  /** The sentence on the sign-in that the server waits for; undefined if it waits for none. */
+  /** The sentence about the sign-in that the server waits for; undefined if it waits for none. */
   #neededSignIn({ status, isScopeMissing, message }: RemoteFailure): string | undefined {
     if (isScopeMissing) return message;
     return status === 401 && this.keeper !== undefined ? SIGN_IN_NEEDED : undefined;

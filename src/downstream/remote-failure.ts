@@ -1,5 +1,5 @@
-// Failures on the way to a server at a URL, each as one sentence that follows the server's name. A failure never holds the text of
-// an answer.
+// Failures on the way to a server at a URL, each as a sentence that follows the server's name. They never contain an
+// answer's text.
 
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
@@ -7,17 +7,17 @@ import { parsedUrl } from '../util/parsed-url.ts';
 export interface FailureFacts {
   /** The status of the answer over HTTP. */
   readonly status?: number;
-  /** This connection is of no use any more; the next call needs a new one. */
+  /** This connection is useless now; the next call needs a new one. */
   readonly isFinal?: boolean;
-  /** The server may have carried out the request. */
+  /** The server may have executed the request. */
   readonly isUncertain?: boolean;
   /** The server was not found at all. */
   readonly isUnreachable?: boolean;
-  /** The server refused the session and did not look at the request, which may be sent again in another session. */
+  /** The server refused the session without looking at the request, which may be sent again in another session. */
   readonly isUnheard?: boolean;
   /** The server has sent a message beyond the limit. */
   readonly isTooLong?: boolean;
-  /** The request needs more rights than the sign-in has asked for. */
+  /** The request needs more rights than the sign-in asked for. */
   readonly isScopeMissing?: boolean;
 }
 
@@ -70,7 +70,7 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** Kinds of codes of which OpenSSL has many. */
+/** Groups of OpenSSL's many codes. */
 const KINDS: readonly (readonly [RegExp, string])[] = [
   [/CERT|SIGNATURE|ISSUER/, 'could not be reached: its certificate is not trusted'],
   [/^ERR_(SSL|TLS)/, 'could not be reached: it does not speak TLS there'],
@@ -95,7 +95,7 @@ function isBadPort(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof Error && error.cause.message === 'bad port';
 }
 
-/** The code of the system call, which `fetch` hides behind other errors: one for each address of a host. */
+/** The code of the system call. `fetch` wraps it in other errors, one for each address of a host. */
 function codeWithin(error: unknown): string | undefined {
   for (let inner = error; inner instanceof Error; inner = innerOf(inner)) {
     const code = systemCode(inner);
@@ -108,7 +108,7 @@ function innerOf(error: Error): unknown {
   return error instanceof AggregateError ? error.errors[0] : error.cause;
 }
 
-/** The failure for an answer with this status. `isOfSession`: the request named a session that the server has known. */
+/** The failure for an answer with this status. `isOfSession`: the request named a session that the server knew. */
 export function statusFailure(status: number, isOfSession: boolean): RemoteFailure {
   if (status === 401)
     return new RemoteFailure(`says that the bridge is not authorized (HTTP ${status})`, {
@@ -121,7 +121,7 @@ export function statusFailure(status: number, isOfSession: boolean): RemoteFailu
 
 export const SIGN_IN_NEEDED = 'wants you to sign in';
 
-/** The failure for a request that needs more rights than the sign-in has, if there was one. Its session goes on. */
+/** The failure for a request that needs more rights than the sign-in has, if any. Its session goes on. */
 export function scopeFailure(isAnonymous: boolean): RemoteFailure {
   const sentence = isAnonymous ? SIGN_IN_NEEDED : `${SIGN_IN_NEEDED} again, for more rights`;
   return new RemoteFailure(sentence, { status: 403, isScopeMissing: true });
@@ -132,7 +132,7 @@ export function sessionEnded(): RemoteFailure {
   return new RemoteFailure('has ended the session', { status: 404, isFinal: true, isUnheard: true });
 }
 
-/** The failure for a refusal that may be meant for the session and not for the request. */
+/** The failure for a refusal that may concern the session instead of the request. */
 export function sessionDoubted(status: number): RemoteFailure {
   return new RemoteFailure(`${sentenceFor(status)} (HTTP ${status})`, { status, isUnheard: true });
 }
@@ -145,7 +145,7 @@ function sentenceFor(status: number): string {
   return 'refused the request';
 }
 
-/** The failure for an answer that is no MCP, such as a web page. */
+/** The failure for an answer that is not MCP, such as a web page. */
 export function contentFailure(contentType: string | null): RemoteFailure {
   const kind = /^[\w.+-]+\/[\w.+-]+/.exec(contentType ?? '')?.[0];
   return new RemoteFailure(`does not speak MCP at its url: it answered with ${kind ?? 'something'} instead of JSON`, {
@@ -153,7 +153,7 @@ export function contentFailure(contentType: string | null): RemoteFailure {
   });
 }
 
-/** The failure for whatever was thrown on the way. An error that nothing on the way explains is a fault of the bridge. */
+/** The failure for any thrown error. If nothing on the way explains the error, it is a fault of the bridge. */
 export function failureOf(error: unknown): RemoteFailure {
   if (error instanceof RemoteFailure) return error;
   const code = codeWithin(error);
@@ -164,13 +164,13 @@ export function failureOf(error: unknown): RemoteFailure {
 
 const OURS = 'cannot be used, because of a fault in mcp-bridge';
 
-/** True for a fault of the bridge: neither the server, nor the network, nor an abort explains the error. */
+/** True for a fault of the bridge: the error comes neither from the server, nor the network, nor an abort. */
 export function isOurs(error: unknown): boolean {
   if (error instanceof RemoteFailure || error instanceof BridgeError) return false;
   return !(error instanceof Error && error.name === 'AbortError');
 }
 
-/** The origin of a URL. The rest may hold secrets: tokens stand in paths too. */
+/** The origin of a URL. The rest may hold secrets, because some paths contain tokens. */
 export function originOf(url: string): string {
   return parsedUrl(url)?.origin ?? 'no URL';
 }

@@ -1,5 +1,5 @@
-// `fetch` for the transports to one server: it adds the access token, follows redirects that stay with the server, waits as long as
-// the call may take, and throws every failure as a RemoteFailure. The token never goes to another origin.
+// `fetch` for the transports to one server: it adds the access token, follows redirects within the server, waits as
+// long as the call may take, and throws each failure as a RemoteFailure. It never sends the token to another origin.
 
 import type { TokenKeeper } from '../auth/token-keeper.ts';
 import { isProbeId } from '../protocol/server-discovery.ts';
@@ -28,11 +28,11 @@ export interface RemoteRequest {
   readonly signal: AbortSignal;
   /** The id of a request, in its bytes; undefined for a message without an answer. */
   readonly requestId?: string | undefined;
-  /** True if an answer with the status of an error may be that of the server itself, in JSON. */
+  /** True if an answer with an error status may come from the server itself, as JSON. */
   readonly takesRefusals?: boolean;
 }
 
-/** An answer, and whether the request had no token though the bridge could have one. */
+/** An answer. `isAnonymous`: the request had no token, although the bridge can sign in. */
 interface Answered {
   readonly response: Response;
   readonly isAnonymous: boolean;
@@ -59,7 +59,7 @@ export class RemoteFetch {
     throw failure;
   };
 
-  /** True if a 400 may mean the session: some servers answer it instead of 404 when they have forgotten one. */
+  /** True if a 400 may concern the session: some servers send it instead of 404 when they have forgotten one. */
   async #isDoubtful(response: Response, { headers, requestId }: RemoteRequest): Promise<boolean> {
     if (response.status !== 400 || !this.#isOpen || headers['mcp-session-id'] === undefined) return false;
     return requestId !== undefined && !(await isAnswered(JSON.parse(requestId), response));
@@ -95,7 +95,10 @@ export class RemoteFetch {
     throw scopeFailure(isAnonymous);
   }
 
-  /** True if the answer may say what a sign-in should ask for. A server that asks for one first of all says it then again. */
+  /**
+   * True if the answer may name rights that a sign-in should ask for. A server that demands a sign-in first repeats
+   * them then.
+   */
   #isForWantOfRights({ status }: Response, isAnonymous: boolean): boolean {
     return status === 403 || (status === 401 && isAnonymous && this.#isOpen);
   }
@@ -106,11 +109,11 @@ export class RemoteFetch {
   ): RemoteFailure | undefined {
     const { status, ok } = response;
     if (ok) return this.#contentFailureIn(response, method, requestId);
-    // Servers may have no stream for notifications, and no end of a session.
+    // Servers may have no stream for notifications, and may not support ending a session.
     if (status === 405 && method !== 'POST') return undefined;
-    // An answer to GET is about the stream and not about the session, unless the stream was there before.
+    // An answer to GET concerns the stream instead of the session, unless the stream existed before.
     const isOfSession = method === 'POST' || headers['last-event-id'] !== undefined;
-    // Some servers let everybody in, and ask for a sign-in at a few tools: that is about the request.
+    // Some servers accept everybody, and demand a sign-in for a few tools only: that concerns the request.
     const isOfRequest = status === 401 && isAnonymous;
     return statusFailure(status, this.#isOpen && isOfSession && !isOfRequest);
   }
@@ -122,13 +125,13 @@ export class RemoteFetch {
   }
 }
 
-/** A token to make a refused request with once more; undefined if there is no other. */
+/** Another token for repeating a refused request; undefined if there is none. */
 async function otherToken(keeper: TokenKeeper, token: string | undefined, response: Response) {
   if (response.status === 401) return keeper.renewed(token, response);
   return response.status === 403 ? keeper.replaced(token) : undefined;
 }
 
-/** True if the server itself may have refused the request, and not something before it. */
+/** True if the server itself may have refused the request, and not a proxy before it. */
 function isRefusal(response: Response, { takesRefusals }: RemoteRequest): boolean {
   const { status, bodyUsed } = response;
   const isOfRequest = status >= 400 && status < 500 && status !== 401 && status !== 403;
@@ -152,12 +155,12 @@ async function ask(
 
 type Dispatcher = NonNullable<RequestInit['dispatcher']>;
 
-/** The key under which Node keeps the dispatcher of `fetch`. An administrator may have put a proxy there. */
+/** The key under which Node keeps the dispatcher of `fetch`. An administrator may have set a proxy there. */
 const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
 
 /**
- * Options with which `fetch` waits as long as the call lasts: the client and limits.maxCallMs bound that. By itself `fetch` gives up
- * after 300 s without a byte. TCP's keepalive finds connections that are dead.
+ * Options that make `fetch` wait as long as the call lasts; the client and limits.maxCallMs limit that. By default
+ * `fetch` gives up after 300 s without a byte. TCP's keepalive finds dead connections.
  */
 function patience(): { readonly dispatcher?: Dispatcher } {
   void Headers; // makes Node load its `fetch`, which sets the symbol
@@ -168,7 +171,7 @@ function patience(): { readonly dispatcher?: Dispatcher } {
   return { dispatcher: Object.create(given, { dispatch: { value: dispatch } }) };
 }
 
-/** The target of a redirect within the same server. A POST is followed only where it stays a POST. */
+/** The target of a redirect within the same server. A POST is followed only if it stays a POST. */
 function redirectWithin(url: URL, { status, headers }: Response, { method }: RemoteRequest): URL | undefined {
   const location = headers.get('location');
   const keepsMethod = status === 307 || status === 308 || (method === 'GET' && [301, 302, 303].includes(status));
@@ -193,12 +196,12 @@ export function isMediaType(response: Response, type: string): boolean {
   return mediaType(response) === type;
 }
 
-/** A longer body is taken for an answer: a proxy that refuses a request for its headers says less. */
+/** A longer body counts as the server's answer: a proxy that refuses a request sends less. */
 const MOST_BYTES = 65_536;
 
 /**
- * True if the server itself may have answered the request with this id. False if something before it, which saw only the headers,
- * has refused the request. Reads the body, and tells nobody of its text.
+ * True if the server itself may have answered the request with this id. False if a proxy before it, which saw only the
+ * headers, has refused it. Reads the body and shows its text to nobody.
  */
 export async function isAnswered(id: unknown, response: Response): Promise<boolean> {
   const contentType = response.headers.get('content-type')?.toLowerCase();

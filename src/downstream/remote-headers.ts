@@ -1,5 +1,6 @@
-// The headers of a connection to a server at a URL: those of its definition, the user that its URL names, and those that its
-// headersHelper prints, a command that runs for each connection. All of them are secret: they are never logged, and in no error.
+// The headers for a server at a URL: those of its definition, the user in its URL, and those that its headersHelper
+// prints, a command that runs for each connection. All of them are secret: they are never logged, and never part of an
+// error.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
@@ -17,7 +18,7 @@ import { childEnvironment, type Environment, type LaunchContext } from './server
 
 export type HeaderMap = Readonly<Record<string, string>>;
 
-/** The headers of the definition with their variables filled in, which are noted in `used`. */
+/** The headers of the definition with their variables filled in. The variables are added to `used`. */
 export function configuredHeaders(
   { name: server, headers, isFilledIn }: RemoteServer,
   environment: Environment,
@@ -42,14 +43,14 @@ export function isHeader(name: string, value: string): boolean {
   return NAME.test(name) && VALUE.test(value);
 }
 
-/** All headers of the maps; of two with one name, in whatever case, the later one. */
+/** All headers of the maps. If names are equal except for case, the later one wins. */
 export function mergedHeaders(...maps: readonly HeaderMap[]): HeaderMap {
   const merged = new Headers();
   for (const map of maps) for (const [name, value] of Object.entries(map)) merged.set(name, value);
   return Object.fromEntries(merged);
 }
 
-/** The URL without user and password, and those as a header: `fetch` refuses a URL that has them. */
+/** The URL without user and password, and a header with them: `fetch` refuses a URL that contains them. */
 export function urlWithUser(url: string): { readonly url: string; readonly authorization: string | undefined } {
   const bare = parsedUrl(url);
   if (bare === undefined) return { url, authorization: undefined };
@@ -130,12 +131,12 @@ class HelperRun {
   }
 
   #untilClosed(): Promise<void> {
-    // When descriptors run out, spawn returns a child without pipes.
+    // If no descriptors are left, spawn returns a child without pipes.
     this.#child.stdout?.on('data', (chunk: Buffer) => this.#print(chunk));
     this.#child.stderr?.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
     this.#child.on('exit', (code, by) => {
       if (code !== 0) this.#problem ??= by === null ? `exited with code ${code}` : `was ended by ${by}`;
-      signalGroup(this.#child.pid, 'SIGKILL'); // processes that it has left behind would hold the pipes open
+      signalGroup(this.#child.pid, 'SIGKILL'); // remaining processes would keep the pipes open
     });
     return new Promise((resolve) => {
       this.#child.on('close', () => resolve());
@@ -155,13 +156,13 @@ class HelperRun {
   #end(problem: string): void {
     this.#problem ??= problem;
     signalGroup(this.#child.pid, 'SIGKILL');
-    // A process outside its group may hold the pipes for ever.
+    // A process outside its group may keep the pipes open for ever.
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
   }
 }
 
-/** The headers in the text, or the problem with it. */
+/** The headers in the text, or what is wrong with it. */
 function readHeaders(text: string): HeaderMap | string {
   let headers: unknown;
   try {
@@ -178,7 +179,7 @@ function readHeaders(text: string): HeaderMap | string {
   return headers as HeaderMap;
 }
 
-/** The helper's last line on stderr, without any word that it has printed on stdout. */
+/** The helper's last line on stderr, without any word that it printed on stdout. */
 function hintFor({ stdout, stderr }: Outcome): string {
   const words = stdout.split(/[\s"',:{}[\]]+/).map((word) => ['output', word] as const);
   const last = redactEach(stderr.trimEnd().split('\n').at(-1) ?? '', words);

@@ -1,6 +1,6 @@
-// A link to a server at a URL over HTTP, and its interface to the two transports (Streamable HTTP, and the older SSE). Each frame
-// that goes out is an exchange of its own with one AbortController, so whatever ends the exchange closes its connection. Bytes
-// pass both ways as they are; nothing is decoded.
+// A link to a server at a URL over HTTP, and its interface to the two transports (Streamable HTTP, and the older SSE).
+// Each sent frame is a separate exchange with one AbortController, so whatever ends the exchange closes its connection.
+// Bytes pass both ways unchanged; nothing is decoded.
 
 import { isUtf8 } from 'node:buffer';
 import { ERA_2025 } from '../protocol/era-2025.ts';
@@ -33,12 +33,12 @@ export interface RemoteMessage {
   readonly requestId: string | undefined;
 }
 
-/** One message on its way, until everything that belongs to it has come. */
+/** One message on its way, until everything that belongs to it has arrived. */
 export interface Exchange {
-  /** Aborted when nobody waits for the rest: the connection is closed then. */
+  /** Aborted when nobody waits for the rest; then the connection is closed. */
   readonly signal: AbortSignal;
   abort(): void;
-  /** Notes that the server has taken the message. */
+  /** Notes that the server has accepted the message. */
   taken(): void;
   /** True while somebody waits for the answer. */
   isAwaited(): boolean;
@@ -46,8 +46,8 @@ export interface Exchange {
 
 export interface RemoteTransport {
   /**
-   * Sends a message; rejects if that failed. Resolves at the end of the exchange: with the reason why a request that has no answer
-   * by then will get none, or with undefined if its answer comes another way.
+   * Sends a message; rejects if that failed. Resolves at the end of the exchange: with the reason why a request without
+   * an answer will get none, or with undefined if its answer comes another way.
    */
   send(message: RemoteMessage, exchange: Exchange): Promise<RemoteFailure | undefined>;
   /** Names the protocol version for later requests. */
@@ -62,7 +62,7 @@ export interface TransportPorts {
   readonly received: (frame: Frame) => RemoteFailure | undefined;
   /** Takes the failure of a request that the transport made itself. */
   readonly failed: (failure: unknown) => void;
-  /** A promise that is pending while the server may not be read; undefined if it may. */
+  /** A promise that is pending while reading from the server pauses; undefined if it may be read. */
   readonly mayRead: () => Promise<void> | undefined;
   /** The longest message of the server. */
   readonly maxFrameBytes: number;
@@ -80,38 +80,46 @@ export interface RemoteLinkOptions {
   /** Called with the protocol version that the server has chosen. */
   readonly negotiated: (protocolVersion: string) => void;
   readonly session: Pick<RemoteSession, 'noteFailure' | 'isForgotten'>;
-  /** The door at which requests wait for a connection. */
+  /** The door where requests wait for a connection. */
   readonly door: Pick<ExchangeDoor, 'enter'>;
 }
 
 /**
- * Bytes of requests under way that do not count as untaken. A server that answers in JSON says nothing of a request before the answer, so
- * without this one long call would hold up all others.
+ * The bytes of requests under way that do not count as unread. A server that answers in JSON says nothing about a
+ * request before the answer, so without this, one long call would block all others.
  */
 const BYTES_UNDER_WAY = 16 << 20;
-/** The same for notices and answers, which the server takes one by one. */
+/** The same for notices and answers, which are sent one by one. */
 const BYTES_BEING_TOLD = 1 << 20;
-/** The cost of a message under way besides its bytes. A server that floods the bridge with questions gets answers of a few bytes. */
+/**
+ * The cost of a message besides its bytes. If a server floods the bridge with questions, the answers have only a few
+ * bytes.
+ */
 const BYTES_A_MESSAGE = 1024;
 
-/** Time for a server to accept a notification. Later messages wait for that. */
+/** Time for a server to accept a notification. Later messages wait for it. */
 const NOTICE_MS = 30_000;
-/** Cancellations under way at once. Further ones are dropped: the cancelled requests have lost their connections anyway. */
+/**
+ * The maximum number of cancellations under way. Further ones are dropped: those requests have lost their connections
+ * anyway.
+ */
 const MOST_CANCELLATIONS = 8;
 
 const CANCELLED = 'notifications/cancelled';
 const LISTEN = 'subscriptions/listen';
 
-/** The id of the bridge's own ping. All other ids that it sends are numbers. */
+/** The id of the bridge's own ping. All its other ids are numbers. */
 const PING_ID = '"mcp-bridge/ping"';
 const PING = Buffer.from(`{"jsonrpc":"2.0","id":${PING_ID},"method":"ping"}`);
 
-/** Made once: making an error costs more than all else about an event, and a server may send thousands of events at a time. */
+/**
+ * Made once, because making an error costs more than the rest of an event, and a server may send thousands of events.
+ */
 const NOT_UTF8 = new RemoteFailure('answered with something that is not UTF-8');
 const NOT_JSON = new RemoteFailure('answered with something that is not JSON');
 const NOT_JSON_RPC = new RemoteFailure('answered with something that is not JSON-RPC');
 
-/** The bytes of a message that count as not taken yet, and the sum that they are part of. */
+/** The bytes of a message that count as unread, and the total that they belong to. */
 interface Charge {
   bytes: number;
   readonly sum: { bytes: number };
@@ -122,9 +130,9 @@ interface Outgoing {
   readonly method: string;
   readonly requestId: string | undefined;
   readonly charge: Charge;
-  /** Ends the exchange; undefined until it begins, as thousands may wait. */
+  /** Ends the exchange; undefined until it begins, because thousands may wait. */
   abort: AbortController | undefined;
-  /** Called when the server has taken the message. */
+  /** Called when the server has accepted the message. */
   taken?: () => void;
 }
 
@@ -133,7 +141,7 @@ interface Awaited extends Outgoing {
   readonly requestId: string;
   /** True until the transport has it. */
   isUnsent: boolean;
-  /** Gives up its place in the line for a connection. */
+  /** Gives up its place in the queue for a connection. */
   leaveDoor: () => void;
 }
 
@@ -141,21 +149,21 @@ interface Notice extends Outgoing {
   readonly requestId: undefined;
 }
 
-/** Shared by all links: each frame is done with before the next one is scanned. */
+/** Shared by all links: each frame is handled before the next one is scanned. */
 const envelope = new Envelope(ERA_2025.keys);
 
 export class RemoteLink implements Link, ByteSink {
   readonly outbox: Outbox;
-  /** Frames cut out of written bytes, until the writer has returned. */
+  /** Frames found in written bytes, until the writer has returned. */
   #cut: Frame[] = [];
   #cutBytes = 0;
-  /** Bytes of requests without an answer, and of notices and answers that the server has not taken. */
+  /** The bytes of unanswered requests, and of notices and answers that the server has not accepted. */
   readonly #asked = { bytes: 0 };
   readonly #told = { bytes: 0 };
   readonly #transport: Promise<RemoteTransport>;
   readonly #splitter: FrameSplitter;
   readonly #options: RemoteLinkOptions;
-  /** Messages in their order: notifications go one by one, and before the requests behind them. */
+  /** Messages in order: notifications go one by one, and before the requests behind them. */
   readonly #inOrder = new Set<Awaited | Notice>();
   #isTelling = false;
   #cancellations = 0;
@@ -165,7 +173,7 @@ export class RemoteLink implements Link, ByteSink {
   #pong: Deferred<void> | undefined;
   #isRetired = false;
   #becameQuiet = (): void => undefined;
-  /** Pending while the server may not be read. */
+  /** Pending while reading from the server pauses. */
   #pause: Deferred<void> | undefined;
   #handler: LinkHandler | undefined;
   #isClosed = false;
@@ -174,7 +182,7 @@ export class RemoteLink implements Link, ByteSink {
     this.#transport = transport;
     this.#options = options;
     this.outbox = new Outbox(this, options.turn);
-    // The limit was checked when the message came from a client; with the bridge's id in it, it may be a little longer.
+    // The limit was checked when the message arrived from a client; with the bridge's id it may be slightly longer.
     this.#splitter = new FrameSplitter(Number.POSITIVE_INFINITY, {
       frame: (b, start, end) => this.#cutOut(copyOf({ b, start, end })),
       overflowed: () => undefined,
@@ -224,7 +232,7 @@ export class RemoteLink implements Link, ByteSink {
   #receiveBatch(frame: Frame): RemoteFailure | undefined {
     const { messages, isTooLong } = cutBatch(frame.b, frame.start);
     if (isTooLong) {
-      this.#handler?.frame(frame.b, frame.start, frame.end); // the handler fails the calls whose answers are in it
+      this.#handler?.frame(frame.b, frame.start, frame.end); // the handler fails the calls that are answered in it
       return new RemoteFailure(`answered with more than ${MOST_IN_BATCH} messages in one array`, { isTooLong });
     }
     if (messages.length === 0) return NOT_JSON_RPC;
@@ -232,7 +240,7 @@ export class RemoteLink implements Link, ByteSink {
     return undefined;
   }
 
-  /** Resolves when the server has answered a ping; fails as a request does. */
+  /** Resolves when the server has answered a ping; fails like any request. */
   async ping(signal: AbortSignal): Promise<void> {
     const pong = deferred<void>();
     this.#pong = pong;
@@ -270,11 +278,11 @@ export class RemoteLink implements Link, ByteSink {
   }
 
   write(bytes: Uint8Array): boolean {
-    this.#splitter.push(Buffer.from(bytes)); // a copy, because the splitter keeps what it is given
+    this.#splitter.push(Buffer.from(bytes)); // a copy, because the splitter keeps its input
     return true;
   }
   cork(): void {
-    // Each message is an exchange of its own anyway.
+    // Each message is a separate exchange anyway.
   }
   uncork(): void {
     // See cork().
@@ -294,7 +302,7 @@ export class RemoteLink implements Link, ByteSink {
     for (const frame of frames) this.#sendOne(frame);
   }
 
-  /** Destroys the link after an error of the bridge's own, as a stream's link does. */
+  /** Destroys the link after an error of the bridge, as a stream's link does. */
   #sendOne(frame: Frame): void {
     try {
       this.#send(frame);
@@ -339,7 +347,10 @@ export class RemoteLink implements Link, ByteSink {
     }
   }
 
-  /** A listen lasts as long as the server: it leaves its place at the door to others once the server has taken it. */
+  /**
+   * Sends a request through the door. A listen leaves its place once the server has accepted it, because it never ends
+   * by itself.
+   */
   #sendThrough(request: Awaited, leave: () => void): void {
     let hasLeft = false;
     const leaveOnce = (): void => {
@@ -400,7 +411,7 @@ export class RemoteLink implements Link, ByteSink {
     }
   }
 
-  /** Sends a notification in its place in the order. */
+  /** Sends a notification when its turn in the order has come. */
   #tell(notice: Notice): void {
     this.#told.bytes += notice.charge.bytes;
     this.#inOrder.add(notice);
@@ -440,7 +451,7 @@ export class RemoteLink implements Link, ByteSink {
     this.#handler?.drained();
   }
 
-  /** Fails the request for its sender, or gives it back for another session. No other request is concerned. */
+  /** Fails the request for its sender, or gives it back for another session. Other requests are not affected. */
   async #failed(request: Awaited, error: unknown): Promise<void> {
     const { session, refused, errorOf } = this.#options;
     if (isOurs(error)) this.#handler?.failed?.(error);
@@ -455,8 +466,8 @@ export class RemoteLink implements Link, ByteSink {
   }
 
   /**
-   * An answer to the probe that is none of the era of 2026 is an answer: the server is asked in the older way. One that is about the
-   * server's state, or says nothing of methods, is passed on as such.
+   * Handles a failed probe. Any answer that is not of 2026 means that the server gets `initialize`. An answer about the
+   * server's state, or without a word on methods, is passed on.
    */
   #probeFailed(request: Awaited, error: unknown): void {
     const { status, isUncertain } = failureOf(error);
@@ -466,7 +477,7 @@ export class RemoteLink implements Link, ByteSink {
     this.#failAs(request, rpcError(code, failureOf(error).message));
   }
 
-  /** Both sides have settled on an era: nobody waits for an answer by which it was to be found out. */
+  /** Called when both sides have agreed on an era: the probe's answer is no longer awaited. */
   settled(): void {
     for (const awaited of [...this.#awaited.values()])
       if (awaited.method === 'initialize' || isProbeId(awaited.requestId)) {
@@ -499,7 +510,7 @@ export class RemoteLink implements Link, ByteSink {
     this.#settle(request);
   }
 
-  /** Forgets a request for whose answer nobody waits. The server may still work on it. */
+  /** Forgets a request whose answer nobody awaits. The server may still work on it. */
   #settle(request: Awaited): void {
     if (this.#isAwaited(request)) this.#awaited.delete(request.requestId);
     this.#inOrder.delete(request);
@@ -508,7 +519,7 @@ export class RemoteLink implements Link, ByteSink {
     if (this.#awaited.size === 0) this.#becameQuiet();
   }
 
-  /** A promise that is pending while the server may not be read; undefined if it may. */
+  /** A promise that is pending while reading from the server pauses; undefined if it may be read. */
   mayRead(): Promise<void> | undefined {
     return this.#pause?.promise;
   }
@@ -531,7 +542,7 @@ export class RemoteLink implements Link, ByteSink {
   destroy(): void {
     if (this.#isClosed) return;
     if (this.#isRetired) {
-      this.outbox.flush(); // requests in it are given back
+      this.outbox.flush(); // the requests in it are given back
       this.#sendCut();
     }
     this.#isClosed = true;
@@ -546,7 +557,7 @@ function pingFrame(): Frame {
   return copyOf({ b: PING, start: 0, end: PING.length });
 }
 
-/** The bytes of a frame, without the newline behind it. */
+/** The bytes of a frame, without its newline. */
 function bytesOf({ b, start, end }: Frame): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(end - start);
   b.copy(bytes, 0, start, end);

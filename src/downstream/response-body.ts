@@ -1,5 +1,6 @@
-// Bodies of answers over HTTP: JSON, or server-sent events (HTML, 9.2.6), read as bytes within limits. Limits count bytes after
-// decompression: a few compressed bytes may be very many. The data of an event is a frame; nothing of it is decoded.
+// Bodies of HTTP answers: JSON, or server-sent events (HTML, 9.2.6), read as bytes within limits. Limits count
+// decompressed bytes, because a few compressed bytes may become very many. The data of an event is a frame; it is not
+// decoded.
 
 import type { Frame } from '../wire/frame-splitter.ts';
 import { GrowingBytes, TooLong } from '../wire/growing-bytes.ts';
@@ -11,11 +12,11 @@ export interface BodyOptions {
   readonly mostBytes: number;
   /** Shares each turn of the event loop between all servers. */
   readonly pacer: ReadPacer;
-  /** A promise that is pending while the server may not be read; undefined if it may. */
+  /** A promise that is pending while reading from the server pauses; undefined if it may be read. */
   readonly mayRead?: () => Promise<void> | undefined;
 }
 
-/** The time that `fetch` spends on each piece: 10 to 20 µs. A server may send pieces of one byte. */
+/** The time that `fetch` spends on each piece, 10 to 20 µs. A server may send pieces of one byte. */
 const FETCHED_MS = 0.015;
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -65,12 +66,12 @@ async function readPieces(
     if (error instanceof TooLong) throw tooLong(mostBytes);
     throw error;
   } finally {
-    // A stream that has ended has nothing to cancel; any other one shall send nothing more.
+    // Cancelling does nothing if the stream has ended, and stops it otherwise.
     reader.cancel().catch(() => undefined);
   }
 }
 
-/** An abort as it is; any other error as a failure of the network. */
+/** An abort unchanged; any other error as a network failure. */
 function brokenBy(error: unknown): unknown {
   return error instanceof Error && error.name === 'AbortError' ? error : networkFailure(error);
 }
@@ -100,7 +101,7 @@ const MOST_FIELD_BYTES = 4096;
 export interface ServerEvent {
   /** The type; `message` if the server names none. */
   readonly type: string;
-  /** The id by which the stream can be resumed behind this event. */
+  /** The id for resuming the stream after this event. */
   readonly id: string | undefined;
   /** The lines of its data, joined; undefined if it has none. */
   readonly data: Frame | undefined;
@@ -108,11 +109,11 @@ export interface ServerEvent {
 
 export interface EventSink {
   event(event: ServerEvent): void;
-  /** Takes the pause that the server wants before the stream is opened again. */
+  /** Takes the pause that the server wants before the stream is reopened. */
   retry(delayMs: number): void;
 }
 
-/** Cuts a stream of bytes into events. No event and no line is longer than the limit, also in an unknown field. */
+/** Cuts a stream of bytes into events. Events and lines have a maximum length, even in unknown fields. */
 export class EventStream {
   readonly #sink: EventSink;
   /** The beginning of the current line. */
@@ -122,7 +123,7 @@ export class EventStream {
   #id: string | undefined;
   #hasId = false;
   #hasData = false;
-  /** True if the last line ended in CR: an LF behind it is no line of its own. */
+  /** True if the last line ended in CR: then an LF is not a separate line. */
   #endedInReturn = false;
   #isFirstLine = true;
 
@@ -134,8 +135,8 @@ export class EventStream {
   }
 
   /**
-   * Takes bytes of the stream. `isOver` stops it between two lines; the bytes from the returned index on have to be pushed again.
-   * Throws TooLong if an event or a line is longer than the limit.
+   * Takes bytes of the stream. `isOver` can stop it between two lines; the bytes from the returned index on must be
+   * pushed again. Throws TooLong if an event or a line is too long.
    */
   push(chunk: Uint8Array, isOver?: IsOver): number {
     const b = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
@@ -174,7 +175,7 @@ export class EventStream {
     if (this.#isFirstLine && BYTE_ORDER_MARK.every((byte, i) => b[from + i] === byte)) from += BYTE_ORDER_MARK.length;
     this.#isFirstLine = false;
     if (from === to) return this.#dispatch();
-    // A server may send lines of two bytes without end: nothing is allocated to find the name.
+    // A server may send lines of two bytes without end, so finding the name allocates nothing.
     let nameEnd = from;
     while (nameEnd < to && b[nameEnd] !== COLON) if (++nameEnd - from > LONGEST_NAME) return; // longer than any known field
     let value = Math.min(to, nameEnd + 1);
@@ -199,7 +200,7 @@ export class EventStream {
     }
   }
 
-  /** Keeps an id that a header can carry: it goes back in `last-event-id`. */
+  /** Keeps an id if a header can carry it, because it goes back in `last-event-id`. */
   #takeId(b: Buffer, from: number, to: number): void {
     if (to - from > MOST_FIELD_BYTES) return;
     const id = b.toString('utf8', from, to);

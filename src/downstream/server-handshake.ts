@@ -1,6 +1,6 @@
-// Finds out in which era a server speaks, once for each process or connection, and settles its first exchange: `server/discover` in place,
-// then `initialize` where the server has a handshake. The first positive answer decides. Any other message that comes meanwhile is
-// dropped, but a ping is answered.
+// Finds the era of a server, once for each process or connection, and settles the first exchange: `server/discover`
+// first, then `initialize` if the server has a handshake. The first positive answer decides. All other messages
+// meanwhile are dropped, except that a ping is answered.
 //
 //   probe ──DiscoverResult──▶ of 2026 (confirmed by a second probe if `initialize` was sent too: some servers take that for a choice)
 //     │ └──other answer──▶ initialize ──result──▶ of 2025
@@ -33,24 +33,27 @@ import type { ServerConnection } from './connection.ts';
 import { isSameProgram } from './program-mark.ts';
 
 /**
- * The first words to a server. `probe` waits a moment for the answer before it sends `initialize` too; `patient` sends that only
- * when the answer asks for it; `both` does not wait; `initialize` does not probe unless it is refused.
+ * The plan for the first messages. `probe` waits a moment for the answer before it sends `initialize` too; `patient`
+ * sends that only if the answer demands it; `both` does not wait; `initialize` probes only if it is refused.
  */
 export type HandshakePlan = 'probe' | 'patient' | 'both' | 'initialize';
 
-/** The time for which a finding holds that a server has a handshake: nothing else would show that it has learnt more. */
+/**
+ * The time for which the finding "has a handshake" is trusted. Nothing else would show that the server has learnt the
+ * new era.
+ */
 const HANDSHAKE_HOLDS_MS = 24 * 3_600_000;
 
-/** The facts that a plan depends on. `program` is the mark of the program as it is now. */
+/** The facts for choosing a plan. `program` is the present mark of the program. */
 interface PlanFacts {
   readonly found: FoundEra | undefined;
   readonly ageMs: number;
   readonly program: string;
-  /** True if each connection may be that of another program. */
+  /** True if each connection may belong to another program. */
   readonly comesByItself: boolean;
 }
 
-/** Plans the first words from what was found out earlier. */
+/** Chooses the first messages from earlier findings. */
 export function planFor({ found, ageMs, program, comesByItself }: PlanFacts): HandshakePlan {
   if (found === undefined) return 'probe';
   const isOver = ageMs >= HANDSHAKE_HOLDS_MS;
@@ -64,12 +67,12 @@ export function planFor({ found, ageMs, program, comesByItself }: PlanFacts): Ha
 /** The result of a handshake. */
 export interface SettledHandshake {
   readonly era: Era;
-  /** The version that was agreed on, and all that the server has named. */
+  /** The agreed version, and all versions that the server named. */
   readonly version: string;
   readonly versions: readonly string[];
   readonly initializeResult: Buffer;
   readonly discoverResult: Buffer | undefined;
-  /** The facts to be remembered of the server; undefined where it was not asked, or has not said it clearly. */
+  /** The facts to remember about the server; undefined if it was not asked, or did not answer clearly. */
   readonly finding: Pick<FoundEra, 'era' | 'version' | 'versions' | 'probe'> | undefined;
 }
 
@@ -79,38 +82,41 @@ export interface HandshakeOptions {
   readonly maxDepth: number;
   readonly clock: Clock;
   readonly plan: HandshakePlan;
-  /** The time that the server has to start. */
+  /** The time in which the server must start. */
   readonly startTimeoutMs: number;
-  /** The capabilities that the clients can honour. */
+  /** The capabilities that the clients support. */
   readonly capabilities: ClientCapabilities;
   readonly clientInfo: object;
 }
 
 /**
- * The wait for an answer to the probe before `initialize` is sent too. It is no verdict. It is long, because a server of both
- * eras that reads `initialize` stays in the era with a handshake, and only servers that never answer pay for it, once.
+ * The wait for an answer to the probe before `initialize` is sent too. It decides nothing. It is long, because a server
+ * of both eras that reads `initialize` stays in the era with a handshake. Only servers that never answer pay for it,
+ * once.
  */
 const PROBE_WAIT_MS = 3000;
 
-/** A server with little time to start gets most of it after `initialize`. */
+/** If a server has little time to start, most of it is kept for after `initialize`. */
 export function probeWaitMs(startTimeoutMs: number): number {
   return Math.min(PROBE_WAIT_MS, startTimeoutMs / 4);
 }
 
 /** Ids from 1 on belong to the clients' requests. */
 const HANDSHAKE_ID = '0';
-/** The probe is sent again once, where the first answer to it contradicts itself, or is no verdict as `initialize` shows. */
+/**
+ * The probe is repeated once if the first answer contradicts itself, or if `initialize` shows that it decided nothing.
+ */
 const MOST_PROBES = 2;
 
 const UNSUPPORTED_VERSION = ERA_2026.errors.unsupportedVersion;
-/** Errors by which a server does not say that it has no such method. */
+/** Errors that do not say whether the server knows the method. */
 const UNCLEAR: ReadonlySet<unknown> = new Set([
   INTERNAL_ERROR,
   ERA_2026.errors.headerMismatch,
   ERA_2026.errors.missingClientCapability,
 ]);
 
-/** An error of a server, as far as the handshake reads it. */
+/** The parts of a server's error that the handshake reads. */
 interface ServerRefusal {
   readonly code: unknown;
   readonly message: string;
@@ -123,11 +129,11 @@ export class ServerHandshake {
   readonly #envelope = new Envelope(ERA_2025.keys);
   #probe: 'unsent' | 'open' | 'refused' = 'unsent';
   #probes = 0;
-  /** True if the server's refusal of the probe says for certain that it does not know the era of 2026. */
+  /** True if the server's refusal of the probe clearly shows that it does not know 2026. */
   #isClear = false;
   #initialize: 'unsent' | 'open' | 'refused' = 'unsent';
   #refusal: ServerRefusal | undefined;
-  /** A good answer to the probe, while it is open what the server makes of `initialize`. */
+  /** A good answer to the probe, kept until the server has answered `initialize`. */
   #discovery: DiscoverAnswer | undefined;
   #wait: Timer | undefined;
 
@@ -135,7 +141,7 @@ export class ServerHandshake {
     this.#options = options;
   }
 
-  /** Sends the first words. */
+  /** Sends the first messages. */
   begin(): void {
     const { plan, clock, startTimeoutMs } = this.#options;
     if (plan !== 'initialize') this.#sendProbe(PROBE_ID);
@@ -143,17 +149,17 @@ export class ServerHandshake {
     if (plan === 'probe') this.#wait = clock.after(probeWaitMs(startTimeoutMs), () => this.#sendInitialize());
   }
 
-  /** The connection is over, or its time is up. */
+  /** Called when the connection or the time is over. */
   end(): void {
     this.#wait?.cancel();
   }
 
-  /** True if the server was probed and has said nothing at all: its end may be its answer. */
+  /** True if the server was probed and said nothing at all: then its end may be its answer. */
   get hasHeardNothing(): boolean {
     return this.#probe === 'open' && this.#initialize !== 'refused' && this.#discovery === undefined;
   }
 
-  /** The requests without an answer, for people. */
+  /** The unanswered requests, in words for people. */
   get awaited(): string {
     const awaited = [
       ...(this.#initialize === 'open' ? ['initialize'] : []),
@@ -184,7 +190,7 @@ export class ServerHandshake {
     outbox.endFrame();
   }
 
-  /** Takes a message. Returns what both sides have settled on once that is certain; throws if the server refuses. */
+  /** Takes a message. Returns the agreed result once it is certain; throws if the server refuses. */
   take(b: Buffer, start: number, end: number): SettledHandshake | undefined {
     const envelope = this.#envelope;
     if (!envelope.scan(b, start, end, this.#options.maxDepth)) return undefined;
@@ -198,7 +204,7 @@ export class ServerHandshake {
       case HANDSHAKE_ID:
         return this.#onInitialized(b);
       case 'null':
-        // A server that could make nothing of the only message it got cannot name its id either.
+        // A server that could not read its only message cannot name the id either.
         return this.#initialize === 'unsent' ? this.#onProbed(b) : undefined;
       default:
         return undefined;
@@ -231,7 +237,7 @@ export class ServerHandshake {
       supported !== undefined &&
       eraOf(this.#commonOf(supported)) === ERA_2026
     ) {
-      // It was asked for the version that it names here, so it is asked in the same way again.
+      // It was asked for the version that it now names, so it is asked in the same way again.
       if (this.#probes === MOST_PROBES) throw this.#refused(DISCOVER, refusal);
       this.#sendProbe(PROBE_ID);
       return;
@@ -280,7 +286,7 @@ export class ServerHandshake {
 
   /** The finding for a server that has answered `initialize`. */
   #findingFor(version: string): SettledHandshake['finding'] {
-    // It speaks both eras and was late; the next time it is given the time that it needs.
+    // It speaks both eras but was late; next time it gets the time it needs.
     if (this.#discovery !== undefined)
       return { era: ERA_2026, version: VERSION_2026, versions: this.#discovery.versions, probe: 'answered' };
     const found = { era: ERA_2025, version, versions: [version] };
@@ -308,7 +314,7 @@ export class ServerHandshake {
     return { code, message: textOf(message) || 'no result', supported: supportedVersionsIn(error) };
   }
 
-  /** The version in a result of `initialize`. A server that names none is taken to speak ours. */
+  /** The version in a result of `initialize`. A server that names none is assumed to speak ours. */
   #versionIn(b: Buffer): string {
     const { protocolVersion } = membersOf(this.#envelope.decode(b, Field.result));
     if (typeof protocolVersion !== 'string') return LATEST_PROTOCOL_VERSION;
@@ -362,13 +368,13 @@ export class ServerHandshake {
     return new BridgeError('SERVER_START_FAILED', sentence, { server, hint, facts });
   }
 
-  /** The error for a server that has refused `initialize`, and was silent on the probe until its time was up. */
+  /** The error for a server that refused `initialize` and was silent on the probe until its time was over. */
   get refusal(): BridgeError | undefined {
     return this.#refusal && this.#refused('initialize', this.#refusal);
   }
 }
 
-/** The most versions of a server in one error. */
+/** The maximum number of a server's versions in one error. */
 const MOST_TOLD = 8;
 const NO_REFUSAL: ServerRefusal = { code: undefined, message: '', supported: undefined };
 

@@ -1,5 +1,6 @@
-// The last part of a process's stderr, in constant memory, and the lines of it that tell a person why the process ended. No secret
-// comes out of here, also where the text begins or ends in the middle of one. It outlives the process and must not hold it.
+// The last part of a process's stderr, in constant memory, and the lines that tell a person why the process ended. It
+// never shows a secret, even if the text begins or ends inside one. It outlives the process, and must not keep it
+// alive.
 
 import type { StdioServer } from '../model/server-definition.ts';
 import { ByteRing } from '../util/byte-ring.ts';
@@ -12,7 +13,7 @@ const TOO_LONG = '[the last line is too long to be kept]\n';
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 
-/** The text that a process has written, from one byte to another, without secrets. */
+/** A range of the text that a process wrote, without secrets. */
 export interface KeptOutput {
   readonly pid: number | null;
   readonly running: boolean;
@@ -23,7 +24,7 @@ export interface KeptOutput {
 
 export class ServerOutput {
   readonly #ring = new ByteRing(STDERR_BYTES);
-  /** Values of the variables that the process was given, and secrets among its arguments. */
+  /** The values of the process's variables, and secrets in its arguments. */
   readonly #secrets: readonly NamedSecret[];
   readonly pid: number | undefined;
   #isOver = false;
@@ -37,7 +38,7 @@ export class ServerOutput {
     this.#ring.push(chunk);
   }
 
-  /** Notes that the process has ended and all its output has been read. */
+  /** Notes that the process has ended and all its output was read. */
   end(): void {
     this.#isOver = true;
   }
@@ -58,16 +59,19 @@ export class ServerOutput {
     return this.after(0).text.replace(/[^\P{Cc}\n\t]/gu, '');
   }
 
-  /** The text behind byte `position`, as far as it is still held. `isFollowed` gives whole lines only, while more may come. */
+  /**
+   * The text after byte `position`, as far as it is kept. With `isFollowed` it has whole lines only, because more may
+   * come.
+   */
   after(position: number, isFollowed = false): KeptOutput {
     const { written } = this.#ring;
     const asked = position > written ? 0 : position;
     const bytes = this.#ring.since(Math.max(0, asked - 1));
     const oldest = written - bytes.length;
-    // A line without its beginning may start in the middle of a secret.
+    // A line without its beginning may start inside a secret.
     const head = asked === 0 && oldest === 0 ? 0 : behindLine(bytes);
     const isOpen = isFollowed && !this.#isOver;
-    // Nobody can say where a secret begins in it.
+    // Without a newline, nobody can tell where a secret begins.
     if (asked === 0 && oldest > 0 && !isOpen && !bytes.includes(NEWLINE) && !bytes.includes(RETURN))
       return { pid: this.pid ?? null, running: !this.#isOver, from: oldest + head, to: written, text: TOO_LONG };
     const tail = Math.max(head, isOpen ? bytes.lastIndexOf(NEWLINE) + 1 : bytes.length);
@@ -85,7 +89,7 @@ export class ServerOutput {
     };
   }
 
-  /** The text up to the line in which an incomplete secret begins. That line may itself begin inside another secret. */
+  /** The text up to the line where an incomplete secret begins. That line may itself begin inside another secret. */
   #untorn(text: string): string {
     const torn = secretAtEnd(text, this.#secrets, 1);
     return torn === undefined ? text : this.#untorn(text.slice(0, text.slice(0, torn.at).lastIndexOf('\n') + 1));
@@ -100,7 +104,7 @@ export class ServerOutput {
 /** Shorter lines of a secret reveal nothing. */
 const SHORTEST_LINE = 8;
 
-/** Adds each line of a secret that has several: the kept text may hold only some of them. */
+/** Adds each line of multi-line secrets, because the kept text may hold only some of them. */
 function withLines(secrets: readonly NamedSecret[]): NamedSecret[] {
   return secrets.flatMap(([name, value]): NamedSecret[] => {
     const lines = value.split(/[\r\n]+/).map((line) => line.trim());
@@ -111,23 +115,23 @@ function withLines(secrets: readonly NamedSecret[]): NamedSecret[] {
   });
 }
 
-/** The index at which the first whole line begins. */
+/** The index of the first whole line. */
 function behindLine(bytes: Buffer): number {
   const ends = [NEWLINE, RETURN].map((end) => bytes.indexOf(end)).filter((at) => at >= 0);
   return ends.length === 0 ? bytes.length : Math.min(...ends) + 1;
 }
 
-/** Shorter parts of a secret reveal nothing, and occur in many texts by accident. */
+/** Shorter parts of a secret reveal nothing, and occur in many texts by chance. */
 const SHORTEST_PART = 4;
 
-/** A secret of which the text holds only a part, at its start or end. */
+/** A secret that is cut off at the start or end of the text. */
 interface TornSecret {
   readonly name: string;
-  /** The index at which it ends, at the start of a text; at which it begins, at the end of one. */
+  /** The index where it ends, at the start of a text; or where it begins, at the end. */
   readonly at: number;
 }
 
-/** The end of a secret at the start of a text that begins with a line. */
+/** The cut-off secret at the start of a text that begins with a line. */
 function secretAtStart(text: string, secrets: readonly NamedSecret[]): TornSecret | undefined {
   const part = longestPart(
     secrets,
@@ -137,7 +141,7 @@ function secretAtStart(text: string, secrets: readonly NamedSecret[]): TornSecre
   return part && { name: part.name, at: part.length };
 }
 
-/** The beginnings of secrets at the end of a text, one behind the other. */
+/** The beginnings of secrets at the end of a text, one after another. */
 function secretAtEnd(text: string, secrets: readonly NamedSecret[], least = SHORTEST_PART): TornSecret | undefined {
   const part = longestPart(secrets, text.length, (value, length) => text.endsWith(value.slice(0, length)), least);
   if (part === undefined) return undefined;
@@ -145,7 +149,7 @@ function secretAtEnd(text: string, secrets: readonly NamedSecret[], least = SHOR
   return secretAtEnd(text.slice(0, at), secrets, least) ?? { name: part.name, at };
 }
 
-/** The longest part of a secret. A whole one counts too, because another may seem to begin in the middle of it. */
+/** The longest part of a secret. Whole secrets count too, because another one may seem to begin inside. */
 function longestPart(
   secrets: readonly NamedSecret[],
   most: number,
@@ -159,7 +163,7 @@ function longestPart(
   return found;
 }
 
-/** Lines of the runtime that are the same whatever went wrong: stack frames, versions, carets. */
+/** Lines that a runtime always prints: stack frames, versions, carets. */
 const NOISE =
   /^\s*$|^Node\.js v\d|^\s+at (?:.*\((?:node|internal):|(?:node|internal):|async node:)|^node:internal\/|^\s*\^+\s*$|^[\s\]})]+$/;
 
@@ -186,12 +190,12 @@ function isError(line: string): boolean {
   return !NPM.test(line) && !SOURCE.test(line) && ERROR.test(line);
 }
 
-/** npm prints a table; its first line with words is the sentence. */
+/** npm prints a table; its first line with words is the message. */
 function isErrorOfNpm(line: string): boolean {
   return /^npm (?:error|ERR!) (?!(?:code|errno|syscall|path|dest|command|cwd) )/i.test(line);
 }
 
-/** Shorter values, such as `1` or `on`, are no secrets, and hiding them would make a text unreadable. */
+/** Shorter values, such as `1` or `on`, do not count as secrets: hiding them would make a text unreadable. */
 const SHORTEST_SECRET = 4;
 
 /** Replaces each secret value in a text by its name in brackets. */

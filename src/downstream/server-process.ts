@@ -1,5 +1,5 @@
-// One running process of a server: its group, its pipes, its end, and the environment that it gets. It never outlives the
-// daemon, and nothing of the daemon's own environment reaches it but what INHERITED names.
+// One running process of a server: its group, pipes, end, and environment. It never outlives the daemon, and gets only
+// those variables of the daemon's environment that INHERITED names.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -30,16 +30,16 @@ export interface LaunchContext {
   readonly maxFrameBytes: number;
   readonly limits: Limits;
   readonly events: Events;
-  /** Takes an error of the bridge's own in an event of the process. */
+  /** Takes an error of the bridge in an event of the process. */
   readonly failed: (error: unknown) => void;
 }
 
 /** Time between the end of a process's input and SIGTERM. */
 const INPUT_GRACE_MS = 500;
-/** Wait for the last output of a process that has ended. A grandchild may hold the pipe open for ever. */
+/** The wait for a process's last output after its end. A grandchild may keep the pipe open for ever. */
 const OUTPUT_GRACE_MS = 200;
 
-/** An error with a code, as system calls report it. */
+/** An error with a code, as from a system call. */
 class SpawnError extends Error {
   readonly code: string;
   constructor(code: string) {
@@ -74,10 +74,10 @@ export class ServerProcess implements ServerConnection {
     this.#child.on('error', () => undefined); // #watch handles it; until then an unhandled 'error' would end the daemon
     this.output = new ServerOutput(definition, this.pid);
     const { stdin, stdout, stderr } = this.#child;
-    // When descriptors run out, spawn returns a child without pipes and reports the error one tick later.
+    // If no descriptors are left, spawn returns a child without pipes and reports the error one tick later.
     if (!stdin || !stdout || !stderr) throw new SpawnError('EMFILE');
     if (this.pid !== undefined) context.guard.add(this.pid);
-    // A process whose stderr nobody reads blocks after about 96 KB.
+    // A process blocks after about 96 KB if nobody reads its stderr.
     stderr.on('data', (chunk: Buffer) => this.#contain(() => this.output.push(chunk))).on('error', () => undefined);
     this.link = new StreamLink(stdout, stdin, context);
     this.ended = this.#watch(stdout);
@@ -103,7 +103,7 @@ export class ServerProcess implements ServerConnection {
     return this.output.safe(text);
   }
 
-  /** Ends the process and all of its group; resolves when it is gone. */
+  /** Ends the process and its whole group; resolves when it is gone. */
   async stop(): Promise<void> {
     this.#child.stdin.end();
     const term = this.#context.clock.after(INPUT_GRACE_MS, () => signalGroup(this.pid, 'SIGTERM'));
@@ -113,7 +113,7 @@ export class ServerProcess implements ServerConnection {
     kill.cancel();
   }
 
-  /** Ends the group at once. It counts once, also where the dead of the group are still in the table of processes. */
+  /** Ends the group at once. Counted once, even if dead processes of the group are still in the process table. */
   #kill(): void {
     if (!signalGroup(this.pid, 'SIGKILL') || this.#wasKilled) return;
     this.#wasKilled = true;
@@ -132,9 +132,9 @@ export class ServerProcess implements ServerConnection {
         if (this.#hasExited) return;
         this.#hasExited = true;
         how = sentence;
-        this.#context.clock.after(OUTPUT_GRACE_MS, finish); // set first, so that the end is reported whatever fails below
+        this.#context.clock.after(OUTPUT_GRACE_MS, finish); // first, so that the end is reported even if something below fails
         this.#sweepGroup();
-        this.link.resume(); // its last output must not wait for a slow client
+        this.link.resume(); // a slow client must not delay its last output
         if (stdout.readableEnded || stdout.destroyed) return finish();
         stdout.once('end', finish);
       };
@@ -147,7 +147,7 @@ export class ServerProcess implements ServerConnection {
     });
   }
 
-  /** Nobody catches an error in an event handler: it would end the daemon. */
+  /** Runs a task and catches its errors: in an event handler they would end the daemon. */
   #contain(task: () => void): void {
     try {
       task();
@@ -156,7 +156,7 @@ export class ServerProcess implements ServerConnection {
     }
   }
 
-  /** Ends what the process has left behind in its group. */
+  /** Ends remaining processes of the group. */
   #sweepGroup(): void {
     const { pid } = this;
     if (pid === undefined) return;
@@ -177,7 +177,7 @@ const OF_THE_NETWORK = [
   'SSL_CERT_FILE',
 ];
 
-/** All that a server inherits from the daemon: what programs need to run at all, and no token or key. */
+/** Everything that a server inherits from the daemon: what programs need to run, but no tokens or keys. */
 const INHERITED = [
   ...OF_THE_NETWORK,
   'HOME',
@@ -200,7 +200,7 @@ const INHERITED = [
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The environment of a child: INHERITED, and what the definition declares. */
+/** The environment of a child: INHERITED, and the variables that the definition declares. */
 export function childEnvironment(own: Environment, declared: Readonly<Record<string, string>>): Record<string, string> {
   const inherited = INHERITED.flatMap((name) => {
     const value = own[name];

@@ -1,5 +1,5 @@
-// The older transport, HTTP with SSE: one stream for everything that the server says, and a POST for each message to it, at the URL
-// that the stream names first. EitherTransport finds out which of the two transports a server speaks.
+// The older transport, HTTP with SSE: one stream for everything that the server sends, and a POST for each message to
+// it, at the URL that the stream names first. EitherTransport finds out which transport a server speaks.
 
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { eraOf } from '../protocol/eras.ts';
@@ -65,7 +65,7 @@ export class SseTransport implements RemoteTransport {
     else if (type === 'endpoint') this.#endpoint.resolve(this.#placeIn(data.b.toString('utf8', data.start, data.end)));
   }
 
-  /** The URL for messages. Throws if it is at another origin: messages may hold secrets for this one. */
+  /** The URL for messages. Throws if it has another origin, because messages may hold secrets for this one. */
   #placeIn(text: string): URL {
     const { url } = this.#options;
     const place = parsedUrl(text, url);
@@ -110,9 +110,9 @@ type Sent = Promise<RemoteFailure | undefined>;
 /** Streamable HTTP, or the older SSE if the server refuses the first message over HTTP. */
 export class EitherTransport implements RemoteTransport {
   readonly #start: (kind: 'http' | 'sse') => Promise<RemoteTransport>;
-  /** Set by the first message; settled when a server has taken that. */
+  /** Set by the first message; settled when a server has accepted it. */
   #chosen: Deferred<RemoteTransport> | undefined;
-  /** The transport of the probe, which only Streamable HTTP has. It chooses nothing by itself. */
+  /** The transport of the probe, which only Streamable HTTP has. The probe alone chooses nothing. */
   #probed: RemoteTransport | undefined;
 
   constructor(start: (kind: 'http' | 'sse') => Promise<RemoteTransport>) {
@@ -161,7 +161,7 @@ export class EitherTransport implements RemoteTransport {
   }
 
   negotiated(protocolVersion: string): void {
-    // The answer to the probe has decided before any message has chosen.
+    // The answer to the probe decided before any message did.
     if (this.#probed !== undefined && eraOf(protocolVersion) === ERA_2026) {
       this.#chosen = deferred<RemoteTransport>();
       this.#chosen.resolve(this.#probed);
@@ -178,7 +178,7 @@ export class EitherTransport implements RemoteTransport {
   }
 }
 
-/** True for a refusal by which an older server may answer POST. Not for 401 and 403, which it would answer to GET too. */
+/** True for a refusal by which an older server may answer POST. Not for 401 and 403, which it would send to GET too. */
 function isOfOlderServer(error: unknown): boolean {
   if (!(error instanceof RemoteFailure)) return false;
   const { status = 0 } = error;

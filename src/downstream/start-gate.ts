@@ -1,6 +1,7 @@
-// Bounds how many servers start at the same time: few processes, because each keeps a core busy while it loads; many
-// connections, because they only wait. A start that takes long gives its turn away, so one that hangs holds up nobody.
-// Clients take turns, and so do the servers of one client: a client that needs sixty holds up another client's by one start.
+// Limits how many servers start at the same time: few processes, because each keeps a core busy while it loads; many
+// connections, because they only wait. A slow start gives up its turn, so one that hangs blocks nobody. Clients take
+// turns, and so do the servers of one client: a client that needs sixty delays another client's server by only one
+// start.
 
 import type { Events } from '../core/events.ts';
 import { type Clock, turnOf } from '../util/clock.ts';
@@ -10,7 +11,7 @@ const TURN_MS = 3_000;
 
 export interface Applicant {
   readonly server: string;
-  /** The clients that wait for the server now; empty if the bridge itself does. */
+  /** The clients that wait for the server now; empty if only the bridge does. */
   readonly askers: () => Iterable<object>;
 }
 
@@ -26,9 +27,9 @@ export class StartGate {
   readonly #events: Events;
   #taken = 0;
   #waiting: Waiting[] = [];
-  /** The last place in the line that was given to anyone. */
+  /** The last place in the queue that was given out. */
   #lastPlace = 0;
-  /** The place of each client. A client that was served goes to the end. */
+  /** The place of each client. A client that was served goes to the end of the queue. */
   readonly #placeOfAsker = new WeakMap<object, number>();
   /** The same for servers, by name. Empty while nothing waits. */
   readonly #placeOfServer = new Map<string, number>();
@@ -39,7 +40,7 @@ export class StartGate {
     this.#events = events;
   }
 
-  /** Calls `start` when it is the applicant's turn. `leave` must be called when the server has started, or has failed to. */
+  /** Calls `start` when it is the applicant's turn. `leave` must be called when the server has started or failed. */
   enter(applicant: Applicant, start: (leave: () => void) => void): void {
     if (this.#taken < this.#most) return this.#enter(start);
     this.#events.incident.tell('startsQueued', applicant.server);
@@ -69,7 +70,7 @@ export class StartGate {
     return next;
   }
 
-  /** The place of the first in line among the clients that ask. */
+  /** The place of the first in the queue among the clients that ask. */
   #placeOf(applicant: Applicant): number {
     let first = Number.POSITIVE_INFINITY;
     for (const asker of askersOf(applicant)) {

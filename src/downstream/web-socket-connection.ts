@@ -1,5 +1,5 @@
-// A connection to a server over a WebSocket: one message a text frame, its bytes as they are, nothing decoded. The package `ws` is
-// loaded with the first such connection.
+// A connection to a server over a WebSocket: each text frame is one message, passed on unchanged and not decoded. The
+// package `ws` is loaded with the first such connection.
 
 import { isUtf8 } from 'node:buffer';
 import type { WebSocket } from 'ws';
@@ -50,7 +50,7 @@ export class WebSocketConnection extends RemoteConnection {
       headers,
       maxPayload: this.#context.maxFrameBytes,
       perMessageDeflate: false,
-      skipUTF8Validation: true, // the link checks each message, and drops a bad one alone
+      skipUTF8Validation: true, // the link validates each message, and drops only the bad one
     });
     this.#socket = socket;
     this.#gone = new Promise((resolve) => socket.once('close', () => resolve()));
@@ -92,7 +92,9 @@ function upgradeFailure(status: number): RemoteFailure {
   return statusFailure(status, false);
 }
 
-/** The failure for an upgrade that did not succeed. `ws` has no codes for wrong answers, so its words decide. */
+/**
+ * The failure for an upgrade that did not succeed. `ws` has no codes for wrong answers, so its message texts decide.
+ */
 function openingFailure(error: Error): RemoteFailure {
   if (error.message.includes('subprotocol')) return new RemoteFailure(`does not speak the subprotocol ${SUBPROTOCOL}`);
   if (error.message.includes('Upgrade header') || error.message.includes('Sec-WebSocket'))
@@ -109,10 +111,10 @@ export class WebSocketLink implements Link, ByteSink {
   readonly outbox: Outbox;
   readonly #splitter: FrameSplitter;
   #socket: WebSocket | undefined;
-  /** Messages to be sent before there was a socket. */
+  /** Messages that were sent before there was a socket. */
   #early: Buffer[] = [];
   #handler: LinkHandler | undefined;
-  /** Messages that have come; each is handed on when its turn has time for it. */
+  /** Messages that arrived; each is handed on when there is time in the turn. */
   readonly #received: PacedQueue<Buffer>;
   #isPaused = false;
   #isClosed = false;
@@ -125,7 +127,7 @@ export class WebSocketLink implements Link, ByteSink {
       resume: () => this.#isPaused || this.#socket?.resume(),
       failed: (error) => this.#fail(error),
     });
-    // The limit was checked when the message came from a client; with the bridge's id in it, it may be a little longer.
+    // The limit was checked when the message arrived from a client; with the bridge's id it may be slightly longer.
     this.#splitter = new FrameSplitter(Number.POSITIVE_INFINITY, {
       frame: (b, start, end) => this.#send(b.subarray(start, end)),
       overflowed: () => undefined,
@@ -139,7 +141,7 @@ export class WebSocketLink implements Link, ByteSink {
     // `nodebuffer` is the socket's binaryType
     socket.on('message', (data) => this.#received.push(data as Buffer, (data as Buffer).length));
     socket.on('close', () => {
-      this.#received.flush(); // these came before the end
+      this.#received.flush(); // these arrived before the end
       this.#closed();
     });
     if (this.#isPaused) socket.pause();
@@ -168,7 +170,7 @@ export class WebSocketLink implements Link, ByteSink {
     }
     const frame = Buffer.allocUnsafe(data.length + 1);
     data.copy(frame);
-    // A frame of the bridge ends at its first newline. Within JSON a newline means no more than a space.
+    // A frame of the bridge ends at its first newline. In JSON a newline means no more than a space.
     for (let at = frame.indexOf(NEWLINE); at >= 0 && at < data.length; at = frame.indexOf(NEWLINE, at + 1))
       frame[at] = SPACE;
     frame[data.length] = NEWLINE;
@@ -185,7 +187,7 @@ export class WebSocketLink implements Link, ByteSink {
     return true;
   }
   cork(): void {
-    // Each message is a frame of its own anyway.
+    // Each message is a separate frame anyway.
   }
   uncork(): void {
     // See cork().
