@@ -1,4 +1,4 @@
-// Reads the arguments of a command with node's own parser, by the table in options.ts.
+// Reads the arguments of a command with Node's own parser, by the table in options.ts.
 
 import { parseArgs } from 'node:util';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
@@ -11,7 +11,7 @@ export function readArguments<O extends Options>(command: string, args: readonly
   const shapes = Object.fromEntries(Object.entries(options).map(([name, { type }]) => [name, { type }]));
   let values: Record<string, unknown>;
   try {
-    // Node's parser takes half a millisecond to load, and says what is wrong.
+    // Loading Node's parser takes half a millisecond, but it explains what is wrong.
     values =
       plainValues(args, options) ?? parseArgs({ args: [...args], options: shapes, allowPositionals: false }).values;
   } catch (error) {
@@ -29,7 +29,9 @@ export function readArguments<O extends Options>(command: string, args: readonly
   return givenTexts(command, values, options) as Values<O>;
 }
 
-/** The values of a line in which each option is a known one, given once, and written in the usual way. */
+/**
+ * The values of a simple command line: only known options, each once, in the usual form; undefined for any other line.
+ */
 export function plainValues(args: readonly string[], options: Options): Record<string, unknown> | undefined {
   const values: Record<string, unknown> = {};
   for (let i = 0; i < args.length; i++) {
@@ -45,8 +47,8 @@ export function plainValues(args: readonly string[], options: Options): Record<s
 }
 
 /**
- * The given values, once each option that takes a text has one: the empty variable of a script must not come to what holds
- * without the option.
+ * The given values, after a check that no text option is empty: an empty variable in a script must not act like a
+ * missing option.
  */
 export function givenTexts(
   command: string,
@@ -68,7 +70,7 @@ export function noValue(command: string, name: string): BridgeError {
   return wrongUsage(command, `--${name} needs a value. Give it one, or leave it out`);
 }
 
-/** The option that may have been meant by an unknown one, as the end of a sentence. */
+/** The option that an unknown one probably means, as the end of a sentence. */
 export function optionMeant(wrong: string, options: Options | undefined): string {
   const [near] = nearest(wrong.replace(/^-+/, ''), [...Object.keys(options ?? {}), 'help', 'version', 'no-color']);
   return near === undefined ? '' : `. Did you mean --${near}?`;

@@ -1,10 +1,10 @@
-// All commands in one table: what each takes, does and is an example of. The parser, help, completion, usage errors and the man
-// page read it, and nothing about a command is declared elsewhere. A row loads the module of its command only to run it.
+// All commands in one table: what each takes and does, and examples. The parser, help, completion, usage errors and the
+// man page read it; nothing about a command is declared elsewhere. A row loads its command's module only to run it.
 
 import { type Command, NAMES, row, SHELLS } from './command.ts';
 import * as options from './options.ts';
 
-/** Commands of two words, by the first one: what stands for all of them in the overview. */
+/** Commands of two words, by the first word, with the entry in the overview that stands for all of them. */
 export const PAIRS: Readonly<Record<string, { readonly summary: string; readonly needs: string }>> = {
   config: {
     summary: 'Show which config file applies, and what is wrong with it',
@@ -513,7 +513,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   }),
 };
 
-/** The command that a command line begins with, of one word or two. */
+/** The command at the beginning of a command line, of one word or two. */
 export function commandIn([first = '', second = '']: readonly string[]): string | undefined {
   return [`${first} ${second}`, first].find((name) => Object.hasOwn(COMMANDS, name));
 }
@@ -523,7 +523,7 @@ export function commandNamed(name: string): Command | undefined {
   return Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 }
 
-/** `main.ts` runs `serve` and `connect` by itself, past this table: they start often, or must start fast. */
+/** Never called: `main.ts` runs `serve` and `connect` itself, because they start often or must start fast. */
 function runElsewhere(): Promise<number> {
   return Promise.reject(new Error('serve and connect run without this table'));
 }

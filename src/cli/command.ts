@@ -1,24 +1,24 @@
-// The terms of a command: what a row of the table of commands says of one, and the types of what its function is given.
+// The types for rows of the command table, and for the values that a command's function gets.
 
 import type { CliHost } from './host.ts';
 import type { Option, Options } from './start-options.ts';
 
 /**
- * Kinds of names that a shell completes. `pending` is what can be approved, `connected` a client that is there, `program` one
- * whose config can be changed; `file` is the shell's own business.
+ * Kinds of names that a shell completes. `pending` can be approved, `connected` is a connected client, `program` has a
+ * config that can be changed; files are completed by the shell itself.
  */
 export type NameKind = 'server' | 'tool' | 'pending' | 'connected' | 'program' | 'file';
 
-/** A word behind the command that is no option. */
+/** A word after the command that is not an option. */
 export interface Word {
   readonly name: string;
   readonly describe: string;
   readonly choices?: readonly string[];
   readonly completes?: NameKind;
   readonly isNeeded?: true;
-  /** All words that follow are meant, too. */
+  /** True if all following words belong to it too. */
   readonly isMany?: true;
-  /** Taken only to say that it is wrong. */
+  /** True if it is accepted only to explain that it is wrong. */
   readonly isHidden?: true;
 }
 
@@ -28,15 +28,15 @@ export interface Command {
   readonly summary: string;
   readonly words: readonly Word[];
   readonly options: Options;
-  /** Usage lines behind the name, where words and options do not say it. */
+  /** Usage lines after the name, if words and options do not express them. */
   readonly usage?: readonly string[];
-  /** The words that it cannot do without, as they are typed, and described. */
+  /** The required words, as typed, and described. */
   readonly needs?: readonly [typed: string, inWords: string];
-  /** It takes what follows `--`. */
+  /** True if it takes everything after `--`. */
   readonly takesLine?: true;
-  /** With --json, an error is printed as JSON, too. */
+  /** True if errors are printed as JSON too with --json. */
   readonly hasJsonErrors?: true;
-  /** Command lines without `mcp-bridge`. */
+  /** Example command lines, without `mcp-bridge`. */
   readonly examples: readonly string[];
   readonly run: (values: unknown, host: CliHost, line: readonly string[] | undefined) => Promise<number>;
 }
@@ -73,7 +73,10 @@ interface Row<O extends Options, W extends Word> extends Omit<Command, 'options'
   ) => Promise<number>;
 }
 
-/** A row of the table, whose function gets the values of its own words and options. The parser makes these, which the compiler cannot see. */
+/**
+ * Makes a row of the table. Its function gets the values of its own words and options; the parser makes these, so the
+ * compiler cannot check them.
+ */
 export function row<const O extends Options, const W extends Word>(terms: Row<O, W>): Command {
   return { ...terms, run: terms.run as Command['run'] };
 }

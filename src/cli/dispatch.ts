@@ -1,5 +1,5 @@
-// Runs the command that a command line begins with: help, the parser for its words and options, and its function. Everything it
-// knows of a command is in the table of commands; only `serve` and `connect` do not pass here.
+// Runs the command that a command line begins with: help, the parser for its words and options, and its function. All
+// knowledge of commands is in the command table; only `serve` and `connect` do not pass here.
 
 import type { Argv } from 'yargs';
 import { givenTexts } from './arguments.ts';
@@ -19,12 +19,12 @@ export { COMMANDS, PAIRS } from './command-table.ts';
 /** @public */
 export { helpText } from './render/help.ts';
 
-/** The width of lines in a pipe, and on a terminal that does not say how wide it is. */
+/** The width of lines in a pipe, and on a terminal of unknown width. */
 const USUAL_WIDTH = 80;
 
 /** Runs the command that `args` begin with; resolves to the exit code. */
 export async function runCommand(args: readonly string[], host: CliHost): Promise<number> {
-  // What follows `--` is the command line of a server, and none of our business.
+  // Everything after `--` is a server's command line, and is not parsed here.
   const end = args.indexOf('--');
   const [own, line] = end < 0 ? [args, undefined] : [args.slice(0, end), args.slice(end + 1)];
   const [first = ''] = own;
@@ -41,7 +41,7 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
   try {
     return await terms.run(values, host, line);
   } catch (error) {
-    // Who has asked for JSON finds there what went wrong, too.
+    // A script that asked for JSON gets errors as JSON too.
     if (terms.hasJsonErrors === true && values.json === true)
       host.stdout.write(jsonText({ error: errorReport(error) }));
     throw startingThere(error, values);
@@ -61,13 +61,13 @@ function missingCommand(first: string): Error {
 interface Typed {
   readonly name: string;
   readonly terms: Command;
-  /** The words behind the name. */
+  /** The words after the name. */
   readonly words: readonly string[];
 }
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The values of words and options; throws what is wrong with them. */
+/** The values of words and options; throws an error that says what is wrong with them. */
 async function parsed({ name, terms, words }: Typed): Promise<Values> {
   let values: Values = {};
   const { default: yargs } = await import('yargs');
@@ -81,10 +81,10 @@ async function parsed({ name, terms, words }: Typed): Promise<Values> {
   return values;
 }
 
-/** The parser's name for the one command that it knows. */
+/** The name under which the parser knows its one command. */
 const COMMAND = 'command';
 
-/** The parser with this one command. */
+/** Makes a parser with only this command. */
 function commandFor(yargs: Argv, { words, options }: Command, take: (values: Values) => void): Argv {
   const build = (parser: Argv): Argv => {
     const withWords = words.reduce(
@@ -110,7 +110,7 @@ function commandFor(yargs: Argv, { words, options }: Command, take: (values: Val
     .exitProcess(false);
 }
 
-/** yargs knows no lone dash, which stands for stdin, and behind --out for stdout. */
+/** Replaces a lone dash, which yargs does not know. It means stdin, and after --out stdout. */
 function withoutDash(args: readonly string[]): string[] {
   return args.flatMap((arg, i) => {
     if (arg === '--out' && args[i + 1] === '-') return ['--out=-'];

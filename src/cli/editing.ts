@@ -1,4 +1,4 @@
-// Common parts of the commands that change config files: the host of that room, and the report of what was done.
+// What the commands that change config files share: the host for the room `editing`, and the report of the changes.
 
 import { platform } from 'node:os';
 import type { EditReport } from '../editing/edit-report.ts';

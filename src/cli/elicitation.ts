@@ -1,5 +1,5 @@
-// A server's form on the terminal of the person who runs `call`, field by field. An empty line leaves out what need
-// not be answered, and the end of the input cancels.
+// Shows a server's form on the terminal of the person who runs `call`, field by field. An empty line skips an optional
+// field, and the end of the input cancels.
 
 import { createInterface, type Interface } from 'node:readline';
 import { membersOf, textOf } from '../util/json-value.ts';
@@ -18,7 +18,7 @@ type Schema = Readonly<Record<string, unknown>>;
 const CANCELLED: ElicitAnswer = { action: 'cancel' };
 const DECLINED: ElicitAnswer = { action: 'decline' };
 
-/** Undefined for a question that is no form. */
+/** Asks the question; undefined if it is not a form. */
 export async function answered(params: unknown, host: CliHost): Promise<ElicitAnswer | undefined> {
   const { message, mode = 'form', requestedSchema } = membersOf(params);
   if (mode !== 'form') return undefined;
@@ -55,7 +55,7 @@ interface Field {
   readonly host: CliHost;
 }
 
-/** Asks until what is typed fits. */
+/** Asks until the input fits. */
 async function askField(name: string, field: Schema, { isNeeded, asking, host }: Field): Promise<unknown> {
   const choices = choicesOf(field);
   const many = field.type === 'array' ? choicesOf(membersOf(field.items)) : [];
@@ -153,7 +153,7 @@ function numberIn(typed: string, { type, minimum, maximum }: Schema): unknown {
   return value;
 }
 
-/** Lines of one reader: what is typed ahead is kept for the next question. */
+/** Reads lines with one reader, so that lines typed ahead are kept for the next question. */
 class Asking {
   readonly #lines: Interface;
   readonly #typed: string[] = [];
@@ -172,7 +172,7 @@ class Asking {
     });
   }
 
-  /** Undefined at the end of the input. */
+  /** Reads a line; undefined at the end of the input. */
   async line(prompt: string): Promise<string | undefined> {
     this.#lines.setPrompt(prompt);
     if (!this.#isOver) this.#lines.prompt();

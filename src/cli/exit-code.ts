@@ -1,4 +1,4 @@
-// Where errors become what a shell sees: a message on stderr, and 1 for what could not be done, 2 for wrong usage.
+// Turns errors into what a shell sees: a message on stderr, and 1 for failures, 2 for wrong usage.
 
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { printableLines } from '../util/printable.ts';
@@ -6,15 +6,15 @@ import { printableLines } from '../util/printable.ts';
 export const DONE = 0;
 export const FAILED = 1;
 const WRONG_USAGE = 2;
-/** As shells say it of what Ctrl-C has ended. */
+/** The exit code that shells use after Ctrl-C. */
 export const INTERRUPTED = 130;
 
-/** A person has pressed Ctrl-C: there is nothing more to say. */
+/** The error for Ctrl-C; it prints nothing. */
 export function interrupted(): Error {
   return Object.assign(new Error('Interrupted'), { name: 'Interrupted' });
 }
 
-/** By its name, as several bundles have this file. */
+/** Compares by name, because several bundles contain this file. */
 function isInterrupt(error: unknown): boolean {
   return error instanceof Error && error.name === 'Interrupted';
 }
@@ -24,7 +24,7 @@ export function exitCodeOf(error: unknown): number {
   return error instanceof BridgeError && error.code === 'USAGE' ? WRONG_USAGE : FAILED;
 }
 
-/** '' if there is nothing to say. */
+/** The line to print; '' for none. */
 export function lineFor(error: unknown): string {
   if (isInterrupt(error)) return '';
   const hint = error instanceof BridgeError && error.hint !== undefined ? ` ${error.hint}` : '';

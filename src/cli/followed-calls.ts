@@ -1,5 +1,5 @@
-// The calls that `top` shows: those under way, and the last that have ended, as the events of the daemon tell of them. It keeps a
-// bounded number of both.
+// The calls that `top` shows: those under way and the last ones that ended, built from the daemon's events. It keeps a
+// limited number of both.
 
 import type { DaemonEvent, EventBatch } from '../client/control-client.ts';
 
@@ -9,7 +9,7 @@ export interface ShownCall {
   readonly client: string;
   readonly server: string | null;
   readonly tool: string | null;
-  /** Where it is, or how it has ended. */
+  /** The present state, or the end. */
   readonly state: string;
   readonly hasEnded: boolean;
   /** Undefined while it is under way. */
@@ -23,11 +23,11 @@ const MOST_ENDED = 1000;
 export class CallsOfDaemon {
   readonly #open = new Map<string, ShownCall>();
   #ended: ShownCall[] = [];
-  /** Calls that are not shown: too many came at once, or this program was too slow. */
+  /** The number of calls that are not shown: too many came at once, or this program was too slow. */
   leftOut = 0;
   #lost = 0;
 
-  /** The calls under way, then the others, the newest first. */
+  /** First the calls under way, then the others, newest first. */
   get calls(): readonly ShownCall[] {
     return [...[...this.#open.values()].toReversed(), ...this.#ended.toReversed()];
   }
@@ -43,14 +43,14 @@ export class CallsOfDaemon {
   take({ events, callsLeftOut, lost }: EventBatch): void {
     this.leftOut += callsLeftOut;
     if (lost > 0) {
-      // The end of a call may be among what is lost.
+      // The end of a call may be among the lost events.
       this.#lost += lost;
       this.#open.clear();
     }
     for (const event of events) this.#note(event);
   }
 
-  /** Another daemon has other calls. */
+  /** Forgets all calls, because another daemon has other ones. */
   forget(): void {
     this.#open.clear();
     this.#ended = [];

@@ -7,26 +7,29 @@ export interface CliHost {
   readonly stdin: Readable;
   /** True if stdin is a pipe or a socket. */
   readonly isPiped?: boolean;
-  /** Opens stdin as a socket that reads with `reader`; undefined where stdin is none. Then nobody may use `stdin`. */
+  /**
+   * Opens stdin as a socket that reads with `reader`; undefined if stdin is no socket. After that, `stdin` must not be
+   * used.
+   */
   openStdin?(reader: SocketReader): Readable | undefined;
   readonly stdout: Writable;
   readonly stderr: Writable;
-  /** Somebody has said `--no-color`. */
+  /** True if `--no-color` was given. */
   readonly isColourless?: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly homedir: string;
-  /** HOME names no absolute path, so that `~` is something else to a shell. */
+  /** True if HOME is no absolute path: then a shell expands `~` differently. */
   readonly isHomeUnnamed?: boolean;
-  /** The Node that runs it, and the file that runs `mcp-bridge`. */
+  /** The Node executable, and the file that runs `mcp-bridge`. */
   readonly node: string;
   readonly program: string;
   readonly version: string;
   readonly pid: number;
-  /** The version and what the program was made of. */
+  /** The version, and the source that the program was built from. */
   readonly build: string;
-  /** Calls `listener` when the person presses Ctrl-C, instead of ending; gives back what ends that. */
+  /** Calls `listener` on Ctrl-C instead of ending; returns the function that stops that. */
   onInterrupt(listener: () => void): () => void;
-  /** Calls `listener` once, when anybody tells this process to end, instead of ending. */
+  /** Calls `listener` once when this process is told to end, instead of ending. */
   onEnd(listener: () => void): void;
 }

@@ -1,5 +1,5 @@
-// Where the bridge takes clients over HTTP, as a command finds it: the address that the running daemon was given, else that of
-// the config, and the socket in any case.
+// Finds the address for clients over HTTP: the one that the running daemon was given, else the config's, and always the
+// socket.
 
 import { resolve } from 'node:path';
 import { withHttpAddress } from '../config/http-settings.ts';
@@ -14,9 +14,9 @@ export const MCP_PATH = '/mcp';
 interface HttpHere {
   readonly socketPath: string;
   readonly http: HttpSettings;
-  /** The beginning of URLs on the address beside the socket; undefined if there is none, or it is not known yet. */
+  /** The beginning of URLs at the address besides the socket; undefined if there is none, or it is unknown yet. */
   readonly origin: string | undefined;
-  /** The same as the running daemon says; its port may be another one after the next start. */
+  /** The origin as the running daemon reports it; after a restart the port may differ. */
   readonly heldNow: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export async function httpHere(values: WhereValues, host: CliHost): Promise<Http
   return { socketPath, http, origin, heldNow: running?.httpOrigin ?? undefined };
 }
 
-/** Lists the URLs of the bridge that a client's config may hold. A config that cannot be read names none. */
+/** Lists the bridge's URLs that a client's config may contain; none if the config cannot be read. */
 export async function endpointsHere(values: WhereValues, host: CliHost): Promise<readonly string[]> {
   const { path, loaded } = await locate(values, host);
   const origin = httpOrigin(loaded.config.http);

@@ -1,4 +1,4 @@
-// Finds the bridge for a command, from its options and the process that it runs in.
+// Finds the bridge for a command, from the command's options and process.
 
 import { type Located, type LocateOptions, locateReading } from '../client/locate.ts';
 import { type LoadedConfig, loadConfig, NO_CONFIG } from '../config/load.ts';
@@ -8,10 +8,10 @@ import { locateOptions, useLocated, type WhereValues } from './where.ts';
 
 export { goingOn, locateOptions, placeOf, type WhereValues } from './where.ts';
 
-/** The bridge, with all that its config file says. */
+/** The bridge, with everything in its config file. */
 export type LocatedConfig = Located<LoadedConfig>;
 
-/** `startsHere`: the command makes a daemon of what is configured in the working directory. */
+/** Finds the bridge. `startsHere`: the command starts a daemon with the config of the working directory. */
 export function locate(values: WhereValues, host: CliHost, startsHere = false): Promise<LocatedConfig> {
   return locateWhole(locateOptions(values, host, startsHere));
 }
@@ -20,7 +20,7 @@ export function locateWhole(options: LocateOptions): Promise<LocatedConfig> {
   return locateReading(options, { load: loadConfig, none: NO_CONFIG });
 }
 
-/** The error for a config that cannot be read and may name another socket; undefined where that cannot be. */
+/** The error for an unreadable config that may name another socket; undefined if it cannot matter. */
 export function doubtOf({ path, source, configError }: Located): BridgeError | undefined {
   if (configError === undefined || source === 'flag' || source === 'environment') return undefined;
   const fault = configError.message.replace(/[.]$/, '');
@@ -30,7 +30,10 @@ export function doubtOf({ path, source, configError }: Located): BridgeError | u
   });
 }
 
-/** For a command that goes on without a config that cannot be read, which is told; no bridge is used below another one. */
+/**
+ * For a command that continues despite an unreadable config, which is reported. Refuses to use a bridge below another
+ * bridge.
+ */
 export function locateToUse(values: WhereValues, host: CliHost): Promise<LocatedConfig> {
   return useLocated(() => locate(values, host), host);
 }

@@ -62,9 +62,9 @@ let writeError: NodeJS.ErrnoException | undefined;
 process.stdout.on('error', (error) => {
   writeError ??= error;
 });
-process.stderr.on('error', () => undefined); // there is nowhere to say it
+process.stderr.on('error', () => undefined); // errors cannot be reported anywhere
 
-// All that is started from here, and a config that is a program, take the same home for it.
+// All child processes, and a config that is a program, must see the same home.
 settleHome(process.env);
 void run(process.argv.slice(2), host)
   .catch((error: unknown) => {
@@ -73,12 +73,12 @@ void run(process.argv.slice(2), host)
   })
   .then(exitOnceFlushed);
 
-/** Output that is still on its way to a pipe would go with the process. */
+/** Exits when all output is written: output still on its way to a pipe would be lost. */
 function exitOnceFlushed(code: number): void {
   process.exitCode = code;
   process.stdout.write('', () =>
     setImmediate(() => {
-      // Who closes a pipe has read enough.
+      // A reader that closes the pipe has read enough.
       const isLost = writeError !== undefined && systemCode(writeError) !== 'EPIPE';
       if (isLost) process.stderr.write(lineFor(`write error: ${wordsFor(writeError)}`));
       process.stderr.write('', () => process.exit(isLost ? FAILED : code));

@@ -1,4 +1,4 @@
-// A connection to the daemon, for the commands that use it; one is started if none runs.
+// Connects commands to the daemon, and starts one if none runs.
 
 import type { Socket } from 'node:net';
 import { type Located, serveArgsOf } from '../client/locate.ts';
@@ -14,7 +14,7 @@ export function openOrStart(located: Located, values: StartValues, host: CliHost
   return open(located.path, startSettings(located, values, host));
 }
 
-/** How a daemon is started; undefined if none may be. */
+/** The settings for starting a daemon; undefined if none may be started. */
 export function startSettings(located: Located, values: StartValues, host: CliHost): StartSettings | undefined {
   if (values['no-autostart'] === true || !located.autoConnect) return undefined;
   return { ...placeOf(host), serveArgs: serveArgsOf(located) };

@@ -4,23 +4,23 @@ import { COMMANDS } from './command-table.ts';
 import type { Options } from './start-options.ts';
 import { wrongUsage } from './usage.ts';
 
-/** Options of the parser itself, which go with every command and with none. */
+/** Options of the parser itself, valid with and without a command. */
 const OF_ALL = /^(?:--help|-h|--version)(?:=|$)/;
 const PAIRS = Object.keys(COMMANDS).map((name) => name.split(' '));
 /** The first word of each command. */
 const WORDS: ReadonlySet<string> = new Set(PAIRS.map(([first = '']) => first));
-/** First words that a second one belongs to. */
+/** First words that need a second one. */
 const GROUPS: ReadonlySet<string> = new Set(PAIRS.flatMap(([first = '', second]) => (second ? [first] : [])));
 
-/** All options of all commands. A name is of one type wherever it is taken, but for those that a test names. */
+/** All options of all commands. An option has the same type in all commands, except for some that a test names. */
 export const ALL_OPTIONS: Options = Object.assign({}, ...Object.values(COMMANDS).map(({ options }) => options));
 
-/** The same command line with the command first, and behind it the options that stood before it. */
+/** The same command line with the command first, followed by the options that stood before it. */
 export function optionsLast(args: readonly string[]): readonly string[] {
   const { count, wrong } = walked(args);
   const [before, [command, ...rest]] = [args.slice(0, count), args.slice(count)];
   const isCommand = command !== undefined && command !== '--';
-  // A command that there is says itself which of them it does not take.
+  // An existing command reports itself which options it does not take.
   if (wrong !== undefined && !(isCommand && WORDS.has(command)))
     throw wrongUsage(`Unknown option ${wrong.split('=')[0]}`);
   if (!isCommand) {
@@ -32,7 +32,7 @@ export function optionsLast(args: readonly string[]): readonly string[] {
   return isPair ? [command, second, ...before, ...rest.slice(1)] : [command, ...before, ...rest];
 }
 
-/** How many words at the beginning are options and their values, and the first of them that no command has. */
+/** The number of leading words that are options and their values, and the first option that no command has. */
 function walked(args: readonly string[]): { readonly count: number; readonly wrong: string | undefined } {
   const options = optionsOf(args.find((arg) => WORDS.has(arg)));
   let count = 0;
@@ -45,7 +45,7 @@ function walked(args: readonly string[]): { readonly count: number; readonly wro
   return { count, wrong };
 }
 
-/** All options, those of this command as it takes them: a flag of one command has a value in another. */
+/** All options, with those of this command as it defines them: a flag of one command may have a value in another. */
 function optionsOf(command: string | undefined): Options {
   const own = Object.keys(COMMANDS).filter((name) => name.split(' ')[0] === command);
   return Object.assign({}, ALL_OPTIONS, ...own.map((name) => COMMANDS[name]?.options));

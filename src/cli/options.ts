@@ -1,12 +1,12 @@
-// The options of each command, once: for node's parser, which `serve` and `connect` use because it costs nothing, and
-// for yargs, which tells people about them.
+// The options of each command, declared once: for Node's parser, which `serve` and `connect` use because it loads fast,
+// and for yargs, which explains them to people.
 
 import { VIEW_NAMES } from '../model/view-name.ts';
 import { CONNECT, HTTP, LOGGING, type Options, WHERE } from './start-options.ts';
 
 export { CONNECT, SERVE, WHERE } from './start-options.ts';
 
-/** A time as people write it. */
+/** How people write a time. */
 const TIME = '500ms, 2s, 5m, or a number of milliseconds';
 
 const TOOL_COMMAND = {

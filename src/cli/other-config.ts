@@ -1,5 +1,5 @@
-// Settings of a command that a running daemon does not use, because it was started with others: `--config` and
-// MCP_SERVERS_CONFIG. They change nothing then, and the command says so.
+// Settings of a command that a running daemon ignores because it was started with others: `--config` and
+// MCP_SERVERS_CONFIG. The command says so.
 
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -11,7 +11,7 @@ import type { CliHost } from './host.ts';
 import type { WhereValues } from './locate.ts';
 import { askIfRunning } from './running-daemon.ts';
 
-/** The error for `--config`; undefined if the daemon runs with the config that is named, or none is. */
+/** The error for `--config`; undefined if the daemon uses that config, or none is named. */
 export function otherConfig(
   { config }: WhereValues,
   { configFile, socketPath }: Pick<StatusReport, 'configFile' | 'socketPath'>,
@@ -26,7 +26,7 @@ export function otherConfig(
   });
 }
 
-/** For commands that do what they can with the daemon that there is. */
+/** For commands that work with the running daemon anyway. */
 export async function tellOtherConfig(values: WhereValues, path: string, host: CliHost): Promise<void> {
   if (values.config === undefined) return;
   const running = await askIfRunning(path, host, (client) => client.call('bridge/status'));
@@ -45,7 +45,7 @@ function realPath(file: string): string {
 
 const NAME = 'MCP_SERVERS_CONFIG';
 
-/** The warning about MCP_SERVERS_CONFIG; undefined if both have the same, or a daemon of an earlier build does not say. */
+/** The warning about MCP_SERVERS_CONFIG; undefined if both are the same, or an older daemon does not report it. */
 export function otherOverride(
   { serversConfig }: Partial<Pick<StatusReport, 'serversConfig'>>,
   { environment }: Pick<CliHost, 'environment'>,

@@ -1,5 +1,6 @@
-// What waits for a person, and what they decide on the dashboard: `ui/inbox`, `ui/approve`, `ui/reject`, `ui/synonym`. A decision names what
-// was shown by its digest; whatever differs from that by now is not decided. Whether a page may decide is its server's to say.
+// Decisions that a person makes on the dashboard: `ui/inbox`, `ui/approve`, `ui/reject`, `ui/synonym`. A decision
+// carries the digest of what was shown; if that differs by now, nothing is decided. The page server says whether a page
+// may decide.
 
 import { createHash } from 'node:crypto';
 import { ControlClient, type DialledInReport, type StatusReport } from '../client/control-client.ts';
@@ -21,7 +22,7 @@ import { type SurveyValues, survey } from './survey.ts';
 type Params = Readonly<Record<string, unknown>>;
 export type PageMethods = Readonly<Record<string, (params: Params) => Promise<object>>>;
 
-/** The methods of one page server, for whoever it lets use them. */
+/** The methods for one page server. */
 export function pageDecisions(values: SurveyValues, host: CliHost): PageMethods {
   return {
     'ui/inbox': () => inbox(values, host),
@@ -31,7 +32,7 @@ export function pageDecisions(values: SurveyValues, host: CliHost): PageMethods 
   };
 }
 
-// --- what waits ---
+// --- waiting decisions ---
 
 async function inbox(values: SurveyValues, host: CliHost): Promise<object> {
   const found = await survey(values, host);
@@ -46,7 +47,7 @@ async function inbox(values: SurveyValues, host: CliHost): Promise<object> {
   };
 }
 
-/** More than this is not shown on a page, and not approved there. */
+/** Longer definitions are not shown on a page, and cannot be approved there. */
 const MOST_ON_PAGE = 200_000;
 
 function fitsPage({ lines, differences, replaces, warnings }: ApprovalView): boolean {
@@ -54,7 +55,7 @@ function fitsPage({ lines, differences, replaces, warnings }: ApprovalView): boo
   return texts.reduce((sum, text) => sum + text.length, 0) <= MOST_ON_PAGE;
 }
 
-/** The lines of a definition that is too long are null: it is shown as one whose end nobody has seen. */
+/** The lines of a definition; null if it is too long, because nobody would see its end. */
 function approvalOf(server: DiscoveredServer, found: Survey, host: CliHost): object {
   const { id, name, client, scope, file } = server;
   const view = approvalView(server, found, host);
@@ -65,7 +66,7 @@ function approvalOf(server: DiscoveredServer, found: Survey, host: CliHost): obj
   return { id, name, client, scope, file, since, ...shown, digest: digestOfView(server, view) };
 }
 
-/** A server that has connected by itself is known by its name, and by what its program says of itself. */
+/** The digest of a server that has connected by itself: its name and its program's description of itself. */
 function digestOf({ name, program, version }: DialledInReport): string {
   return createHash('sha256')
     .update(JSON.stringify([name, program, version]))
@@ -74,7 +75,7 @@ function digestOf({ name, program, version }: DialledInReport): string {
 
 const NO_DAEMON = { dialledIn: [], others: { changes: [], signIns: [], inputs: {}, questions: [] } };
 
-/** Lists the decisions that the daemon waits for; none if no daemon runs. */
+/** Lists the decisions that the daemon waits for; empty if no daemon runs. */
 async function askedDaemon(
   values: SurveyValues,
   host: CliHost,
@@ -107,7 +108,7 @@ function signInsIn({ instances }: StatusReport): object[] {
 
 // --- decisions ---
 
-/** Something that was shown, by its digest. */
+/** An item that was shown, with its digest. */
 interface Shown {
   readonly key: string;
   readonly digest: string;
@@ -127,7 +128,7 @@ async function decide(decision: Approval, params: Params, values: SurveyValues, 
   return { decided: done, others };
 }
 
-/** Decides about those that would be shown now as they were shown then; returns their keys. */
+/** Decides about the items that would still look the same now; returns their keys. */
 async function decideDefinitions(
   decision: Approval,
   shown: readonly Shown[],
@@ -135,7 +136,7 @@ async function decideDefinitions(
   host: CliHost,
 ): Promise<string[]> {
   const found = await survey(values, host);
-  found.approvalFile.read(); // to a file that cannot be understood nothing is added
+  found.approvalFile.read(); // throws if the file cannot be parsed: then nothing is added to it
   const same = found.discovery.servers.filter((server) => {
     const digest = shown.find(({ key }) => key === server.id)?.digest;
     if (digest === undefined || !isWaiting(server)) return false;
@@ -176,7 +177,7 @@ function shownIn(value: unknown, keyName: 'id' | 'name'): Shown[] {
     .filter(({ key, digest }) => key !== '' && digest !== '');
 }
 
-/** `applies` is false if the daemon reads another config file than the one that was changed. */
+/** `applies` is false if the daemon uses another config file than the changed one. */
 async function makeSynonym({ word, means }: Params, values: SurveyValues, host: CliHost): Promise<object> {
   const words = [textOf(word), ...(Array.isArray(means) ? means.map(textOf) : [])];
   const { file, isChanged } = await addSynonyms(words, { config: values.config }, editingHostOf(host));

@@ -1,5 +1,5 @@
-// What the dashboard's page gets from this machine and not from the daemon: the definitions in the files of all clients, the end of
-// the audit log, and a tool that a person tries. It hands on what others have found, and decides nothing.
+// The parts of the dashboard's page that come from this machine instead of the daemon: the definitions in all clients'
+// files, the end of the audit log, and a tool that a person tries. It decides nothing.
 
 import type { ControlClient } from '../client/control-client.ts';
 import { ToolClient } from '../client/tool-client.ts';
@@ -28,7 +28,7 @@ export function pageLooks(values: WhereValues, host: CliHost): Readonly<Record<s
   };
 }
 
-/** The last lines, the newest first. A line that is no JSON is left out: it is being written, or somebody else's. */
+/** The last lines, newest first. A line that is no JSON is left out: it is incomplete, or of another program. */
 async function auditLines({ limit }: Params, values: WhereValues, host: CliHost): Promise<object> {
   const { path } = await locate(values, host);
   const status = await askIfRunning(path, host, (client: ControlClient) => client.call('bridge/status'));
@@ -49,7 +49,7 @@ function recordIn(line: string): Params | undefined {
   }
 }
 
-/** Calls a tool as any client would, in the view of its server. The texts are those that went over the socket. */
+/** Calls a tool as any client would, in its server's view. Returns the texts that went over the socket. */
 async function tryTool(params: Params, signal: AbortSignal, values: WhereValues, host: CliHost): Promise<object> {
   const [server, tool, given] = [textOf(params.server), textOf(params.tool), membersOf(params.arguments)];
   const located = await locate(values, host);
@@ -64,7 +64,7 @@ async function tryTool(params: Params, signal: AbortSignal, values: WhereValues,
     const answer = await client.callTool(tool, JSON.stringify(given), { signal, isAct: true });
     return ended(`{"result":${answer.text()}}`);
   } catch (error) {
-    // The answer is an error: of the server, or of the bridge.
+    // The server or the bridge answered with an error.
     if (error instanceof BridgeError && isRecord(error.cause)) return ended(JSON.stringify({ error: error.cause }));
     throw error;
   } finally {

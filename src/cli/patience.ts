@@ -1,10 +1,10 @@
-// Waits for an answer for as long as the person does, or has said with --timeout; and reads times as people write them.
+// Waits for an answer until the person stops it or --timeout is over; also reads times as people write them.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import type { CliHost } from './host.ts';
 import { wrongUsage } from './tool-session.ts';
 
-/** The milliseconds of `--timeout`, given to `command` once or more. */
+/** The milliseconds of `--timeout`, which was given to `command` once or more. */
 export function timeoutIn(timeout: unknown, command: string): number | undefined {
   if (timeout === undefined) return undefined;
   const ms = timeSpanMs(timeout, 'ms');
@@ -15,7 +15,7 @@ export function timeoutIn(timeout: unknown, command: string): number | undefined
 
 const INTERRUPT = Symbol('interrupt');
 
-/** Undefined if the person has ended it; throws when its time is up. */
+/** Undefined if the person has stopped it; throws when the time is up. */
 export async function patiently<Result>(
   { host, timeoutMs }: { readonly host: CliHost; readonly timeoutMs: number | undefined },
   ask: (signal: AbortSignal) => Promise<Result>,
@@ -42,10 +42,13 @@ function timedOut(ms: number): BridgeError {
 
 const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
-/** Timers take no more. */
+/** Timers cannot wait longer. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** Milliseconds of `500ms`, `2s`, `5m` or `1h`, or of a number in the unit `plain`; undefined if no timer can wait for it. */
+/**
+ * The milliseconds of `500ms`, `2s`, `5m` or `1h`, or of a number in the unit `plain`; undefined if no timer can wait
+ * so long.
+ */
 export function timeSpanMs(text: unknown, plain: keyof typeof UNITS): number | undefined {
   const [, number, unit = plain] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(typeof text === 'string' ? text : '') ?? [];
   const ms = Math.round(Number(number ?? 0) * UNITS[unit as keyof typeof UNITS]);

@@ -1,5 +1,5 @@
-// A daemon's refusal in a person's words: the commands that help instead of the tools of agents, and of a server that it
-// does not offer, whether there is one all the same.
+// A daemon's refusal in words for people. It names commands instead of agents' tools; for a server that is not offered,
+// it says if one exists anyway.
 
 import type { DialledInReport } from '../client/control-client.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
@@ -8,12 +8,12 @@ import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import type { CliHost } from './host.ts';
 import type { SurveyValues } from './survey.ts';
 
-/** The data of an error that the daemon has answered with; empty for other errors. */
+/** The data of the daemon's error; empty for other errors. */
 export function factsOf(error: unknown): Readonly<Record<string, unknown>> {
   return membersOf(membersOf(membersOf(error).cause).data);
 }
 
-/** The stable code of an error that the daemon has answered with; '' for others. */
+/** The stable code of the daemon's error; '' for other errors. */
 export function daemonCodeOf(error: unknown): string {
   return textOf(factsOf(error).code);
 }
@@ -37,7 +37,7 @@ export async function forPeople(
   return isLost ? told(`See: mcp-bridge tools ${textOf(server)}`) : error;
 }
 
-/** The commands that show how a tool has changed, and accept it. */
+/** The commands that show and accept a tool's changes. */
 function differenceOf(server: string): string {
   return `To see the difference: mcp-bridge tools ${server} --changed; to accept it, the same with --accept.`;
 }
@@ -49,7 +49,7 @@ interface Absence {
   readonly host: CliHost;
 }
 
-/** The error for a server that the daemon does not know: why it may not be used, or which servers there are. */
+/** The error for a server that the daemon does not know: why it may not be used, or which servers exist. */
 export async function absent(name: string, { error, values, host }: Absence): Promise<BridgeError> {
   const { code, message, cause } = error;
   const { survey } = await import('./survey.ts');
@@ -67,7 +67,7 @@ export async function absent(name: string, { error, values, host }: Absence): Pr
   return new BridgeError(code, message, { hint: listed.length > 0 ? hint : 'See: mcp-bridge discover --all', cause });
 }
 
-/** Why a server that has connected under this name is not offered; undefined if none has. */
+/** The reason why a connected server of this name is not offered; undefined if none is connected. */
 export async function connectedAs(
   name: string,
   { values, host, cause }: Pick<Absence, 'values' | 'host'> & { readonly cause: unknown },
@@ -96,7 +96,7 @@ function wordsFor(
   }
 }
 
-/** The one about which a person can do most. */
+/** The definition that a person can most easily enable. */
 function leastUnused(servers: readonly DiscoveredServer[]): DiscoveredServer | undefined {
   const unused = servers.filter(({ state }) => state !== 'ready');
   const inState = (wanted: DiscoveredServer['state']) => unused.find(({ state }) => state === wanted);
@@ -113,7 +113,7 @@ function refusalOf(name: string, { state, reason }: DiscoveredServer, cause: unk
   return new BridgeError('REQUEST_REFUSED', `Server ${name} ${words}`, { hint, cause });
 }
 
-/** An error for a script, in the words of the daemon or of this command. */
+/** An error as JSON for scripts, from the daemon or from this command. */
 export function errorReport(error: unknown): object {
   const cause = error instanceof BridgeError ? error.cause : undefined;
   if (isRecord(cause) && typeof cause.code === 'number') {

@@ -1,5 +1,5 @@
-// Runs a command line. `connect` and `serve` start many times or must start fast, so they go past the parser of the others, and
-// nothing that only these need is loaded here.
+// Runs a command line. `connect` and `serve` start often or must start fast, so they skip the general parser, and
+// nothing is loaded here that only the others need.
 
 import { connect } from './commands/connect.ts';
 import { serve } from './commands/serve.ts';
@@ -20,19 +20,19 @@ export async function run(args: readonly string[], host: CliHost): Promise<numbe
   return runCommand([...(command === undefined ? [] : [command]), ...rest], host);
 }
 
-/** The words before `--`: what stands behind it belongs to the command line of a server. */
+/** The words before `--`: the rest is a server's command line. */
 export function ownPart(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
   return end < 0 ? args : args.slice(0, end);
 }
 
-/** The flag stands anywhere, with every command. */
+/** Removes the flag, which may be anywhere, with every command. */
 function withoutColourFlag(args: readonly string[]): readonly string[] {
   const own = ownPart(args);
   return [...own.filter((arg) => arg !== NO_COLOUR), ...args.slice(own.length)];
 }
 
-/** The options that people mean who type nothing, `help`, `help COMMAND`, or `-v`. */
+/** Translates an empty line, `help`, `help COMMAND` and `-v` into the options that people mean. */
 function asOptions(args: readonly string[]): readonly string[] {
   const [first, ...rest] = args;
   if (first === undefined) return ['--help'];

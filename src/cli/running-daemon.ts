@@ -1,4 +1,4 @@
-// The daemon that runs at a path: asks it, ends it, and has it read again what a command has changed.
+// The daemon that runs at a path: asks it, ends it, and makes it read changes.
 
 import { existsSync } from 'node:fs';
 import { ControlClient } from '../client/control-client.ts';
@@ -12,7 +12,7 @@ import { locate, type WhereValues } from './locate.ts';
 const POLL_MS = 20;
 const STOP_TIMEOUT_MS = 30_000;
 
-/** Undefined if there is no daemon to ask. */
+/** Asks the daemon; undefined if none runs. */
 export async function askIfRunning<Result>(
   path: string,
   host: CliHost,
@@ -32,7 +32,10 @@ export async function askIfRunning<Result>(
   }
 }
 
-/** Ends the daemon once what was asked is answered, and waits until it has gone; its pid, or undefined if there is none. */
+/**
+ * Ends the daemon after its open requests are answered, and waits for its end. Returns its pid; undefined if there is
+ * none.
+ */
 export async function endDaemon(path: string, host: CliHost, reason: 'stop' | 'restart'): Promise<number | undefined> {
   const pid = await askIfRunning(path, host, async (client) => {
     const { pid, openCalls } = await client.call('bridge/stop', { reason });
@@ -51,12 +54,12 @@ export async function daemonPid(path: string, host: CliHost): Promise<number | u
   return running?.pid ?? stoppingPid(path);
 }
 
-/** A daemon that takes no connections any more, but still has its lock, is on its way out. */
+/** The pid of a daemon that accepts no connections but still holds its lock: it is ending. */
 function stoppingPid(path: string): number | undefined {
   return isLocked(path) ? (notedPid(lockPathOf(path)) ?? 0) : undefined;
 }
 
-/** The daemon has ended when the kernel has given its lock back, or another one has it. */
+/** Waits until the kernel has released the daemon's lock, or another daemon holds it. */
 async function untilGone(path: string, pid: number): Promise<void> {
   const deadline = performance.now() + STOP_TIMEOUT_MS;
   while (isLocked(path) && notedPid(lockPathOf(path)) === pid) {
@@ -77,8 +80,8 @@ function isLocked(path: string): boolean {
 }
 
 /**
- * Has a running daemon read what the command has changed before the command ends. The change is kept in any case: if the daemon
- * does not look, a line on stderr says so, and the command does not fail.
+ * Makes a running daemon read the changes before the command ends. The changes stay in any case: if the daemon does not
+ * answer, a line on stderr says so, and the command does not fail.
  */
 export async function haveDaemonLook(
   values: WhereValues,

@@ -1,5 +1,5 @@
-// `--out`: images, audio and files of an answer, or its text, as files or on stdout. Their names are ours: what a server
-// calls them decides nothing.
+// `--out`: writes images, audio and files of an answer, or its text, to files or stdout. We choose the file names; the
+// server's names are ignored.
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -30,7 +30,7 @@ const ENDINGS: ReadonlyMap<string, string> = new Map(
 
 export const STDOUT = '-';
 
-/** Before the call, so that its answer is not lost for want of a directory. */
+/** Checks the target before the call, so that the answer is not lost because a directory is missing. */
 export function checkOut(out: string | undefined, cwd: string): void {
   if (out === undefined) return;
   if (typeof out !== 'string' || out === '') throw wrongUsage('call', '--out must name a file or a directory, or be -');
@@ -39,7 +39,7 @@ export function checkOut(out: string | undefined, cwd: string): void {
   if (!isDirectory(dir)) throw wrongUsage('call', `--out: there is no directory ${dir}`);
 }
 
-/** One goes to `out`, unless that is a directory; several go into it. Tells of each in a line. */
+/** Saves one to `out`, unless that is a directory; several into the directory. Returns a line about each. */
 export function saveBlobs(blobs: readonly Blob[], out: string, cwd: string): string[] {
   const path = resolve(cwd, out);
   const goesInto = blobs.length > 1 || namesDirectory(out, path);
@@ -51,7 +51,7 @@ export function saveBlobs(blobs: readonly Blob[], out: string, cwd: string): str
   });
 }
 
-/** To `out`, or into it as a file of its own. Tells of it in a line. */
+/** Saves to `out`, or into that directory as a new file. Returns a line about it. */
 export function saveText(text: string, out: string, cwd: string): string {
   const path = resolve(cwd, out);
   const file = namesDirectory(out, path) ? join(path, '1.txt') : path;

@@ -1,12 +1,12 @@
-// Where a hint says how to start a daemon, that one is started at the place which the command was given: without it the same
-// words would start another one.
+// Adds the socket of the failed command to hints on how to start a daemon; otherwise the suggested command would start
+// another one.
 
 import { BridgeError } from '../util/bridge-error.ts';
 
 const GIVEN = ['mcp-bridge-socket', 'config'] as const;
 const STARTING = /\bmcp-bridge (?:start|serve)\b(?! --)/;
 
-/** `values` are those of the command that has failed. */
+/** `values` are those of the failed command. */
 export function startingThere(error: unknown, values: unknown): unknown {
   if (!(error instanceof BridgeError) || error.hint === undefined) return error;
   const { code, message, hint, server, cause } = error;
@@ -21,7 +21,7 @@ export function startingThere(error: unknown, values: unknown): unknown {
   return new BridgeError(code, message, { hint: there, cause, ...(server !== undefined && { server }) });
 }
 
-/** As a shell takes it for one word. */
+/** Quotes a text so that a shell takes it as one word. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,5 @@
-// The options of `serve` and `connect`. They have a file of their own because each of the two loads nothing that it can
-// do without: those of all other commands are in options.ts.
+// The options of `serve` and `connect`. They are in a separate file because these two load as little as possible; the
+// options of all other commands are in options.ts.
 
 import { VIEW_NAMES } from '../model/view-name.ts';
 import { LOG_LEVELS } from '../util/logger.ts';
@@ -8,9 +8,9 @@ export interface Option {
   readonly type: 'string' | 'boolean';
   readonly describe: string;
   readonly choices?: readonly string[];
-  /** One letter, behind one dash. */
+  /** One letter, used after one dash. */
   readonly alias?: string;
-  /** True if it may be given several times, and all of them are used. */
+  /** True if it may be given several times, and all values are used. */
   readonly repeats?: boolean;
 }
 export type Options = Readonly<Record<string, Option>>;

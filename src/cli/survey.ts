@@ -1,4 +1,4 @@
-// The survey of the definitions on this machine that a command means, by its options and the process that it runs in.
+// The survey of the definitions on this machine for a command, by its options and process.
 
 import { statSync } from 'node:fs';
 import { platform } from 'node:os';
@@ -11,7 +11,7 @@ import { goingOn, locate, type WhereValues } from './locate.ts';
 
 export interface SurveyValues extends WhereValues {
   readonly cwd?: string | undefined;
-  /** Directories of Agent Plugins, besides those of the config. */
+  /** Directories of Agent Plugins, in addition to those of the config. */
   readonly plugin?: string | readonly string[] | undefined;
 }
 

@@ -1,5 +1,5 @@
-// The arguments of a call as a person types them, KEY=VALUE, made into JSON by the tool's schema. The result is text, so
-// that a number keeps all of its digits. What is wrong with them is wrong usage of the command, which says where to look.
+// Turns arguments that a person types as KEY=VALUE into JSON, using the tool's schema. The result is text, so that
+// numbers keep all digits. A wrong argument is wrong usage, with a hint where to look.
 
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
@@ -21,7 +21,7 @@ interface Pair {
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 
-/** The text of a JSON object, on one line. */
+/** The text of a JSON object on one line. */
 export function argumentsFrom(texts: readonly string[], tool: CalledTool): string {
   const parameters = parametersOf(tool.inputSchema);
   const members = [...grouped(texts.map(pairIn))].map(([key, pairs]) => {
@@ -35,7 +35,7 @@ export function argumentsFrom(texts: readonly string[], tool: CalledTool): strin
   return `{${members.join(',')}}`;
 }
 
-/** Checks that it is the text of a JSON object, and puts it on one line. `from` says where it stands. */
+/** Checks that the text is a JSON object, and puts it on one line. `from` names its source. */
 export function argumentsIn(text: string, from: string): string {
   if (!isRecord(parsed(text))) throw misfit(`${from} must be a JSON object${faultIn(text)}`);
   return oneLine(text);
@@ -64,7 +64,7 @@ function shapeFor(key: string, parameters: readonly Parameter[], { server, tool,
   throw misfit(`${tool} has no parameter ${JSON.stringify(key)}`, names.length > 0 ? hint : 'It takes none.');
 }
 
-/** `msg` for `message`: its letters in their order, from the first on. */
+/** True for abbreviations, such as `msg` for `message`: its letters in order, beginning with the first. */
 function isShortFor(short: string, name: string): boolean {
   const letters = [...name.toLowerCase()];
   const wanted = [...short.toLowerCase()];
@@ -83,7 +83,7 @@ function jsonFor(key: string, pairs: readonly Pair[], shape: Shape): string {
   return typed(first.value, shape) ?? wrongValue(key, first.value, shape);
 }
 
-/** An array may be given item by item. */
+/** An array, which may be given item by item. */
 function listOf(key: string, pairs: readonly Pair[], shape: Shape): string {
   if (!shape.types.includes('array')) throw misfit(`${key} is given more than once`);
   const items = pairs.map(({ value, isJson }) => {
@@ -100,7 +100,7 @@ function jsonOf(key: string, value: string): string {
   return oneLine(value);
 }
 
-/** JSON for a text, in the first of the types that it can be; undefined if it can be none. */
+/** JSON for a text, using the first type that fits; undefined if none fits. */
 function typed(text: string, shape: Shape): string | undefined {
   const { types, values, items } = shape;
   if (values !== undefined) {
@@ -134,12 +134,12 @@ function wrongValue(key: string, value: string, shape: Shape): never {
   );
 }
 
-/** Wrong usage, of whichever command; where there is no hint, that one has to give it. */
+/** The error for wrong usage of any command. Without a hint, the caller must add one. */
 function misfit(problem: string, hint?: string): BridgeError {
   return new BridgeError('USAGE', problem, hint === undefined ? {} : { hint });
 }
 
-/** The fault that keeps a text from being JSON, as the end of a sentence; '' if it is JSON. */
+/** The fault in a text that is no JSON, as the end of a sentence; '' if it is JSON. */
 function faultIn(text: string): string {
   try {
     JSON.parse(text);
@@ -149,17 +149,17 @@ function faultIn(text: string): string {
   }
 }
 
-/** Undefined for what is no JSON. */
+/** Parses JSON; undefined if it is invalid. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
     expectSyntaxError(error);
-    return undefined; // whoever typed it is told so, and where
+    return undefined; // the caller reports that to the person
   }
 }
 
-/** Between the tokens of JSON a line's end is as good as a space, and within them there is none. */
+/** Replaces line ends by spaces: in JSON they only occur between tokens, where both mean the same. */
 function oneLine(json: string): string {
   return json.replace(/[\r\n]/g, ' ');
 }

@@ -1,5 +1,5 @@
-// Sessions with the daemon for commands: one that uses the tools of the view `discover`, one that asks the daemon about itself,
-// both of which start a daemon if none runs; and how their answers are read.
+// Sessions with the daemon for commands: one uses the tools of the view `discover`, the other asks the daemon about
+// itself. Both start a daemon if none runs. Also reads their answers.
 
 import { ControlClient } from '../client/control-client.ts';
 import { type Answer, type SessionOptions, ToolClient } from '../client/tool-client.ts';
@@ -19,7 +19,7 @@ export interface ToolCommandValues extends WhereValues {
   readonly json?: boolean | undefined;
 }
 
-/** Runs `use` in a session, and ends that one whatever happens. */
+/** Runs `use` in a session, and closes the session in any case. */
 export async function withTools<Result>(
   values: ToolCommandValues,
   host: CliHost,
@@ -47,7 +47,7 @@ export async function withTools<Result>(
   }
 }
 
-/** The answer of one of the tools that find others. */
+/** The answer of one of the lookup tools. */
 export async function ask(
   client: ToolClient,
   tool: 'list_mcp_servers' | 'list_tools' | 'search_tools' | 'get_tool_details',
@@ -73,7 +73,7 @@ export function recordsIn(value: unknown): readonly Readonly<Record<string, unkn
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-/** Notes on a tool that a person needs before using it. */
+/** Notes about a tool that a person needs before using it. */
 export function noteOf({ changed, blocked, status, taskSupport }: Readonly<Record<string, unknown>>): string {
   return [
     ...(changed === true ? [blocked === true ? 'blocked, as it has changed' : 'changed'] : []),
@@ -82,7 +82,7 @@ export function noteOf({ changed, blocked, status, taskSupport }: Readonly<Recor
   ].join(', ');
 }
 
-/** Wrong usage that `read` finds, with the command whose it is. */
+/** Adds the command's name to a usage error that `read` throws. */
 export function ofCommand<Result>(command: string, read: () => Result): Result {
   try {
     return read();
@@ -93,7 +93,7 @@ export function ofCommand<Result>(command: string, read: () => Result): Result {
   }
 }
 
-/** The hint of wrong usage where nothing better is known. */
+/** The default hint for wrong usage. */
 export function helpHint(command: string): string {
   return `See: mcp-bridge ${command} --help`;
 }
@@ -102,7 +102,7 @@ export function wrongUsage(command: string, problem: string, hint = helpHint(com
   return new BridgeError('USAGE', problem, { hint });
 }
 
-/** Runs `use` in a session that asks the daemon about the servers of this directory. */
+/** Runs `use` in a session that asks the daemon about this directory's servers. */
 export async function withControl<Result>(
   values: ToolCommandValues,
   host: CliHost,
@@ -118,7 +118,7 @@ export async function withControl<Result>(
   }
 }
 
-/** A server may go on for ever. */
+/** A server may send pages for ever. */
 const MOST_PAGES = 1000;
 
 export async function everyPage(

@@ -1,4 +1,4 @@
-// Why a message did not reach another client, for a person: what to type, where programs are told methods of the wire.
+// Explains why a message did not reach another client. It names commands, where the daemon's error names methods.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord } from '../util/json-value.ts';
@@ -7,7 +7,7 @@ import { daemonCodeOf, factsOf } from './refused.ts';
 const WHO = 'To see who is connected: mcp-bridge clients';
 const WHAT = 'To see what each client accepts: mcp-bridge clients';
 
-/** All by which the bridge itself refuses a message; an error with another code, or none, is the other client's. */
+/** The bridge's own codes for refusing a message. Any other error comes from the other client. */
 const OWN_CODES = new Set<string>([
   'CALL_STOPPED',
   'CALL_TIMED_OUT',

@@ -1,4 +1,4 @@
-// Errors for a command line that is none: which word of it is wrong, and what may have been meant.
+// Errors for a wrong command line: which word is wrong, and what was probably meant.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { mistyped } from '../util/nearest.ts';
@@ -6,18 +6,20 @@ import { noValue, optionMeant } from './arguments.ts';
 import type { Command } from './command.ts';
 import { COMMANDS, commandIn, commandNamed, PAIRS } from './command-table.ts';
 
-/** How other programs call what a command does. */
+/** Words that other programs use for our commands. */
 const OTHER_WORDS: Readonly<Record<string, string>> = {
   ...{ list: 'servers', ls: 'servers', ps: 'status', info: 'status', version: '--version' },
   ...{ run: 'call', exec: 'call', init: 'install', setup: 'install', log: 'logs' },
 };
 const MOST_GUESSES = 2;
 
-/** The command that `args` begin with; undefined if they name none, or only half of one. Throws for a name that there is not. */
+/**
+ * The command at the beginning of `args`; undefined if there is none, or only half of one. Throws for an unknown name.
+ */
 export function knownCommand(args: readonly string[]): { readonly name: string; readonly terms: Command } | undefined {
   const [first, second = ''] = args;
   if (first === undefined) throw wrongUsage('Name a command');
-  // Options of a command stand behind it here (options-first.ts); what is left asks for help.
+  // Options of a command come after it here (options-first.ts); the remaining ones ask for help.
   if (first.startsWith('-')) return undefined;
   if (first === '') throw wrongUsage('The command is empty. Name one');
   const name = commandIn(args);
@@ -30,7 +32,7 @@ export function knownCommand(args: readonly string[]): { readonly name: string; 
   throw wrongUsage(`There is no command ${words}${near.length === 0 ? '' : `. Did you mean ${near.join(' or ')}?`}`);
 }
 
-/** The parser would take any other value of a flag for no. */
+/** Checks the values of flags: the parser would take any other value as false. */
 export function checkFlags(name: string, args: readonly string[]): void {
   const options = commandNamed(name)?.options ?? {};
   for (const arg of args) {
@@ -41,13 +43,13 @@ export function checkFlags(name: string, args: readonly string[]): void {
   }
 }
 
-/** The commands that may be meant: another program's word for it, or a mistyped name. */
+/** The commands that were probably meant: another program's word, or a mistyped name. */
 function commandsMeant(words: string): readonly string[] {
   const other = Object.hasOwn(OTHER_WORDS, words) ? OTHER_WORDS[words] : undefined;
   return other === undefined ? mistyped(words, Object.keys(COMMANDS)).slice(0, MOST_GUESSES) : [other];
 }
 
-/** The parser's message about the words behind a command, in our own words. */
+/** Rewords the parser's message about a command's words. */
 export function usageError(message: string, name: string, args: readonly string[]): BridgeError {
   const [typed, inWords] = commandNamed(name)?.needs ?? [];
   if (typed !== undefined && /^(?:Not enough non-option arguments|Missing required argument)/.test(message))
@@ -60,7 +62,7 @@ export function usageError(message: string, name: string, args: readonly string[
   return empty === undefined ? wrongUsage(message, name) : noValue(name, empty);
 }
 
-/** The parser's words for what is none of some choices. */
+/** The parser's message for a value that is not among the choices. */
 const INVALID = /^Invalid values:\s+Argument: (\S+), Given: (.*), Choices: (.*)$/m;
 
 function listed(texts: string): string[] {
@@ -76,7 +78,7 @@ function unknownError(unknown: readonly string[], name: string, args: readonly s
   return wrongUsage(`Unknown option ${wrong}${meant}`, name, meant === '' ? hint : undefined);
 }
 
-/** A hint for a word too many, or one that begins with a dash: it may belong to the command line of a server. */
+/** A hint about an extra word, or one with a dash: it may belong to a server's command line. */
 function lineHint(name: string): string | undefined {
   const [typed = ''] = commandNamed(name)?.needs ?? [];
   if (!typed.includes(' -- ')) return undefined;

@@ -1,5 +1,5 @@
-// Where the bridge is looked for, from a command's options and its process. `connect` loads this and reads nothing of the
-// config but what a client needs; commands that need all of it go by locate.ts.
+// Finds the bridge from a command's options and process. `connect` loads this file and reads only the settings that a
+// client needs; commands that need the whole config use locate.ts.
 
 import type { LoadedSettings, Located, LocateOptions } from '../client/locate.ts';
 import { refuseBelowBridge } from '../local/bridge-depth.ts';
@@ -23,7 +23,7 @@ export function locateOptions(values: WhereValues, host: CliHost, startsHere = f
   };
 }
 
-/** The parts of a process that say where things are. */
+/** The parts of a process that determine paths. */
 export function placeOf({
   environment,
   cwd,
@@ -33,13 +33,13 @@ export function placeOf({
   return { environment, cwd, homedir, program };
 }
 
-/** The error for a config that cannot be read, for commands that go on without it. */
+/** The error for an unreadable config, for commands that continue without it. */
 export function goingOn({ code, message, hint, cause }: BridgeError): BridgeError {
   const told = `${hint ?? 'Correct the file.'} A daemon goes on with what it said when it was last good, if it ever was.`;
   return new BridgeError(code, message, { hint: told, cause });
 }
 
-/** Finds the bridge and says what is wrong with a config that cannot be read; no bridge is used below another one. */
+/** Finds the bridge and reports an unreadable config. Refuses to use a bridge below another bridge. */
 export async function useLocated<Loaded extends LoadedSettings>(
   find: () => Promise<Located<Loaded>>,
   host: CliHost,

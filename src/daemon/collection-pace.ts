@@ -25,9 +25,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 
 /** A flood may add 64 MiB to the daemon; a third of that is for V8's other needs (ADR 57). */
 const GATHERED_BYTES = 40 * 1024 * 1024;
-/**
- * The garbage allowed in a flood. Half of the bytes in use are added, because a larger heap takes longer to collect.
- */
+/** The garbage allowed in a flood: this, or half of the bytes in use if more. A large heap takes longer to collect. */
 const GATHERED_IN_FLOOD_BYTES = 24 * 1024 * 1024;
 const GATHERED_IN_FLOOD_PART = 0.5;
 /** An idle daemon uses more than this. */

@@ -108,7 +108,7 @@ export class KeptSocket {
   }
 }
 
-/** Ends a daemon that a client has started, once nobody has used it for a while. A daemon that a person has started stays. */
+/** Ends a daemon that a client started, once nobody has used it for a while. A daemon that a person started stays. */
 export interface IdleExitOptions {
   readonly clock: Clock;
   /** The time for which it must be unused. */

@@ -5,10 +5,7 @@
 
 /** The time per turn for all servers together. A call takes two or three turns. */
 const BUDGET_MS = 1;
-/**
- * The length of an observation, in turns with reads. It is a flood if in so many of them time ran out, and few bytes
- * came.
- */
+/** It is a flood if, of so many turns with reads, so many had no time for everything, and few bytes came. */
 const WATCHED_TURNS = 64;
 const FULL_TURNS = 16;
 const FLOOD_TURN_BYTES = 512 * 1024;

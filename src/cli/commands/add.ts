@@ -1,4 +1,4 @@
-// `mcp-bridge add`: a server into the bridge's own config.
+// `mcp-bridge add`: adds a server to the bridge's own config.
 
 import { isAbsolute, resolve } from 'node:path';
 import { findProgram, isExecutable } from '../../editing/client-command.ts';
@@ -15,7 +15,7 @@ type Repeated = string | readonly string[] | undefined;
 
 export interface AddValues {
   readonly name?: string | undefined;
-  /** The words behind the name, with no `--` before them. */
+  /** The words after the name, if there is no `--` before them. */
   readonly rest?: readonly string[] | undefined;
   readonly config?: string | undefined;
   readonly env?: Repeated;
@@ -24,7 +24,7 @@ export interface AddValues {
   readonly type?: string | undefined;
   readonly header?: Repeated;
   readonly description?: string | undefined;
-  /** The words behind `--`. */
+  /** The words after `--`. */
   readonly line: readonly string[] | undefined;
 }
 
@@ -48,7 +48,7 @@ const NEXT = {
   'has not looked': [],
 } as const;
 
-/** It may be installed later, or the daemon have another PATH. */
+/** Warns if the program is not found. It may be installed later, or the daemon may have another PATH. */
 function missingLines({ command, cwd }: Entry, editing: EditingHost): string[] {
   if (typeof command !== 'string' || /[\\$]/.test(command)) return [];
   if (!/[/~]/.test(command))

@@ -1,5 +1,5 @@
-// `mcp-bridge announce`: registers a server that cannot do so itself, for as long as this command runs, or the process
-// that is named.
+// `mcp-bridge announce`: registers a server that cannot register itself, for as long as this command or the named
+// process runs.
 
 import { connect } from 'node:net';
 import { livenessOf } from '../../local/process-identity.ts';
@@ -59,7 +59,7 @@ export async function announce(values: AnnounceValues, host: CliHost): Promise<n
   return DONE;
 }
 
-/** All of this name in that registry, whoever has put them there. */
+/** Removes all entries with this name from the registry, whoever added them. */
 async function takeOut({ name, pid, project }: AnnounceValues, host: CliHost): Promise<number> {
   const file = project === true ? projectRegistry(host.cwd) : userRegistry(host);
   const { servers } = await runningServers([{ scope: project === true ? 'project' : 'user', file }]);
@@ -89,7 +89,7 @@ function tell({ warnings }: Outcome, { stderr }: CliHost): void {
   for (const warning of warnings) stderr.write(`mcp-bridge: ${printableLines(warning)}\n`);
 }
 
-/** A definition of the same name may come first: then nobody gets to see what was announced. */
+/** Warns if another definition of the same name has precedence, so that nobody will see the announced server. */
 async function tellIfUnused(name: string, file: string, host: CliHost): Promise<void> {
   const reason = await whyShadowed(name, file, host);
   if (reason === undefined) return;
@@ -104,12 +104,15 @@ async function whyShadowed(name: string, file: string, host: CliHost): Promise<s
     return servers.find((server) => server.name === name && server.file === file && server.state === 'shadowed')
       ?.reason;
   } catch (error) {
-    if (error instanceof BridgeError) return undefined; // it is registered all the same, and this command needs no more
+    if (error instanceof BridgeError) return undefined; // the server is registered anyway, and this command needs no more
     throw error;
   }
 }
 
-/** A server may come up later, so that is no error. Connecting says enough: what answers there is for its clients to see. */
+/**
+ * Warns if nothing listens at the URL. It is no error, because a server may come up later. It only connects and sends
+ * nothing.
+ */
 async function tellIfNobodyListens(url: string, { stderr }: CliHost): Promise<void> {
   const { hostname, port, protocol } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
@@ -136,7 +139,7 @@ function whyUnreachable(host: string, port: number): Promise<string | undefined>
 
 const LONG_MS = 2 ** 30;
 
-/** Signals alone keep no process running. */
+/** Waits for a signal. A timer keeps the process running, because signal handlers alone do not. */
 function untilEnded(host: CliHost): Promise<void> {
   return new Promise((resolve) => {
     const timer = setInterval(() => undefined, LONG_MS);

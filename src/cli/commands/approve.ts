@@ -1,5 +1,5 @@
-// `mcp-bridge approve` and `reject`: a person decides about definitions that came with a project, having seen all of
-// what would be started. Scripts decide with --yes.
+// `mcp-bridge approve` and `reject`: a person decides about definitions that came with a project, after seeing
+// everything that would be started. Scripts decide with --yes.
 
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -40,7 +40,7 @@ export function reject(values: DecideValues, host: CliHost): Promise<number> {
 
 async function decide(decision: Approval, values: DecideValues, host: CliHost): Promise<number> {
   const found = await survey(values, host);
-  found.approvalFile.read(); // to a file that cannot be understood nothing is added
+  found.approvalFile.read(); // throws if the file cannot be parsed: then nothing is added to it
   for (const failure of found.failures) host.stderr.write(`mcp-bridge: ${printableLines(failure)}\n`);
   const file = values['all-from'] === undefined ? undefined : fileOf(values['all-from'], host);
   const daemon = await dialledIn(values, host);
@@ -70,7 +70,7 @@ async function decide(decision: Approval, values: DecideValues, host: CliHost): 
   return DONE;
 }
 
-/** A name that no file has may be one that was expected to have connected. */
+/** Finds the named definitions. For an unknown name it mentions servers that may have connected by themselves. */
 function definedAmong(wanted: Parameters<typeof candidatesFor>[0], found: Survey): ReturnType<typeof candidatesFor> {
   try {
     return candidatesFor(wanted, found);
@@ -81,7 +81,7 @@ function definedAmong(wanted: Parameters<typeof candidatesFor>[0], found: Survey
   }
 }
 
-/** As it is named, and where it really is. */
+/** The absolute path of a file. Throws if there is no such file. */
 function fileOf(named: string, { cwd, homedir }: CliHost): string {
   const file = resolve(cwd, named.replace(/^~(?=\/)/, homedir));
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === true) return file;
@@ -122,7 +122,7 @@ function view(server: DiscoveredServer, found: Survey, host: CliHost): string {
   return `${printable(server.name)}\n${rendered(lines)}${notes.join('')}`;
 }
 
-/** To reject is safe, and needs nobody's yes. */
+/** Asks for agreement. Rejecting is safe, so it needs no question. */
 async function agree(
   decision: Approval,
   handles: readonly string[],

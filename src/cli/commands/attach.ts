@@ -1,5 +1,5 @@
-// `mcp-bridge attach`: runs a stdio server and offers it to the bridge, until either ends. A daemon that is started again
-// gets it again. Its exit code is the server's, as if that had been run by itself.
+// `mcp-bridge attach`: runs a stdio server and offers it to the bridge, until either ends. A restarted daemon gets it
+// again. The exit code is the server's.
 
 import { attachProcess, ServedProcess } from '../../client/served-process.ts';
 import { type DialInState, type LeavingReason, ServerRegistration } from '../../client/server-registration.ts';
@@ -43,7 +43,7 @@ export async function attach(
     void child.stop();
   });
   try {
-    await child.started; // or there is nothing to be offered
+    await child.started; // otherwise there is nothing to offer
     const server = new ServedProcess(child.stdin, child.stdout);
     await dialIn.register();
     const { how, code } = await Promise.race([child.ended, child.hasEnded() ? NEVER : untilLost(dialIn, server)]);
@@ -55,7 +55,7 @@ export async function attach(
   }
 }
 
-/** Rejects when it cannot be offered any more, and does not resolve: that it was left is heard of elsewhere. */
+/** Rejects when the server can no longer be offered. Never resolves: the end of the server is noticed elsewhere. */
 async function untilLost(dialIn: ServerRegistration, server: ServedProcess): Promise<never> {
   await dialIn.stay((link) => server.serve(link));
   return NEVER;

@@ -1,4 +1,4 @@
-// `mcp-bridge auth`: signs in to a server, for the daemon, or out again.
+// `mcp-bridge auth`: signs the daemon in to a server, or out again.
 
 import { spawn } from 'node:child_process';
 import { platform } from 'node:os';
@@ -38,7 +38,7 @@ export async function auth(values: AuthValues, host: CliHost): Promise<number> {
 
 type Served = ReturnType<typeof servedServers>;
 
-/** The servers that the daemon serves to those who work here. */
+/** The servers that the daemon serves to clients in this directory. */
 async function servedTo(values: AuthValues, host: CliHost): Promise<Served> {
   const { loaded, configError } = await locate(values, host);
   if (configError !== undefined) throw configError;
@@ -82,7 +82,7 @@ async function signOut(definition: ReturnType<typeof remoteServer>, host: CliHos
   return DONE;
 }
 
-/** The page is printed too, so a machine without a browser needs no word about it. */
+/** Opens the page in a browser. The page's URL is printed too, so a missing browser needs no message. */
 function openBrowser(page: string, { environment }: CliHost): void {
   const program = platform() === 'darwin' ? 'open' : 'xdg-open';
   const child = spawn(program, [page], { stdio: 'ignore', detached: true, env: { ...environment } });

@@ -1,4 +1,4 @@
-// `mcp-bridge call`: runs a tool, shows how it goes on, and prints what it answers.
+// `mcp-bridge call`: runs a tool, shows its progress, and prints its answer.
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -46,7 +46,7 @@ export async function call(values: CallValues, host: CliHost): Promise<number> {
   return answer === undefined ? INTERRUPTED : print(answer, values, host);
 }
 
-/** A person at a terminal is asked; what a server asks of a script, nobody is there to answer. */
+/** Lets the server ask a person at a terminal. In a script nobody can answer. */
 function questionsFor(
   { stdin }: CallValues,
   line: ProgressLine,
@@ -67,12 +67,12 @@ interface Running {
   readonly line: ProgressLine;
 }
 
-/** Undefined if the person has ended it. */
+/** Makes the call; undefined if the person has stopped it. */
 async function run(values: CallValues, given: string | undefined, { client, host, timeoutMs, spinner, line }: Running) {
   const { server, tool, arguments: pairs = [] } = values;
   let isSilent = true;
   const waiting = (): string => (isSilent ? waitingFor([server]) : '');
-  /** A message of the server takes the place of the line that waits for it. */
+  /** A message of the server replaces the waiting line. */
   const heard = <Said>(say: (said: Said) => void) => {
     return (said: Said): void => {
       isSilent = false;
@@ -106,9 +106,9 @@ const changedLine = ({ server, tool }: CallValues): string =>
     }),
   );
 
-/** A tool whose details are refused is called all the same: the call is what has to be refused, and recorded. */
+/** Ignores an error about a tool's details: the call is made anyway, so that it is refused and recorded. */
 function unknownDetails(error: unknown): Readonly<Record<string, unknown>> {
-  // To call it now would start once more what has just failed to start.
+  // A call would start the server again that has just failed to start.
   if (FAILED_SERVER.has(daemonCodeOf(error))) throw error;
   if (error instanceof BridgeError && error.code === 'REQUEST_REFUSED') return { inputSchema: UNKNOWN_SCHEMA };
   throw error;
@@ -117,7 +117,7 @@ function unknownDetails(error: unknown): Readonly<Record<string, unknown>> {
 const FAILED_SERVER: ReadonlySet<string> = new Set(['SERVER_START_FAILED', 'SERVER_CRASHED', 'SERVER_BROKEN']);
 const UNKNOWN_SCHEMA = { additionalProperties: { type: ['string', 'array'] } };
 
-/** Arguments that do not fit are wrong usage, whoever has found it. */
+/** Reports arguments that do not fit as wrong usage, whether the bridge or the server rejects them. */
 function asMisfit(error: unknown, { server, tool }: CallValues): unknown {
   if (!(error instanceof BridgeError)) return error;
   if (error.code !== 'USAGE' && daemonCodeOf(error) !== 'TOOL_ARGUMENTS_INVALID') return error;
@@ -155,7 +155,7 @@ function readArguments(path: string): string {
 function print(answer: Answer, { json, out }: CallValues, host: CliHost): number {
   const { isError, blocks } = callResult(answer.result);
   const isSaved = out !== undefined && !isError;
-  // What goes to a file, or to stdout alone, is not printed as well.
+  // Content that goes to a file, or alone to stdout, is not printed as well.
   const savesText = isSaved && !blocks.some(({ kind }) => kind === 'blob');
   const stream = isError && json !== true ? host.stderr : isSaved && out === STDOUT ? host.stderr : host.stdout;
   if (json === true) stream.write(`${printableJson(answer.text())}\n`);
@@ -175,7 +175,7 @@ function show(blocks: readonly Block[], stream: CliHost['stdout'], isSaved: bool
 
 const isTerminalOf = (stream: CliHost['stdout']): boolean => (stream as { readonly isTTY?: boolean }).isTTY === true;
 
-/** Images, audio and files; of an answer that has none, its text. */
+/** Saves images, audio and files; if the answer has none, its text. */
 function save(blocks: readonly Block[], out: string, host: CliHost): void {
   if (blocks.length === 0) throw new BridgeError('FILE_UNUSABLE', 'Nothing was saved: the answer is empty');
   const blobs = blocks.filter((block) => block.kind === 'blob');
@@ -184,7 +184,7 @@ function save(blocks: readonly Block[], out: string, host: CliHost): void {
   for (const line of lines) host.stderr.write(`${line}\n`);
 }
 
-/** Writes what the reader of a pipe can take. */
+/** Writes an answer to a pipe. */
 function writeOut(blocks: readonly Block[], blobs: readonly Blob[], host: CliHost): void {
   const [blob] = blobs;
   const isTerminal = isTerminalOf(host.stdout);
@@ -199,7 +199,7 @@ function writeOut(blocks: readonly Block[], blobs: readonly Blob[], host: CliHos
   host.stdout.write(blob.bytes);
 }
 
-/** One text as it came; several, each with its line's end. */
+/** A single text unchanged; several texts with a line end after each. */
 function textOf(blocks: readonly Block[]): string {
   const texts = blocks.flatMap((block) => (block.kind === 'blob' ? [] : block.text));
   return texts.length === 1 ? (texts[0] ?? '') : texts.map((text) => shown(text, false)).join('');

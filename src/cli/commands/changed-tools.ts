@@ -1,4 +1,4 @@
-// `mcp-bridge tools --changed` and `--accept`: what tools were and what they are, and a person who agrees to it.
+// `mcp-bridge tools --changed` and `--accept`: shows how tools have changed, and lets a person accept that.
 
 import type {
   AcceptReport,
@@ -77,7 +77,7 @@ async function changesOf(
   return servers;
 }
 
-/** Throws for a tool that the server does not have. */
+/** Throws if the server does not have one of the tools. */
 async function checkNames(changed: readonly ChangedServer[], values: ChangedToolsValues, host: CliHost): Promise<void> {
   const { server, tools = [] } = values;
   const known = changed.flatMap((one) => one.tools.map(({ tool }) => tool));
@@ -106,7 +106,7 @@ function chosen(server: ChangedServer, names: readonly string[]): ChangedServer 
   });
 }
 
-/** It is what was shown that is agreed to: of a tool that has changed meanwhile the daemon says so. */
+/** Reports the result. Only what was shown is accepted: the daemon reports tools that have changed again since. */
 function tell({ server }: ChangedServer, { accepted, others, isKept }: AcceptReport, host: CliHost): void {
   if (accepted.length > 0) host.stdout.write(`${printable(`Accepted, of ${server}: ${accepted.join(', ')}`)}\n`);
   if (!isKept)

@@ -1,4 +1,4 @@
-// `mcp-bridge config`: which config file is used and why, and what is wrong with it. It runs no program that the other
+// `mcp-bridge config`: shows which config file is used and why, and its faults. It runs no program that the other
 // commands would not run.
 
 import { statSync } from 'node:fs';
@@ -43,7 +43,7 @@ export async function checkConfigs(values: ConfigValues, host: CliHost): Promise
   return errors === 0 ? DONE : FAILED;
 }
 
-/** Prints the path of the file that is used here; where there is none, of the one that `add` would write. */
+/** Prints the path of the file that is used here, or that `add` would create. */
 export function showConfigPath(values: ConfigValues, host: CliHost): Promise<number> {
   const candidates = candidatesIn(placeFor(values, host));
   const chosen = candidates.find(({ counts }) => counts) ?? candidates.find(({ origin }) => origin === 'user');
@@ -73,7 +73,7 @@ function isReadByOthers(file: string): boolean {
   return !!((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o044);
 }
 
-/** Rules that fit nothing. */
+/** Finds rules that match nothing. */
 function policyFindings(content: unknown, file: string, environment: CliHost['environment']): ConfigFinding[] {
   const { policy } = membersOf(content);
   const found: ConfigFinding[] = [];

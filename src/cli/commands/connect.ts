@@ -1,4 +1,4 @@
-// `mcp-bridge connect`: a stdio MCP server for any client's config, which is the bridge.
+// `mcp-bridge connect`: the bridge as a stdio MCP server, for any client's config.
 
 import type { Socket } from 'node:net';
 import { notedBuild } from '../../client/daemon-build.ts';
@@ -20,7 +20,7 @@ import { startSettings } from '../open-bridge.ts';
 import { CONNECT } from '../start-options.ts';
 import { locateOptions, useLocated } from '../where.ts';
 
-/** For a person who has typed it. */
+/** The message for a person who typed the command. */
 const FOR_PROGRAMS =
   'mcp-bridge: connect waits for an MCP client on stdin: it is for the config of one (mcp-bridge install). Ctrl-C ends it.\n';
 
@@ -37,7 +37,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   try {
     located = await useLocated(() => locateBridge(locateOptions(values, host)), host);
     if (located.clientId) checkClientId(located.clientId, located.clientIdSource);
-    // While the config cannot be read, a daemon that has it is better than one that may not start.
+    // If the config cannot be read, use a running daemon: a new one might not be allowed to start.
     if (located.configError === undefined && startSettings(located, values, host) !== undefined)
       await replaceIfOlder(located.path, host);
     socket = await firstConnection(located, values, host);
@@ -71,7 +71,7 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
   return DONE;
 }
 
-/** From this attempt on, a client that has gone meanwhile is noticed. */
+/** From this attempt on, checks that the client is still there. */
 const LATE = 5;
 
 async function firstConnection(located: Located, values: Values<typeof CONNECT>, host: CliHost): Promise<Socket> {
@@ -86,7 +86,8 @@ async function firstConnection(located: Located, values: Values<typeof CONNECT>,
       newInput: newDaemonInput,
       waits: (attempt) => {
         if (attempt === 2) stderr.write(`mcp-bridge: no mcp-bridge runs at ${printable(path())}; waiting for one\n`);
-        // Only a write tells whether anybody is still there; a space is part of the answer behind it (docs/adr/0004).
+        // Only a write shows that somebody is still there; the space becomes part of the answer after it
+        // (docs/adr/0004).
         if (attempt >= LATE) stdout.write(' ');
       },
       ...{ path, reconnect, clock: systemClock, sleep, random: Math.random, signal: gone.signal },
@@ -96,7 +97,7 @@ async function firstConnection(located: Located, values: Values<typeof CONNECT>,
   }
 }
 
-/** The error that its client gets; a bug is thrown on. */
+/** The error that the client gets. Bugs are thrown again. */
 function failureOf(thrown: unknown): BridgeError {
   if (thrown instanceof BridgeError) return thrown;
   if (systemCode(thrown) === undefined) throw thrown;

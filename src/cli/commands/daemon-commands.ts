@@ -1,4 +1,4 @@
-// `start`, `stop`, `reload`, `status`, `clients`: the daemon in the background, and what it says of itself.
+// `start`, `stop`, `reload`, `status`, `clients`: manage the background daemon and report on it.
 
 import { resolve } from 'node:path';
 import {
@@ -69,7 +69,7 @@ function runsOtherwise(address: string): BridgeError {
   });
 }
 
-/** The same address for a daemon, which works in another directory. */
+/** The same address made absolute, because the daemon works in another directory. */
 function httpArgument(address: string, { cwd }: CliHost): string {
   return address.startsWith(UNIX) ? UNIX + resolve(cwd, address.slice(UNIX.length)) : address;
 }
@@ -80,7 +80,10 @@ export function httpArguments(address: string | null | undefined, host: CliHost)
   return address === undefined || address === null ? [] : ['--http', httpArgument(address, host)];
 }
 
-/** A daemon begins with what the file said when it was last good. If that named a socket, it is not known that this is it. */
+/**
+ * Continues with the last valid config, as a daemon would. Throws if that config named a socket, because this may be
+ * another bridge.
+ */
 function goOnWithLastGood(located: Located, configError: BridgeError, host: CliHost): void {
   const { file } = located.loaded;
   const lastGood = new LastGoodConfigs(stateDir(host.environment, host.homedir), () => undefined);
@@ -91,7 +94,10 @@ function goOnWithLastGood(located: Located, configError: BridgeError, host: CliH
   host.stderr.write(lineFor(goingOn(configError)));
 }
 
-/** One that is named stays the one; else it is this user's own, which the daemon finds and goes on finding. */
+/**
+ * The config to pass to the daemon. A named file is fixed; the user's own config is not passed, because the daemon
+ * finds it and keeps looking for it.
+ */
 function givenConfig({ config }: WhereValues, located: Located, host: CliHost): string[] {
   const { file } = located.loaded;
   if (config !== undefined && file !== undefined) return ['--config', file];
@@ -101,7 +107,7 @@ function givenConfig({ config }: WhereValues, located: Located, host: CliHost): 
 export async function stop(values: ListingValues, host: CliHost): Promise<number> {
   const located = await locate(values, host);
   const { path } = located;
-  // The daemon that ends must be the one that was meant.
+  // It must be certain that the right daemon is ended.
   const doubt = doubtOf(located);
   if (doubt !== undefined) throw doubt;
   const running = await askIfRunning(path, host, (client) => client.call('bridge/status'));
@@ -178,7 +184,7 @@ export async function ask<Method extends ControlMethod>(
   }
 }
 
-/** For those who need no more of the config than where the socket is: a broken one is told, and left alone. */
+/** For commands that need only the socket's path: a broken config is reported and otherwise ignored. */
 async function openAnyway(values: WhereValues, host: CliHost): Promise<ControlClient> {
   const located = await locate(values, host);
   const doubt = doubtOf(located);

@@ -1,4 +1,4 @@
-// `mcp-bridge describe`: what a tool does and takes, and how to call it.
+// `mcp-bridge describe`: shows what a tool does and takes, and how to call it.
 
 import { isRecord, membersOf, textOf } from '../../util/json-value.ts';
 import { shortened } from '../../util/printable.ts';
@@ -24,7 +24,7 @@ export interface DescribeValues extends ToolCommandValues {
 
 type Details = Readonly<Record<string, unknown>>;
 
-/** The indent of what belongs to the parameter above. */
+/** The indent of lines that belong to the parameter above. */
 const INDENT = '  ';
 const MOST_VALUES = 40;
 const MOST_OF_DEFAULT = 24;
@@ -75,7 +75,7 @@ function parameterTable(parameters: readonly NestedParameter[], width: number | 
   return table(['NAME', 'TYPE', 'NEEDED', 'DEFAULT', 'DESCRIPTION'], rows);
 }
 
-/** On a terminal a long default would push everything else away. */
+/** Shortens a text on a terminal, where a long default would push everything else away. */
 function cut(text: string, width: number | undefined): string {
   return width === undefined ? text : shortened(text, MOST_OF_DEFAULT);
 }
@@ -106,7 +106,7 @@ function explanation(shape: Parameter['shape']): string {
   return text === '' ? list : `${text}${/[.!?]$/.test(text) ? '' : '.'} ${list}`;
 }
 
-/** The server's own words about its tool, which nobody has checked. */
+/** The server's own claims about its tool, which nobody has checked. */
 function annotationLine(annotations: Details): string {
   const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = annotations;
   const words = [

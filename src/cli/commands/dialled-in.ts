@@ -1,5 +1,5 @@
-// Servers that have connected to the daemon by themselves, and what a person decides about them: there is nothing to show
-// but the name and what the program says of itself.
+// Servers that have connected to the daemon by themselves, and a person's decisions about them. Only the name and the
+// program's description of itself can be shown.
 
 import { ControlClient, type DialledInReport, type StatusReport } from '../../client/control-client.ts';
 import { type DialInDecision, DialInDecisions } from '../../local/dial-in-decisions.ts';
@@ -8,12 +8,12 @@ import type { CliHost } from '../host.ts';
 import { locate, type WhereValues } from '../locate.ts';
 import { printable } from '../render/table.ts';
 
-/** The servers that have connected, the config that the daemon judges them by, what waits here besides, and what runs. */
+/** The connected servers, the config by which the daemon judges them, what else waits here, and what runs. */
 export type DialledIn = Pick<StatusReport, 'dialledIn' | 'configFile' | 'pendingApprovals' | 'instances'>;
 
 const NONE: DialledIn = { dialledIn: [], configFile: null, pendingApprovals: null, instances: [] };
 
-/** None if there is no daemon that says so. */
+/** Asks the daemon; empty if no daemon answers. */
 export async function dialledIn(values: WhereValues, host: CliHost): Promise<DialledIn> {
   const { path } = await locate(values, host);
   let client: ControlClient | undefined;
@@ -21,7 +21,7 @@ export async function dialledIn(values: WhereValues, host: CliHost): Promise<Dia
     client = await ControlClient.open(path, host.version);
     return await client.call('bridge/status', { cwd: host.cwd });
   } catch (error) {
-    // What else there is to decide about needs no daemon.
+    // All other decisions need no daemon.
     if (error instanceof BridgeError) return NONE;
     throw error;
   } finally {
@@ -29,7 +29,7 @@ export async function dialledIn(values: WhereValues, host: CliHost): Promise<Dia
   }
 }
 
-/** The servers among the names that a decision would change something about. */
+/** The named servers for which a decision would change something. */
 export function undecided(
   names: readonly string[],
   decision: DialInDecision,
@@ -39,7 +39,7 @@ export function undecided(
   return servers.filter(({ name, state }) => names.includes(name) && state !== done);
 }
 
-/** Remarks on the others that are named. */
+/** Remarks on the other named servers. */
 export function settledAmong(
   names: readonly string[],
   servers: readonly DialledInReport[],
@@ -48,7 +48,7 @@ export function settledAmong(
   return servers.filter((server) => names.includes(server.name) && !callers.includes(server));
 }
 
-/** Throws what no decision would change, because the config says otherwise: a person must not believe that it was done. */
+/** Throws if the config would override a decision: a person must not believe that it took effect. */
 export function checkDecidable(
   callers: readonly DialledInReport[],
   decision: DialInDecision,

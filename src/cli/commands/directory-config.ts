@@ -1,5 +1,5 @@
-// The config of the working directory, for a command that starts a daemon there: that one is for all clients of its user, so
-// somebody has to see the config and agree. Nothing of it is run before.
+// The config of the working directory, for a command that starts a daemon with it. That daemon serves all clients of
+// its user, so a person must see the config and agree first. Nothing in it runs before that.
 
 import { platform } from 'node:os';
 import { dirname } from 'node:path';
@@ -23,17 +23,17 @@ interface Asked extends WhereValues {
   readonly json?: boolean | undefined;
 }
 
-/** A home is no repository: a daemon that a client starts finds its config there too. */
+/** True in the home directory. It is no repository, and a daemon that a client starts uses its config anyway. */
 export function isAtHome({ cwd, homedir }: CliHost): boolean {
   return cwd === homedir;
 }
 
-/** The directory in which a daemon of this user's own config looks for it. */
+/** The directory in which a daemon with the user's own config looks for that config. */
 export function ownConfigDir({ loaded: { file, origin } }: Located, { homedir }: CliHost): string {
   return origin === 'user' && file !== undefined ? dirname(file) : homedir;
 }
 
-/** The directory's config, if there is one and the person at the terminal wants it. `command` is for what is said. */
+/** The directory's config, if there is one and the person at the terminal agrees. `command` is used in messages. */
 export async function agreedConfig(command: string, values: Asked, host: CliHost): Promise<string | undefined> {
   const { cwd, homedir, environment } = host;
   if (values.config !== undefined || isAtHome(host)) return undefined;
@@ -63,7 +63,7 @@ function notUsed(file: string, why: string, command: string): BridgeError {
   });
 }
 
-/** Rejects if the file cannot be read. */
+/** Reads and shows the config. Rejects if the file cannot be read. */
 async function shownConfig(file: string, host: CliHost): Promise<string> {
   const title = `${printable(tilde(file, host))} is in this directory.\n`;
   if (isProgram(file))
@@ -85,7 +85,7 @@ async function shownConfig(file: string, host: CliHost): Promise<string> {
   return [title, ...shown, ...rest, ...faults].join('');
 }
 
-/** All but the servers; secrets in them are masked. */
+/** All settings except servers, with secrets masked. */
 function settingLines(content: unknown): Line[] {
   const { mcpServers: _, ...sections } = membersOf(content);
   const settings = Object.entries(sections).flatMap(([section, value]): [string, unknown][] =>

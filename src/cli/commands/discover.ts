@@ -1,4 +1,4 @@
-// `mcp-bridge discover`: every definition of a server that was found, where, and what became of it and why.
+// `mcp-bridge discover`: lists every server definition found, where it is, and what became of it and why.
 
 import { dirname, join } from 'node:path';
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
@@ -22,7 +22,7 @@ import { type SurveyValues, survey } from '../survey.ts';
 export interface DiscoverValues extends SurveyValues {
   readonly json?: boolean | undefined;
   readonly all?: boolean | undefined;
-  /** Given once, or several times. */
+  /** A string if given once, an array if several times. */
   readonly client?: string | readonly string[] | undefined;
   readonly explain?: string | undefined;
 }
@@ -41,7 +41,7 @@ export async function discover(values: DiscoverValues, host: CliHost): Promise<n
   return DONE;
 }
 
-/** Only who has set the variable wants to know whether the daemon has it. */
+/** Says if the daemon has the same MCP_SERVERS_CONFIG. Only a user who has set the variable needs to know. */
 async function tellOverride({ own }: Survey, host: CliHost): Promise<void> {
   if (!host.environment.MCP_SERVERS_CONFIG) return;
   const running = await askIfRunning(own.socketPath, host, (client) => client.call('bridge/status'));
@@ -61,7 +61,7 @@ async function explain(name: string, found: Survey, values: DiscoverValues, host
   return DONE;
 }
 
-/** A name that no file has may be that of a server that has connected by itself. */
+/** Finds a name; one that no file has may be a server that has connected by itself. */
 async function definedAs(name: string, { discovery }: Survey, values: DiscoverValues, host: CliHost) {
   try {
     return named(discovery.servers, name);
@@ -125,7 +125,7 @@ function nothing(found: Survey | Narrowed, clients: readonly string[], host: Cli
   );
 }
 
-/** The package has it beside the program. */
+/** The guide's path: the package has it beside the program. */
 function guideIn({ program }: CliHost): string {
   return join(dirname(program), '../docs/discovery.md');
 }

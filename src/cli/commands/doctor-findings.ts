@@ -1,5 +1,5 @@
-// Findings of `doctor` besides the socket and the daemon: processes that a daemon has left behind, clients that go past the
-// bridge, servers that do not start, and directories that others can use or that cannot be written. It makes no directory.
+// Findings of `doctor` besides the socket and the daemon: processes that a daemon left behind, clients that bypass the
+// bridge, servers that do not start, and directories that are open to others or not writable. It creates no directory.
 
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -27,7 +27,7 @@ export interface Finding {
   readonly check: string;
   readonly level: 'ok' | 'note' | 'wrong';
   readonly message: string;
-  /** The next step; null if nothing need be done. */
+  /** The next step; null if none is needed. */
   readonly remedy: string | null;
 }
 
@@ -42,10 +42,10 @@ export const wrong = (check: string, message: string, remedy: string | null): Fi
 });
 
 const START_MS = 40_000;
-/** For all servers together; what is not looked at by then is told. */
+/** The time limit for all servers together; servers not checked by then are listed. */
 const STARTS_MS = 300_000;
 
-/** Processes that some daemon has started as servers, and that no daemon is there for any more. Linux only. */
+/** Server processes of daemons that no longer run. Linux only. */
 export function leftoverFindings({ pid: self }: CliHost): Finding[] {
   const all = new Map(runningProcesses().map((one) => [one.pid, one]));
   const groups = new Map<number, RunningProcess>();
@@ -73,7 +73,7 @@ function isBelowDaemon(one: RunningProcess, all: ReadonlyMap<number, RunningProc
   return false;
 }
 
-/** Clients that start servers by themselves which the bridge offers too. */
+/** Clients that start servers themselves although the bridge offers them too. */
 export async function bypassFindings(offered: ReadonlySet<string>, host: CliHost): Promise<Finding[]> {
   const editing = editingHostOf(host);
   const findings = await Promise.all(
@@ -95,7 +95,7 @@ export async function bypassFindings(offered: ReadonlySet<string>, host: CliHost
   return flat.length === 0 ? [ok('clients', 'No client starts a server by itself that the bridge offers too')] : flat;
 }
 
-/** Findings on servers that the daemon has used; the others have to be started to know whether they start. */
+/** Findings about servers that the daemon has used. To check the others, they must be started. */
 export function failedFindings(instances: StatusReport['instances']): Finding[] {
   const failed = new Map(instances.filter((one) => shownState(one) === 'failed').map((one) => [one.server, one]));
   return [...failed].map(([name, { lastError }]) =>
@@ -107,7 +107,7 @@ export function failedFindings(instances: StatusReport['instances']): Finding[] 
   );
 }
 
-/** Each is had started and asked for what it has, one after the other. */
+/** Has each server started and asked for its lists, one after the other. */
 export async function startFindings(names: readonly string[], client: ControlClient, cwd: string): Promise<Finding[]> {
   const findings: Finding[] = [];
   const endMs = performance.now() + STARTS_MS;
@@ -138,7 +138,7 @@ const LARGE_LOG_BYTES = 64 * 1024 * 1024;
 interface OwnDirectory {
   readonly check: string;
   readonly dir: string;
-  /** The variable that puts it elsewhere. */
+  /** The variable that moves it elsewhere. */
   readonly variable: string;
 }
 
@@ -177,12 +177,12 @@ function directoryFinding(place: OwnDirectory): Finding[] {
     return [wrong(check, `Others may write to ${dir} (mode ${mode})`, `chmod go-w ${dir}`)];
   const refusal = refusalOf(dir);
   if (refusal === undefined) return [ok(check, `${dir} is yours, with mode ${mode}`)];
-  // What is yours and is refused all the same can be allowed, unless the disk is for reading only.
+  // If you own it, you can grant yourself access, unless the disk is read-only.
   const remedy = refusal === 'EACCES' ? `chmod u+rwx ${dir}` : elsewhere(variable);
   return [wrong(check, `${dir} cannot be written: ${refusal}`, remedy)];
 }
 
-/** It is made when it is needed, if there is a place for it. */
+/** A missing directory is fine if it can be created when needed. */
 function absentFinding({ check, dir, variable }: OwnDirectory): Finding[] {
   let parent = dirname(dir);
   let stat = lookAt(parent);
@@ -203,7 +203,7 @@ function withRefusal(parent: string, refusal: string | undefined): string | unde
   return refusal && `${parent} cannot be written: ${refusal}`;
 }
 
-/** The file that is there, a link followed; or why that cannot be told. */
+/** The file's status, following links; or the reason why it cannot be read. */
 function lookAt(path: string): Stats | string {
   try {
     return statSync(path);
@@ -214,7 +214,7 @@ function lookAt(path: string): Stats | string {
   }
 }
 
-/** Why nothing can be put there. */
+/** The reason why nothing can be written there. */
 function refusalOf(path: string, mode = constants.R_OK | constants.W_OK | constants.X_OK): string | undefined {
   try {
     accessSync(path, mode);
@@ -229,7 +229,7 @@ function refusalOf(path: string, mode = constants.R_OK | constants.W_OK | consta
 export function logFindings({ environment, homedir }: CliHost): Finding[] {
   const file = daemonLogFile(environment, homedir);
   const stat = lookAt(file);
-  if (typeof stat === 'string') return []; // its directory says why
+  if (typeof stat === 'string') return []; // the finding about its directory says why
   const refusal = refusalOf(file, constants.W_OK);
   if (refusal !== undefined)
     return [wrong('log', `${file} cannot be written: ${refusal}`, 'Move it away, or have it given back to you')];

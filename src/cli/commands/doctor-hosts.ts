@@ -1,4 +1,5 @@
-// Findings of `doctor` on other hosts: if NATS is reached, keeps what hosts need and permits it, which hosts are there, and if somebody serves what remembers.
+// Findings of `doctor` about other hosts: whether NATS is reachable, has the buckets and permits their use, which hosts
+// are there, and whether stateful servers are served.
 
 import type { ControlClient } from '../../client/control-client.ts';
 import type { FederationReport } from '../../model/federation-report.ts';
@@ -9,7 +10,7 @@ import { type Finding, note, ok, wrong } from './doctor-findings.ts';
 const CHECK = 'other hosts';
 const PAGE = 'What each means: docs/federation.md';
 
-/** Nothing where the config has no section `federation`, and where the daemon is too old to be asked. */
+/** Empty if the config has no section `federation`, or the daemon is too old to ask. */
 export async function hostFindings(client: ControlClient): Promise<Finding[]> {
   let report: FederationReport | null;
   try {

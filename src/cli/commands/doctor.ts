@@ -1,5 +1,5 @@
-// `mcp-bridge doctor`: which bridge this program would use and why, whether it is there, and what to do about what is
-// wrong. It changes nothing, and starts nothing but servers, if it is told to.
+// `mcp-bridge doctor`: shows which bridge this program would use and why, whether it runs, and how to repair what is
+// wrong. It changes nothing, and starts servers only if told to.
 
 import { existsSync } from 'node:fs';
 import { openBridgeSocket } from '../../client/bridge-socket.ts';
@@ -36,10 +36,10 @@ import { hostFindings } from './doctor-hosts.ts';
 
 type Level = Finding['level'];
 
-/** A place that could have said it, in the order in which they count. */
+/** A place that could have set a value; listed by precedence. */
 interface Candidate {
   readonly source: string;
-  /** The value that it has; null if none. */
+  /** The value set there; null if none. */
   readonly value: string | null;
   readonly counts: boolean;
 }
@@ -82,7 +82,7 @@ async function examine(values: DoctorValues, host: CliHost): Promise<Report> {
     ...logFindings(host),
     ...(await discoveryFindings(located, values, host)),
     ...(inTheWay === undefined ? socketFindings(path) : [inTheWay]),
-    // Where no daemon can be, there is nothing more to say of it.
+    // If no daemon can be there, nothing more can be said.
     ...(inTheWay === undefined ? await daemonFindings(located, values, host) : []),
     ...leftoverFindings(host),
   ];
@@ -94,7 +94,7 @@ async function examine(values: DoctorValues, host: CliHost): Promise<Report> {
   };
 }
 
-// --- who says what ---
+// --- where values come from ---
 
 function socketCandidates(
   { source, path, loaded }: LocatedConfig,
@@ -147,7 +147,7 @@ function idCandidates(
   ];
 }
 
-// --- what is wrong ---
+// --- findings ---
 
 function configFindings({ loaded, configError }: LocatedConfig): Finding[] {
   if (configError !== undefined) return [wrong('config', configError.message, goingOn(configError).hint ?? null)];
@@ -156,7 +156,7 @@ function configFindings({ loaded, configError }: LocatedConfig): Finding[] {
   return loaded.faults.map((fault) => wrong('config', `${loaded.file}: ${fault}`, 'Correct the file.'));
 }
 
-/** Rules of policy that fit nothing; and what came with the project, and is not used until somebody has looked at it. */
+/** Policy rules that match nothing, and definitions from the project that wait for approval. */
 async function discoveryFindings({ loaded }: LocatedConfig, values: DoctorValues, host: CliHost): Promise<Finding[]> {
   const { survey } = await import('../survey.ts');
   const { discovery } = await survey(values, host);
@@ -173,7 +173,7 @@ async function discoveryFindings({ loaded }: LocatedConfig, values: DoctorValues
   ];
 }
 
-/** The foreign thing at the place of the socket; undefined if there is none. */
+/** A file that blocks the socket's path and is no socket of ours; undefined if there is none. */
 function obstacleAt(path: string): Finding | undefined {
   try {
     inspectSocket(path);
@@ -227,7 +227,9 @@ async function daemonFindings(
   }
 }
 
-/** The names of servers of this directory: the daemon also has those of projects elsewhere, which nobody can use from here. */
+/**
+ * The names of this directory's servers. The daemon also has servers of other projects, which cannot be used from here.
+ */
 async function serversHere(path: string, host: CliHost): Promise<string[]> {
   const tools = await ToolClient.open(await openBridgeSocket(path), host);
   try {
@@ -252,9 +254,9 @@ function described(status: StatusReport & { readonly build?: string }, host: Cli
   return [answers, wrong('version', `The daemon is ${which} (${version}) than this program (${host.version})`, remedy)];
 }
 
-// --- how it is shown ---
+// --- output ---
 
-/** The indent of the further lines of a finding. */
+/** The indent of a finding's further lines. */
 const INDENT = ' '.repeat(8);
 const SIGNS: Readonly<Record<Level, string>> = { ok: 'ok   ', note: 'note ', wrong: 'WRONG' };
 

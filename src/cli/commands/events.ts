@@ -1,5 +1,5 @@
-// `mcp-bridge events`: what has happened in the daemon, and with --follow what happens, also across its restarts. A line for each
-// event, or a line of JSON. It only looks, and starts nothing.
+// `mcp-bridge events`: prints past events of the daemon, and with --follow new ones, also across its restarts. One
+// line, or one line of JSON, per event. It only reads, and starts nothing.
 
 import { once } from 'node:events';
 import {
@@ -33,7 +33,7 @@ export interface EventsValues extends WhereValues {
 
 const DEFAULT_PAST = 50;
 const DEFAULT_PAST_BEFORE_NEWS = 10;
-/** The pause before a daemon that has gone is looked for. */
+/** The pause before it looks again for a daemon that has gone. */
 const LOOK_MS = 500;
 const ALL = Number.MAX_SAFE_INTEGER;
 
@@ -57,7 +57,7 @@ export async function events(values: EventsValues, host: CliHost): Promise<numbe
 
 type Wanted = Record<'kinds' | 'servers' | 'clients' | 'tools', readonly string[]>;
 
-/** The kinds that no daemon keeps. */
+/** The kinds of events that no daemon keeps. */
 const NEVER_KEPT = /^(?:call|question|message|incident)(?:\.|$)/;
 const ONLY_NOW = 'Calls, questions, messages and incidents are shown only while they happen: --follow';
 
@@ -100,16 +100,16 @@ interface FollowingOptions {
   readonly host: CliHost;
   readonly json: boolean;
   readonly params: WatchParams;
-  /** The past events to begin with. */
+  /** The number of past events to begin with. */
   readonly past: number;
 }
 
-/** The events of the daemon at a path, and of those that come after it. */
+/** Follows the events of the daemon at a path, and of its successors. */
 class Following {
   readonly #options: FollowingOptions;
   readonly #ending = new AbortController();
   #client: ControlClient | undefined;
-  /** The last error that kept it from looking. */
+  /** The last error that prevented a look. */
   #trouble = '';
   #past: number;
 
@@ -128,11 +128,11 @@ class Following {
     const { signal } = this.#ending;
     while (!signal.aborted) {
       await this.#followOne();
-      await sleep(LOOK_MS, signal).catch(() => undefined); // it rejects only when it is ended
+      await sleep(LOOK_MS, signal).catch(() => undefined); // it rejects only when following ends
     }
   }
 
-  /** Until this daemon has gone. */
+  /** Follows one daemon until it has gone. */
   async #followOne(): Promise<void> {
     const { path, host, params } = this.#options;
     try {
@@ -143,7 +143,7 @@ class Following {
       if (watch === null) throw new BridgeError('REQUEST_REFUSED', `No events are shown: ${refused}`);
       this.#trouble = '';
       this.#write(client, past.map((event) => this.#shown(event)).join(''));
-      this.#past = ALL; // of the next daemon nothing was shown yet
+      this.#past = ALL; // nothing of the next daemon was shown yet
       if (!this.#ending.signal.aborted) await client.untilClosed();
       if (!this.#ending.signal.aborted) this.#tell('DAEMON_NOT_RUNNING', 'The daemon has gone');
     } catch (error) {
@@ -173,7 +173,7 @@ class Following {
     this.#write(client, `${lines}${this.#missing({ at, lost, callsBegun, callsLeftOut })}`);
   }
 
-  /** The events that are not shown, and why. */
+  /** The number of events that are not shown, and the reason. */
   #missing({ at, lost, callsBegun, callsLeftOut }: Omit<EventBatch, 'watch' | 'events'>): string {
     if (lost === 0 && callsLeftOut === 0) return '';
     if (this.#options.json) return `${JSON.stringify({ kind: 'left-out', at, lost, callsBegun, callsLeftOut })}\n`;
@@ -182,14 +182,14 @@ class Following {
     return lost === 0 ? calls : `${calls}… ${lost} events are lost: they were not read fast enough\n`;
   }
 
-  /** Reads nothing more until whoever reads here has room: the daemon then drops events, and says how many. */
+  /** Stops reading until our own reader has room: the daemon then drops events, and reports how many. */
   #write(client: ControlClient, text: string): void {
     const { stdout } = this.#options.host;
     if (text === '' || stdout.write(text)) return;
     client.pause();
     once(stdout, 'drain', { signal: this.#ending.signal }).then(
       () => client.resume(),
-      () => undefined, // an error of stdout ends the following
+      () => undefined, // an error of stdout ends following
     );
   }
 }

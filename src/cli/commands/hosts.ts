@@ -1,4 +1,4 @@
-// `hosts`: the other hosts, what they offer, how far away they are, and what is wrong. It asks the daemon, and nobody else.
+// `hosts`: lists the other hosts, their offers, their distance, and faults. It asks only the daemon.
 
 import type { FederationReport, HostReport, LeaseReport } from '../../model/federation-report.ts';
 import { DONE } from '../exit-code.ts';

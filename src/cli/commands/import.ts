@@ -1,4 +1,4 @@
-// `mcp-bridge import`: other programs' servers into the bridge's own config.
+// `mcp-bridge import`: copies other programs' servers into the bridge's own config.
 
 import { importServers } from '../../editing/own-servers.ts';
 import { BridgeError } from '../../util/bridge-error.ts';

@@ -1,5 +1,5 @@
-// `mcp-bridge input`: values for the inputs that definitions ask for. A value is asked for without showing it, and never
-// printed.
+// `mcp-bridge input`: stores values for the inputs that definitions ask for. A value is typed without being shown, and
+// never printed.
 
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
@@ -47,7 +47,7 @@ async function remove(name: string, values: InputValues, kept: KeptInputs, host:
   return DONE;
 }
 
-/** A name that nothing here asks for may be mistyped: the note comes before the value is asked for. */
+/** Warns about a name that no definition here asks for, before asking for the value: it may be mistyped. */
 async function noteUnknown(name: string, values: InputValues, kept: KeptInputs, host: CliHost): Promise<void> {
   const missing = [...(await missingInputs(values, host)).keys()].sort();
   if (missing.includes(name) || kept.read().has(name)) return;
@@ -55,11 +55,11 @@ async function noteUnknown(name: string, values: InputValues, kept: KeptInputs, 
   host.stderr.write(`mcp-bridge: No server here asks for ${printable(name)}. ${printable(others)}\n`);
 }
 
-/** From a terminal without showing it; from a pipe, all that comes but the last line end. */
+/** Reads the value: from a terminal without showing it, from a pipe without the last line end. */
 async function givenValue(name: string, host: CliHost): Promise<string> {
   if (!hasPerson(host)) return (await textFrom(host.stdin)).replace(/\r?\n$/, '');
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // Ends the terminal's own echo; only then is anything asked, as who pastes types at once.
+  // Turns off the terminal's echo, and asks only then, because a paste may arrive at once.
   const lines = createInterface({ input: host.stdin, output: silent, terminal: true });
   try {
     host.stdout.write(`${printable(name)}: `);
@@ -77,11 +77,11 @@ async function givenValue(name: string, host: CliHost): Promise<string> {
 interface Listed {
   readonly name: string;
   readonly state: 'kept' | 'missing';
-  /** The servers that ask for it here. */
+  /** The servers here that ask for it. */
   readonly servers: readonly string[];
 }
 
-/** The inputs that have no value yet, with the servers that ask for them here. */
+/** The inputs without a value, with the servers here that ask for them. */
 async function missingInputs(values: InputValues, host: CliHost): Promise<Map<string, string[]>> {
   const { servers } = (await survey(values, host)).discovery;
   const missing = new Map<string, string[]>();

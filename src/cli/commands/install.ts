@@ -1,4 +1,4 @@
-// `mcp-bridge install`: the bridge into a client's config; without a client, which there are.
+// `mcp-bridge install`: puts the bridge into a client's config; without a client, lists the clients.
 
 import { listClients, targetNamed } from '../../editing/client-config.ts';
 import type { LostRule } from '../../editing/client-entry.ts';
@@ -55,14 +55,14 @@ export async function installBridge(values: InstallValues, host: CliHost): Promi
   return DONE;
 }
 
-/** A client at a URL starts nothing that could say what it is, or which config it wants. */
+/** The error for an option that needs `connect`: a client that uses a URL starts nothing that could take it. */
 function notByUrl(option: string): BridgeError {
   return new BridgeError('USAGE', `--http and ${option} do not go together`, {
     hint: 'See: mcp-bridge install --help',
   });
 }
 
-/** Names what is lost before anything is changed; what can do harm needs a yes. */
+/** Names what will be lost, before anything changes. If the loss may do harm, a person must agree. */
 async function tellLost(lost: readonly LostRule[], { yes }: InstallValues, host: CliHost): Promise<void> {
   for (const { line } of lost) host.stdout.write(`${printableLines(tilde(line, host))}\n`);
   if (yes === true || !lost.some(({ isDangerous }) => isDangerous)) return;
@@ -74,7 +74,10 @@ async function tellLost(lost: readonly LostRule[], { yes }: InstallValues, host:
   throw new BridgeError('REQUEST_REFUSED', 'Nothing was changed');
 }
 
-/** The client does not know what this shell does, but reads the same config files. */
+/**
+ * The socket to write into the entry. The client does not share this shell's variables, but reads the same config
+ * files.
+ */
 function namedSocket(
   { 'mcp-bridge-socket': flag }: InstallValues,
   { environment, cwd, homedir }: CliHost,

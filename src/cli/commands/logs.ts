@@ -1,5 +1,5 @@
-// `mcp-bridge logs`: the last lines that the daemon at this socket has logged in the background, or all daemons; or, of a server, what its processes have
-// written on stderr. Starts nothing.
+// `mcp-bridge logs`: prints the last log lines of the daemon at this socket or of all daemons; or the stderr of a
+// server's processes. It starts nothing.
 
 import { LogTail } from '../../local/log-tail.ts';
 import { daemonLogFile } from '../../local/state-dir.ts';
@@ -44,7 +44,7 @@ export async function logs(values: LogsValues, host: CliHost): Promise<number> {
   return DONE;
 }
 
-/** A line that names no daemon may be of this one: a trace of Node's, or why it did not start. */
+/** True for lines of this daemon. A line without a socket may be its own too, such as a stack trace of Node. */
 function isOf(socket: string, line: string): boolean {
   return (socketIn(line) ?? socket) === socket;
 }
@@ -64,10 +64,10 @@ function noLog(path: string): BridgeError {
   });
 }
 
-/** Needs no quotes to be read as one value. */
+/** A value that needs no quotes. */
 const PLAIN = /^[^\s"=]+$/;
 
-/** `showsSocket`: the lines of several daemons stand among each other. */
+/** Formats a line. `showsSocket`: lines of several daemons are mixed. */
 export function readableLine(line: string, colours: Colours | undefined, showsSocket = false): string {
   const record = recordIn(line);
   if (record === undefined) return printableTabbed(line.replace(/\r$/, ''));
@@ -80,12 +80,12 @@ export function readableLine(line: string, colours: Colours | undefined, showsSo
   return `${printable(`${time}`)} ${shownLevel} ${printable(`${message}`)}${shownFields.join('')}`;
 }
 
-/** For scripts, which may still come by a terminal: what is no line of the logger is one object too, with nothing but it. */
+/** Returns each line as one JSON object, even lines that the logger did not write. Safe for terminals. */
 export function jsonLine(line: string): string {
   return printableJson(recordIn(line) === undefined ? JSON.stringify({ message: line }) : line);
 }
 
-/** The socket of the daemon that has logged it; undefined if it names none. */
+/** The socket of the daemon that logged the line; undefined if none is named. */
 export function socketIn(line: string): string | undefined {
   const socket = recordIn(line)?.socket;
   return typeof socket === 'string' ? socket : undefined;
@@ -100,7 +100,7 @@ function recordIn(line: string): Readonly<Record<string, unknown>> | undefined {
       : undefined;
   } catch (error) {
     expectSyntaxError(error);
-    return undefined; // somebody else's line
+    return undefined; // another program's line
   }
 }
 

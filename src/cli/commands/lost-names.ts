@@ -1,5 +1,5 @@
-// Servers that go by another name because of what a command has changed: of several that are the same, one counts, under
-// its own name, and whoever knows it by another one is to hear of it.
+// Reports servers whose name changes because of a command: of several equal servers only one is listed, under its own
+// name. Users of the other names are told.
 
 import { standsFor } from '../../discovery/candidates.ts';
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
@@ -8,7 +8,7 @@ import { BridgeError } from '../../util/bridge-error.ts';
 import type { CliHost } from '../host.ts';
 import { type SurveyValues, survey } from '../survey.ts';
 
-/** Makes the change; with what came of it, a line for each name that is gone with it. */
+/** Makes the change; returns its result with a line for each name that has gone. */
 export async function withLostNames<Result>(
   change: () => Promise<Result>,
   values: SurveyValues,
@@ -20,7 +20,7 @@ export async function withLostNames<Result>(
   return { done, lost: before && after ? [...givenWay(before, after), ...lostNames(before, after)] : [] };
 }
 
-/** A line for each server that nobody reaches any more, as the bridge's own config has another one of its name. */
+/** A line for each server that is hidden now, because the bridge's own config has a server of the same name. */
 function givenWay(before: Survey, after: Survey): string[] {
   if (!after.config.config.discovery.isEnabled) return [];
   const shadowed = after.discovery.servers.filter(({ state }) => state === 'shadowed');
@@ -31,7 +31,7 @@ function givenWay(before: Survey, after: Survey): string[] {
   });
 }
 
-/** A command that changes something needs no more of what cannot be looked at. */
+/** The survey; undefined if it fails, because a command that changes something does not depend on it. */
 async function surveyed(values: SurveyValues, host: CliHost): Promise<Survey | undefined> {
   try {
     return await survey(values, host);
@@ -41,7 +41,7 @@ async function surveyed(values: SurveyValues, host: CliHost): Promise<Survey | u
   }
 }
 
-/** Between two looks at what there is. */
+/** Compares two surveys. */
 export function lostNames(before: Survey, after: Survey): string[] {
   if (!after.config.config.discovery.isEnabled) return [];
   const duplicates = after.discovery.servers.filter(({ state }) => state === 'duplicate');

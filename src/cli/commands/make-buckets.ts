@@ -1,4 +1,5 @@
-// `mcp-bridge hosts --make-buckets`: makes the buckets of NATS in which hosts meet, once, with the rights of an administrator. No daemon is asked.
+// `mcp-bridge hosts --make-buckets`: creates the NATS buckets that hosts need, once, with administrator rights. It asks
+// no daemon.
 
 import { dirname, join } from 'node:path';
 import { keepLaterCode, laterCode } from '../../local/later-code.ts';

@@ -1,5 +1,5 @@
-// `mcp-bridge metrics`: what the running daemon has counted, as Prometheus reads it. It starts nothing: that no daemon runs
-// is a figure too.
+// `mcp-bridge metrics`: prints the running daemon's counters for Prometheus. It starts nothing: a missing daemon is a
+// metric too.
 
 import { metricsText } from '../../control/metrics-text.ts';
 import { residentBytesOfGroups } from '../../local/process-table.ts';

@@ -1,4 +1,4 @@
-// `mcp-bridge policy explain`: which rule allows or blocks a server.
+// `mcp-bridge policy explain`: shows which rule allows or blocks a server.
 
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
 import { explainPolicy } from '../../discovery/policy.ts';
@@ -39,7 +39,7 @@ function ruling(server: DiscoveredServer, { discovery }: Survey): object {
   return { id, name, client, scope, file, pointer, state, ...rulingOn(server, discovery) };
 }
 
-/** Policy is one of several things that may keep a server from being used. */
+/** The result in words. Besides policy, other things may prevent a server's use. */
 function sentence(server: DiscoveredServer, { discovery }: Survey): string {
   const { client, name, file, state, reason } = server;
   const words = policyWords(explainPolicy(server, discovery.policies));

@@ -1,4 +1,4 @@
-// `mcp-bridge prompts`: the prompts of servers, and one of them filled in.
+// `mcp-bridge prompts`: lists the prompts of servers, or fills in one of them.
 
 import { textOf } from '../../util/json-value.ts';
 import { DONE, INTERRUPTED } from '../exit-code.ts';
@@ -63,7 +63,7 @@ async function get(values: PromptsValues, host: CliHost): Promise<number> {
   return DONE;
 }
 
-/** Arguments of prompts are texts. */
+/** Reads one argument. Arguments of prompts are always strings. */
 function pairIn(pair: string): [string, string] {
   const at = pair.indexOf('=');
   if (at <= 0) throw wrongUsage('prompts', `${pair} is not KEY=VALUE`);

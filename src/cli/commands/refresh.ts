@@ -1,4 +1,4 @@
-// `mcp-bridge refresh`: asks servers again for what they have, and shows what has changed.
+// `mcp-bridge refresh`: asks servers for their lists again, and shows what has changed.
 
 import type { ServerRefresh } from '../../client/control-client.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
@@ -14,7 +14,7 @@ export interface RefreshValues extends ToolCommandValues {
   readonly servers?: readonly string[] | undefined;
 }
 
-/** The daemon has a limit for each server; this is for as many of them as there may be. */
+/** The daemon has a limit per server; this covers as many servers as there may be. */
 const TIMEOUT_MS = 30 * 60_000;
 
 export async function refresh(values: RefreshValues, host: CliHost): Promise<number> {
@@ -29,7 +29,7 @@ export async function refresh(values: RefreshValues, host: CliHost): Promise<num
   const failed = servers.filter(({ error }) => error !== null);
   if (values.json === true) host.stdout.write(jsonText({ servers }));
   else show(servers, host);
-  // Of all servers some may fail; one that was named was wanted.
+  // If all servers are refreshed, some may fail; a named server may not.
   const mostFailed = wanted.length > 0 ? 0 : Math.max(0, servers.length - 1);
   return failed.length > mostFailed ? FAILED : DONE;
 }

@@ -1,4 +1,4 @@
-// `mcp-bridge remove`: servers out of the bridge's own config.
+// `mcp-bridge remove`: removes servers from the bridge's own config.
 
 import { removeServers } from '../../editing/own-servers.ts';
 import { BridgeError } from '../../util/bridge-error.ts';

@@ -1,4 +1,4 @@
-// `mcp-bridge resources`: what servers have to read, and one of them read.
+// `mcp-bridge resources`: lists the resources of servers, or reads one of them.
 
 import { textOf } from '../../util/json-value.ts';
 import { DONE, INTERRUPTED } from '../exit-code.ts';

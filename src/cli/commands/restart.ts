@@ -1,4 +1,4 @@
-// `restart` and `upgrade`: another daemon in the place of the one that runs. Clients that can resume wait for it.
+// `restart` and `upgrade`: replace the running daemon. Clients that can resume wait for the new one.
 
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -25,7 +25,7 @@ export interface RestartValues extends WhereValues {
 
 interface Replaced {
   readonly pid: number | undefined;
-  /** The place of its log, as the end of a sentence. */
+  /** The location of its log, as the end of a sentence. */
   readonly log: string;
 }
 
@@ -51,7 +51,7 @@ export async function upgrade(values: RestartValues, host: CliHost): Promise<num
     host.stdout.write(`No mcp-bridge runs at ${path}\n`);
     return DONE;
   }
-  // One of before builds had names says nothing of it.
+  // A daemon from before builds had names does not report one.
   const before = (running.build as string | undefined) ?? running.version;
   if (before === host.build) {
     host.stdout.write(`mcp-bridge at ${path} is of this build already: ${before}\n`);
@@ -74,13 +74,16 @@ function statusAt(path: string, host: CliHost): Promise<StatusReport | undefined
   return askIfRunning(path, host, (client) => client.call('bridge/status'));
 }
 
-/** The arguments of `serve` that say which config is used, and from where on one is found. */
+/** The arguments of `serve` that choose the config: a named file, or the directory where the search for one begins. */
 interface ConfigChoice {
   readonly named: string | undefined;
   readonly dir: string;
 }
 
-/** The config that the daemon was given, if the command line names none: one that was found is looked for again. */
+/**
+ * The config that the daemon was given, unless the command line names one. A config that was found is searched for
+ * again.
+ */
 async function configOf(
   values: RestartValues,
   running: StatusReport | undefined,
@@ -90,7 +93,7 @@ async function configOf(
   if (values.config !== undefined) return { named: resolve(cwd, values.config), dir: cwd };
   if (running === undefined) return { named: undefined, dir: ownConfigDir(await locate(values, host), host) };
   const { configFile: file, configNamed: isNamed, configDir: dir } = running as PerhapsOlder;
-  // One of before this was told has been given whatever it has.
+  // A daemon from before this was reported counts its config as named.
   const named = file !== null && (isNamed ?? existsSync(file)) ? file : undefined;
   if (named === undefined || existsSync(named)) return { named, dir: dir ?? homedir };
   throw new BridgeError('CONFIG_NOT_FOUND', `The config file ${named}, which the daemon was started with, is gone`, {
@@ -103,7 +106,7 @@ type PerhapsOlder = Omit<StatusReport, 'configNamed' | 'configDir'> & {
   readonly configDir?: string;
 };
 
-/** Replaces the daemon by one with the same arguments, changed by what the command line says. */
+/** Replaces the daemon by one with the same arguments, except for changes on the command line. */
 async function replace(
   values: RestartValues,
   host: CliHost,
@@ -112,7 +115,7 @@ async function replace(
   const { named, dir } = await configOf(values, running, host);
   const isActivated = running?.activated === true;
   if (isActivated) refuseArguments(values, path);
-  // A config that is broken is said before anything is ended.
+  // A broken config is reported before anything is ended.
   const { file: checked, config } = await checkedConfig({ named, dir }, host);
   const http = httpArguments(values.http ?? running?.httpFlag, host);
   for (const address of http.slice(1)) withHttpAddress(config.http, address, String);
@@ -135,8 +138,8 @@ async function replace(
 }
 
 /**
- * The file that is used, read as the next daemon reads it. What it says is kept for that one: while the calls of the one before are
- * answered, somebody may begin to write.
+ * Reads the config as the next daemon would. Its content is passed on to that daemon, because the file may change while
+ * the old daemon answers its last calls.
  */
 async function checkedConfig({ named, dir }: ConfigChoice, host: CliHost): Promise<LoadedConfig> {
   const { environment, homedir } = host;
@@ -151,7 +154,7 @@ async function checkedConfig({ named, dir }: ConfigChoice, host: CliHost): Promi
   return await loadConfig(place, lastGood);
 }
 
-/** A program that starts the daemon for its socket starts it as it likes. */
+/** Refuses changes if another program starts the daemon for its socket, because that program chooses the arguments. */
 function refuseArguments(values: RestartValues, path: string): void {
   const given = (['config', 'http', 'log-level'] as const).find((name) => values[name] !== undefined);
   if (given === undefined) return;
@@ -160,7 +163,7 @@ function refuseArguments(values: RestartValues, path: string): void {
   });
 }
 
-/** The daemon that whoever has the socket starts as soon as somebody connects; undefined if nobody has it any more. */
+/** The daemon that the holder of the socket starts when somebody connects; undefined if nobody holds it any more. */
 async function nextForSocket(path: string, host: CliHost): Promise<StatusReport | undefined> {
   try {
     return await statusAt(path, host);

@@ -1,4 +1,4 @@
-// `mcp-bridge search`: tools of all servers, by what they do.
+// `mcp-bridge search`: finds tools of all servers by what they do.
 
 import type { ToolClient } from '../../client/tool-client.ts';
 import { textOf } from '../../util/json-value.ts';
@@ -61,7 +61,7 @@ export async function search(values: SearchValues, host: CliHost): Promise<numbe
 
 const LOOK_MS = 1_000;
 
-/** The servers that the search waits for, as of a moment ago. */
+/** The servers that the search waits for, as last seen. */
 class Unknown {
   readonly #client: ToolClient;
   readonly #server: string | undefined;
@@ -83,7 +83,7 @@ class Unknown {
   }
 
   text(): string {
-    // An answer that does not come leaves what was known.
+    // If no answer comes, the last one stays.
     if (performance.now() - this.#atMs > LOOK_MS) this.look().catch(() => undefined);
     return waitingFor(this.#names);
   }
@@ -91,7 +91,7 @@ class Unknown {
 
 type Found = Readonly<Record<string, unknown>>;
 
-/** The servers whose tools cannot be told apart by name and summary. */
+/** The servers whose tools have the same name and summary as another server's. */
 function alikeIn(results: readonly Found[]): ReadonlySet<string> {
   const servers = new Map<string, Set<string>>();
   for (const { server, tool, summary } of results) {
@@ -101,7 +101,7 @@ function alikeIn(results: readonly Found[]): ReadonlySet<string> {
   return new Set([...servers.values()].filter(({ size }) => size > 1).flatMap((names) => [...names]));
 }
 
-/** The differences of their definitions: the command or URL, and the directory. */
+/** The differences between their definitions: command or URL, and directory. */
 async function whatTellsApart(names: ReadonlySet<string>, values: SearchValues, host: CliHost): Promise<string> {
   if (names.size === 0) return '';
   const [{ survey }, { commandLine, shownLaunch }] = await Promise.all([
@@ -124,7 +124,7 @@ async function whatTellsApart(names: ReadonlySet<string>, values: SearchValues, 
 
 const RUNS = 1;
 
-/** On a line that is cut, the words that all begin with would hide those that differ. */
+/** Drops the words that all texts begin with: on a shortened line they would hide the words that differ. */
 export function withoutCommonWords(rows: string[][], column: number): void {
   const lines = rows.map((row) => (row[column] ?? '').split(' '));
   const [first = []] = lines;

@@ -1,4 +1,4 @@
-// `mcp-bridge send`: says something to another client, and prints what it answers.
+// `mcp-bridge send`: sends a message to another client, and prints the answer.
 
 import type { Answer } from '../../client/tool-client.ts';
 import { membersOf, textOf } from '../../util/json-value.ts';
@@ -26,7 +26,7 @@ export interface SendValues extends WhereValues {
 export async function send(values: SendValues, host: CliHost): Promise<number> {
   const timeoutMs = timeoutIn(values.timeout, 'send');
   const { method, params } = values.message === undefined ? messageIn(values) : letterIn(values);
-  // A daemon that is started now has nobody to send anything to.
+  // A daemon started now would have no clients to send to.
   const answer = await withTools({ ...values, 'no-autostart': true }, host, (client) =>
     patiently({ host, timeoutMs }, (signal) => client.request(method, params, { signal, isAct: true })).catch(
       (error: unknown) => {

@@ -1,4 +1,4 @@
-// `mcp-bridge logs SERVER`: what the processes of a server have written on stderr, as far as the daemon still has it.
+// `mcp-bridge logs SERVER`: prints the stderr of a server's processes, as far as the daemon still has it.
 
 import { once } from 'node:events';
 import { ControlClient, type LogsReport, type ProcessLog } from '../../client/control-client.ts';
@@ -98,14 +98,14 @@ interface FollowedContext {
   readonly host: CliHost;
 }
 
-/** The new text each time, also across restarts of the server and of the daemon. */
+/** Reads new text repeatedly, across restarts of the server and the daemon. */
 class FollowedServer {
   readonly #context: FollowedContext;
-  /** How far each process that there is has been read, by its pid. */
+  /** The position up to which each process was read, by pid. */
   #after: Readonly<Record<string, number>>;
-  /** The process that had the last heading. */
+  /** The process named in the last heading. */
   #shown: number | null | undefined;
-  /** The last error that kept it from looking. */
+  /** The last error that prevented a look. */
   #trouble = '';
 
   constructor(context: FollowedContext, first: LogsReport) {
@@ -138,7 +138,7 @@ class FollowedServer {
     return `${gap}${headingOf(server, process)}\n`;
   }
 
-  /** Undefined while no daemon answers, which is told once. */
+  /** Reads once; undefined while no daemon answers, which is reported once. */
   async #look(): Promise<LogsReport | undefined> {
     const { path, params, host } = this.#context;
     let client: ControlClient | undefined;
@@ -159,7 +159,7 @@ class FollowedServer {
   }
 }
 
-/** In the place of what was written faster than it was looked at. */
+/** Stands for text that was written faster than it was read. */
 const LOST = '…\n';
 
 function positionsIn({ processes }: LogsReport): Record<string, number> {
@@ -168,9 +168,9 @@ function positionsIn({ processes }: LogsReport): Record<string, number> {
 
 interface Followed {
   readonly intervalMs: number;
-  /** The text to write at once. */
+  /** The text to print first. */
   readonly first: string;
-  /** The text that has come since; '' if none has. */
+  /** Returns the text written since; '' for none. */
   readonly next: () => Promise<string> | string;
 }
 
@@ -181,13 +181,13 @@ export async function following(host: CliHost, { intervalMs, first, next }: Foll
   host.stdout.on('error', end);
   await written(first, host, ending.signal);
   while (!ending.signal.aborted) {
-    await sleep(intervalMs, ending.signal).catch(() => undefined); // it rejects only when it is ended
+    await sleep(intervalMs, ending.signal).catch(() => undefined); // it rejects only when following ends
     if (!ending.signal.aborted) await written(await next(), host, ending.signal);
   }
 }
 
-/** Until whoever reads has room for more, or has gone. */
+/** Writes text; resolves when the reader has room for more, or has gone. */
 async function written(text: string, { stdout }: CliHost, signal: AbortSignal): Promise<void> {
   if (text === '' || stdout.write(text)) return;
-  await once(stdout, 'drain', { signal }).catch(() => undefined); // an error of stdout ends the following, above
+  await once(stdout, 'drain', { signal }).catch(() => undefined); // an error of stdout ends following, above
 }

@@ -1,5 +1,5 @@
-// `mcp-bridge servers`: the servers that the bridge offers here, and how many tools they have; with --running, the servers whose
-// processes run, by all registries that are known here, without asking a daemon.
+// `mcp-bridge servers`: lists the servers that the bridge offers here, with the number of their tools. With --running,
+// lists running servers from all registries known here, without asking a daemon.
 
 import { platform } from 'node:os';
 import { maskedUrl } from '../../discovery/masked-text.ts';
@@ -47,7 +47,7 @@ export async function servers(values: ServersValues, host: CliHost): Promise<num
 
 type Listed = Readonly<Record<string, unknown>>;
 
-/** In the words of `mcp-bridge status`; agents are told whether they are connected. */
+/** The state in the words of `mcp-bridge status`; agents see only if a server is connected. */
 function stateOf({ status }: Listed): string {
   return status === 'connected' ? 'ready' : textOf(status);
 }
@@ -56,7 +56,7 @@ const byName = (a: Listed, b: Listed): number => (textOf(a.name) < textOf(b.name
 
 const MOST_NAMES = 5;
 
-/** A look at the servers starts none, so of those that nobody has used nothing is known. */
+/** Notes for servers that were never used: this list starts none, so nothing is known about them. */
 function unknownNotes(list: readonly Listed[]): string[] {
   const names = list
     .filter(({ toolCount, status }) => toolCount === null && status !== 'failed')
@@ -106,7 +106,7 @@ export async function listRunning(values: RunningValues, host: CliHost): Promise
   return DONE;
 }
 
-/** As discovery looks for them: also in the directory of the repository around this one. */
+/** The registries that discovery reads, including the one of the surrounding repository. */
 async function placesOf({ path: socketPath, loaded }: LocatedConfig, host: CliHost): Promise<RegistryPlace[]> {
   const { environment, homedir, program, cwd } = host;
   const known = knownRegistries(host, loaded.config.discovery.registries.files);

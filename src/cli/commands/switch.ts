@@ -1,4 +1,4 @@
-// `mcp-bridge enable` and `mcp-bridge disable`: whether the bridge offers a server, wherever it is defined.
+// `mcp-bridge enable` and `mcp-bridge disable`: set whether the bridge offers a server, wherever it is defined.
 
 import { SwitchedServers } from '../../discovery/switched-servers.ts';
 import { BridgeError } from '../../util/bridge-error.ts';

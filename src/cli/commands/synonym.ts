@@ -1,4 +1,5 @@
-// `mcp-bridge config synonym`: puts words that mean the same into the bridge's own config, so that a search for one finds the others.
+// `mcp-bridge config synonym`: adds synonyms to the bridge's own config, so that a search for one word finds the
+// others.
 
 import { addSynonyms } from '../../editing/own-synonyms.ts';
 import { editingHostOf } from '../editing.ts';

@@ -1,5 +1,5 @@
-// `mcp-bridge token`: makes, lists and revokes tokens of clients that reach the bridge over HTTP. A token is printed once, when
-// it is made.
+// `mcp-bridge token`: makes, lists and revokes tokens for clients over HTTP. A token is printed only once, when it is
+// made.
 
 import { type AccessToken, AccessTokenFile, isExpired } from '../../local/access-tokens.ts';
 import { isViewName, VIEW_NAMES } from '../../model/view-name.ts';
@@ -16,7 +16,7 @@ export interface TokenValues {
   readonly action: 'create' | 'list' | 'revoke';
   readonly names?: readonly string[] | undefined;
   readonly view?: string | undefined;
-  /** Given once, or several times. */
+  /** A string if given once, an array if several times. */
   readonly servers?: string | readonly string[] | undefined;
   readonly expires?: string | undefined;
   readonly json?: boolean | undefined;
@@ -41,7 +41,7 @@ async function create(file: AccessTokenFile, values: TokenValues, host: CliHost)
   const terms = { name, view, servers: serversIn(values), expiresAtMs: expiryIn(values, nowMs) };
   const text = await file.create(terms, nowMs);
   if (json === true) return printJson({ ...shownTerms({ ...terms, createdAtMs: nowMs }), token: text }, host);
-  // Alone on stdout, so that a script can take it: TOKEN=$(mcp-bridge token create ci)
+  // Alone on stdout for scripts: TOKEN=$(mcp-bridge token create ci)
   host.stdout.write(`${text}\n`);
   host.stderr.write(`${printable(`${name} ${rightsOf(terms)}. The token is not shown again`)}\n`);
   return DONE;
@@ -57,7 +57,7 @@ function serversIn({ servers }: TokenValues): readonly string[] | undefined {
 
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
-/** A later time cannot be written as a date. */
+/** Later times cannot be written as a date. */
 const LATEST_MS = 8.64e15;
 
 function expiryIn({ expires }: TokenValues, nowMs: number): number | undefined {
@@ -68,7 +68,7 @@ function expiryIn({ expires }: TokenValues, nowMs: number): number | undefined {
   throw wrongUsage('token', `--expires is ${JSON.stringify(expires)}; it is a time such as 12h, 30d or 8w`);
 }
 
-/** In words, behind the token's name. */
+/** The token's rights in words, to print after its name. */
 function rightsOf({ view, servers, expiresAtMs }: Pick<AccessToken, 'view' | 'servers' | 'expiresAtMs'>): string {
   const what = servers === undefined ? 'all servers' : `the servers ${servers.join(', ')}`;
   const how = view === undefined ? '' : `, in the view ${view}`;
@@ -82,7 +82,7 @@ function dateOf(ms: number): string {
 
 type ShownToken = Pick<AccessToken, 'name' | 'view' | 'servers' | 'createdAtMs' | 'expiresAtMs'>;
 
-/** For scripts. */
+/** The token's terms for scripts. */
 function shownTerms({ name, view, servers, createdAtMs, expiresAtMs }: ShownToken) {
   return {
     ...{ name, view: view ?? null, servers: servers ?? null },

@@ -1,4 +1,4 @@
-// `mcp-bridge tools`: the tools of one server, or of all.
+// `mcp-bridge tools`: lists the tools of one server, or of all.
 
 import { ControlClient } from '../../client/control-client.ts';
 import type { ToolClient } from '../../client/tool-client.ts';
@@ -26,9 +26,9 @@ interface Failed {
   readonly error: BridgeError;
 }
 
-/** Servers at a time: each may have to be started. */
+/** The number of servers asked at a time, because each may have to be started. */
 const AT_ONCE = 16;
-/** After it, what there is is shown. */
+/** After this time, the answers so far are shown. */
 const PATIENCE_MS = 2_000;
 
 export async function tools(values: ToolsValues, host: CliHost): Promise<number> {
@@ -46,7 +46,9 @@ export async function tools(values: ToolsValues, host: CliHost): Promise<number>
   return DONE;
 }
 
-/** A server that fails gets a line on stderr and hides no other; a slow one does not hold back those that have answered. */
+/**
+ * Lists the tools of all servers. A failed server gets a line on stderr; slow servers do not delay the others' tools.
+ */
 async function toolsOfAll(values: ToolsValues, host: CliHost): Promise<number> {
   const shown: (Listed | Failed)[] = [];
   const answers = await withTools(values, host, async (client, spinner) => {
@@ -79,7 +81,7 @@ async function toolsOfAll(values: ToolsValues, host: CliHost): Promise<number> {
   return failed.length > 0 && failed.length === answers.length ? FAILED : DONE;
 }
 
-/** One line, however many the server has said before it ended. */
+/** One line about a failed server, however much it printed before it ended. */
 function complaintOf({ server, error }: Failed): string {
   const said = lineFor(error);
   if (!said.trimEnd().includes('\n')) return said;
@@ -100,17 +102,17 @@ function noTool(lists: readonly Listed[], { server, all }: ToolsValues): string 
   return `There is no tool that can be used of: ${names}. Disabled ones: mcp-bridge tools${server ? ` ${names}` : ''} --all\n`;
 }
 
-/** Each begins when one before it has ended, if too many are under way. */
+/** Runs tasks with a limit: further ones begin when earlier ones end. */
 function inTurn<Result>(names: readonly string[], of: (name: string) => Promise<Result>): Promise<Result>[] {
   const lanes: Promise<unknown>[] = Array.from({ length: AT_ONCE }, () => Promise.resolve());
   return names.map((name, i) => {
     const result = (lanes[i % AT_ONCE] ?? Promise.resolve()).then(() => of(name));
-    lanes[i % AT_ONCE] = result.catch(() => undefined); // whoever waits for the result hears of it
+    lanes[i % AT_ONCE] = result.catch(() => undefined); // whoever waits for the result sees its error
     return result;
   });
 }
 
-/** The answers that have come within this time, or all of them; undefined for those that have not. */
+/** The answers within this time, undefined for missing ones. */
 async function answeredBy<Result>(ms: number, asked: readonly Promise<Result>[]): Promise<(Result | undefined)[]> {
   const results: (Result | undefined)[] = asked.map(() => undefined);
   const all = Promise.all(
@@ -173,8 +175,8 @@ function tableOf(lists: readonly Listed[], { all }: ToolsValues, host: CliHost):
 }
 
 /**
- * Tools that nobody may call because they have changed, as `list_tools` lists disabled ones, but without their descriptions:
- * a person has to look at those first.
+ * The tools that are blocked because they have changed, like `list_tools` shows disabled ones but without descriptions:
+ * a person must check those first.
  */
 export async function blockedTools(server: string, values: WhereValues, host: CliHost): Promise<readonly object[]> {
   const { path } = await locate(values, host);

@@ -1,4 +1,4 @@
-// `mcp-bridge toolset`: named sets of tools. Without a name all are listed; with one alone it is shown; with tools it is made.
+// `mcp-bridge toolset`: named sets of tools. Lists all of them; shows one, given its name; makes one, given tools.
 
 import { makeToolset, noSuchToolset, removeToolset, toolsetsIn } from '../../editing/own-toolsets.ts';
 import { editingHostOf, tell } from '../editing.ts';

@@ -1,5 +1,5 @@
-// `mcp-bridge status --watch`, `mcp-bridge top`: what the daemon does, again and again, also across its restarts. On a
-// terminal it is written over, and `top` takes keys; a pipe gets one snapshot after the other.
+// `mcp-bridge status --watch`, `mcp-bridge top`: show the daemon's work repeatedly, across restarts. On a terminal the
+// screen is redrawn, and `top` takes keys; a pipe gets one snapshot after another.
 
 import { ControlClient } from '../../client/control-client.ts';
 import { residentBytesOfGroups } from '../../local/process-table.ts';
@@ -25,13 +25,13 @@ export interface WatchValues extends WhereValues {
   readonly interval?: string | undefined;
 }
 
-/** More calls than that are not read by anybody; the daemon counts the others. */
+/** Nobody can read more calls than this; the daemon counts the others. */
 const CALLS_PER_SECOND = 100;
 const BATCH_MS = 500;
 const DEFAULT_INTERVAL_MS = 1000;
 const SHORTEST_INTERVAL_MS = 100;
 const LONGEST_INTERVAL_MS = 86_400_000;
-/** Latencies are those of the last minute. */
+/** The period that latencies cover. */
 const WINDOW_MS = 60_000;
 const KEYS = 'q ends';
 
@@ -50,7 +50,7 @@ export async function watch(values: WatchValues, host: CliHost): Promise<number>
       const lines = await look(path, host, moments, values.json === true);
       if (ending.signal.aborted) break;
       screen.show(screen.isTerminal ? [...lines, '', KEYS] : lines);
-      await sleep(intervalMs, ending.signal).catch(() => undefined); // it rejects only when it is ended
+      await sleep(intervalMs, ending.signal).catch(() => undefined); // it rejects only when watching ends
     }
   } finally {
     screen.close();
@@ -58,7 +58,10 @@ export async function watch(values: WatchValues, host: CliHost): Promise<number>
   return DONE;
 }
 
-/** `mcp-bridge top`: on a terminal a screen with three lists, which keys sort, filter and scroll; a pipe gets what `watch` prints. */
+/**
+ * `mcp-bridge top`: on a terminal, a screen with three lists that keys sort, filter and scroll; a pipe gets the output
+ * of `watch`.
+ */
 export async function top(values: WatchValues, host: CliHost): Promise<number> {
   const live = new LiveScreen(host);
   if (!live.isTerminal || values.json === true) return watch(values, host);
@@ -83,7 +86,7 @@ export async function top(values: WatchValues, host: CliHost): Promise<number> {
       await session.look();
       if (ending.signal.aborted) break;
       draw();
-      await sleep(intervalMs, ending.signal).catch(() => undefined); // it rejects only when it is ended
+      await sleep(intervalMs, ending.signal).catch(() => undefined); // it rejects only when watching ends
     }
   } finally {
     session.close();
@@ -92,7 +95,7 @@ export async function top(values: WatchValues, host: CliHost): Promise<number> {
   return DONE;
 }
 
-/** Follows the daemon at a path, and the ones that come after it. */
+/** Follows the daemon at a path, and its successors. */
 class TopSession {
   readonly #path: string;
   readonly #host: CliHost;
@@ -108,7 +111,7 @@ class TopSession {
     this.#host = host;
   }
 
-  /** Asks the daemon how it is. Where none answers, what was known of it stays on the screen. */
+  /** Asks the daemon for its state. If none answers, the last state stays on the screen. */
   async look(): Promise<void> {
     try {
       const client = await this.#open();
@@ -127,7 +130,7 @@ class TopSession {
     }
   }
 
-  /** The connection on which the events come, too. */
+  /** Opens the connection that also brings the events. */
   async #open(): Promise<ControlClient> {
     if (this.#client !== undefined) return this.#client;
     const client = await ControlClient.open(this.#path, this.#host.version);
@@ -184,7 +187,7 @@ function intervalOf(text: string | undefined): number {
   throw wrongUsage('top', '--interval is a number of seconds, or a time such as 500ms or 5m, from 100ms to 24h');
 }
 
-/** The lines of this moment; where no daemon answers, the one that says so. */
+/** The lines for this moment; if no daemon answers, one line that says so. */
 async function look(path: string, host: CliHost, moments: Moments, asJson: boolean): Promise<string[]> {
   let client: ControlClient | undefined;
   try {
@@ -206,7 +209,7 @@ async function look(path: string, host: CliHost, moments: Moments, asJson: boole
   }
 }
 
-/** The moments of the last minute, all of one daemon. */
+/** The snapshots of the last minute, all from one daemon. */
 class Moments {
   #kept: Moment[] = [];
 

@@ -1,4 +1,4 @@
-// `mcp-bridge types`: TypeScript declarations of tools, as a program in code mode has them.
+// `mcp-bridge types`: prints TypeScript declarations of tools, as programs in code mode see them.
 
 import { type DeclaredTool, typeDeclarations } from '../../code-mode/type-declarations.ts';
 import { isRecord, membersOf, textOf } from '../../util/json-value.ts';

@@ -1,4 +1,4 @@
-// `mcp-bridge ui`: the dashboard in the browser. Its port lives in this process, which ends with the last page.
+// `mcp-bridge ui`: opens the dashboard in the browser. Its port belongs to this process, which ends with the last page.
 
 import { spawn } from 'node:child_process';
 import { platform } from 'node:os';
@@ -30,7 +30,7 @@ export async function ui(values: UiValues, host: CliHost): Promise<number> {
   const canWrite = values.write === true;
   const assets = assetsBeside(host.program);
   const own: Readonly<Record<string, PageMethod>> = { ...pageLooks(values, host), ...pageDecisions(values, host) };
-  // A person who opens the dashboard wants a daemon; one that ends later is not started again.
+  // A person who opens the dashboard wants a daemon now; if it ends later, it is not started again.
   (await openOrStart(located, values, host)).destroy();
   const watch = new DaemonWatch({
     connect: () => ControlClient.open(located.path, host.version),

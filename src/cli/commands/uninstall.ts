@@ -1,4 +1,4 @@
-// `mcp-bridge uninstall`: the bridge out of a client's config, and what was there before back into it.
+// `mcp-bridge uninstall`: removes the bridge from a client's config, and restores what was there before.
 
 import { targetNamed } from '../../editing/client-config.ts';
 import { uninstall } from '../../editing/uninstall.ts';

@@ -1,4 +1,4 @@
-// `mcp-bridge url`: the URL of the bridge for clients over HTTP, and the entry that most of them want.
+// `mcp-bridge url`: prints the bridge's URL for clients over HTTP, and the config entry that most of them need.
 
 import { unixUrl } from '../../model/http-settings.ts';
 import { isViewName, pathOfView, VIEW_NAMES } from '../../model/view-name.ts';
@@ -29,7 +29,7 @@ export async function url(values: UrlValues, host: CliHost): Promise<number> {
   const headers = needsToken ? { headers: { Authorization: 'Bearer TOKEN' } } : {};
   const entry = { 'mcp-bridge': { type: 'http', url: shown, ...headers } };
   if (values.json === true) return printJson({ url: shown, socketUrl, needsToken, entry }, host);
-  // Alone on stdout, so that a script can take it.
+  // Alone on stdout for scripts.
   host.stdout.write(`${printable(shown)}\n`);
   const lines = [
     ...(http.listen === undefined ? [TO_OPEN] : []),

@@ -1,5 +1,5 @@
-// All that a person is shown of a definition before deciding about it: by `approve`, and on the dashboard. Its digest says what exactly
-// was shown, so that nothing else is approved.
+// Everything that a person sees of a definition before deciding, in `approve` and on the dashboard. Its digest
+// identifies exactly what was shown, so that nothing else is approved.
 
 import { createHash } from 'node:crypto';
 import { definitionHash } from '../../discovery/approval.ts';
@@ -14,11 +14,11 @@ import { tilde } from './terminal.ts';
 
 export interface ApprovalView {
   readonly lines: readonly Line[];
-  /** The last decision about the place, in words; undefined if there was none. */
+  /** The last decision about this place in words; undefined if there was none. */
   readonly since: string | undefined;
-  /** Changes since then, as lines of a patch. */
+  /** The changes since then, as lines of a patch. */
   readonly differences: readonly string[];
-  /** The definitions that it takes the place of. */
+  /** The definitions that it replaces. */
   readonly replaces: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -37,7 +37,7 @@ export function approvalView(server: DiscoveredServer, found: Survey, host: CliH
   };
 }
 
-/** The digest of a definition together with what was shown of it. */
+/** The digest of a definition and of what was shown of it. */
 export function digestOfView(server: DiscoveredServer, view: ApprovalView): string {
   return createHash('sha256')
     .update(JSON.stringify([definitionHash(server), view]))

@@ -1,4 +1,4 @@
-// A tool's answer, taken apart: what can be read, and what can be saved.
+// Splits a tool's answer into readable parts and parts to save.
 
 import { membersOf, textOf } from '../../util/json-value.ts';
 import { printable } from '../../util/printable.ts';
@@ -30,7 +30,7 @@ export function callResult(result: unknown): CallResult {
   return { isError: isError === true, blocks: [...blocks, ...json] };
 }
 
-/** On a terminal nothing of it may move the cursor; in a pipe it is as it came. */
+/** The text for output: on a terminal without sequences that move the cursor, in a pipe unchanged. */
 export function shown(text: string, isTerminal: boolean): string {
   const lines = text === '' || text.endsWith('\n') ? text : `${text}\n`;
   if (!isTerminal) return lines;

@@ -1,11 +1,11 @@
-// Colours, by one rule for all commands: a terminal has them, unless somebody wants none; a pipe has none, unless somebody wants
-// them. One state has one colour wherever it is shown.
+// Colours, by one rule for all commands: on for a terminal and off for a pipe, unless the user says otherwise. Each
+// state has the same colour everywhere.
 
 import type { CliHost } from '../host.ts';
 
 export interface Colours {
   readonly state: (text: string) => string;
-  /** How bad something is: levels of the log, and of findings. */
+  /** Colours a severity: levels of the log, and of findings. */
   readonly level: (text: string) => string;
   readonly heading: (text: string) => string;
 }
@@ -27,12 +27,12 @@ const COLOURS: Colours = {
   heading: (text) => painted(text, BOLD),
 };
 
-/** Undefined where there are none. */
+/** The colours; undefined without colours. */
 export function coloursOf(host: Pick<CliHost, 'stdout' | 'environment' | 'isColourless'>): Colours | undefined {
   return hasColours(host) ? COLOURS : undefined;
 }
 
-/** The order of Node's own rule: what is typed, FORCE_COLOR, NO_COLOR, what the terminal can do. */
+/** Uses Node's order of precedence: the flag, FORCE_COLOR, NO_COLOR, the terminal's abilities. */
 function hasColours({
   stdout,
   environment,

@@ -1,22 +1,22 @@
-// The difference of two definitions of a tool, for people: place by place, texts by lines and words. All of what has come
-// is shown, however long: what would hide at the end of it is what they look for. It is escaped by whoever prints it.
+// The difference between two definitions of a tool, for people: place by place, texts by lines and words. Everything
+// new is shown, however long, because an attacker would hide at the end. The caller escapes it.
 
 import { type DiffLine, sequenceDiff } from '../../editing/line-diff.ts';
 import { isRecord } from '../../util/json-value.ts';
 
-/** Lines without their ends, indented below what they are about. */
+/** Lines without line ends, indented below their subject. */
 export function definitionDifference(before: unknown, now: unknown): string[] {
   return differences('', before, now).flatMap((difference) => [headOf(difference), ...shown(difference)]);
 }
 
-/** One alone, in the same way. */
+/** One definition alone, in the same format. */
 export function wholeDefinition(definition: unknown): string[] {
   return differences('', {}, definition).flatMap((difference) => [`${difference.place}:`, ...shown(difference)]);
 }
 
 interface Difference {
   readonly place: string;
-  /** Undefined where there is none. */
+  /** Undefined if there was none. */
   readonly before: unknown;
   readonly now: unknown;
 }
@@ -31,7 +31,10 @@ function differences(place: string, before: unknown, now: unknown): Difference[]
   return JSON.stringify(before) === JSON.stringify(now) ? [] : [{ place, before, now }];
 }
 
-/** Such as of what is required, or of the values of an enum: one more at its beginning moves all others, and changes none. */
+/**
+ * True for lists such as required names or enum values. They are compared as sets, so that one insertion does not
+ * change all.
+ */
 function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value) && value.every((item) => typeof item !== 'object' || item === null);
 }
@@ -64,7 +67,7 @@ function shown({ before, now }: Difference): string[] {
   return [...gone, ...come];
 }
 
-/** A difference that fits into one line stands in one. */
+/** A value on one line if it fits, else on several. */
 function linesOf(value: unknown): string[] {
   if (typeof value === 'string') return value.split('\n');
   const json = JSON.stringify(value);
@@ -83,7 +86,7 @@ function textDifference(before: string, now: string): string[] {
   const lines = sequenceDiff(before.split('\n'), now.split('\n'));
   return lines.flatMap((line, i) => {
     const next = lines[i + 1];
-    // A line that takes the place of another one is shown in words.
+    // A changed line is shown word by word.
     const isPair = line.sign === '-' && next?.sign === '+' && lines[i + 2]?.sign !== '+' && lines[i - 1]?.sign !== '-';
     if (isPair) return wordDifference(line.text, next.text);
     const isSecond = line.sign === '+' && lines[i - 1]?.sign === '-' && lines[i - 2]?.sign !== '-';
@@ -92,7 +95,7 @@ function textDifference(before: string, now: string): string[] {
   });
 }
 
-/** Lines that are the same help to find those that are not, if they are next to them. */
+/** Unchanged lines next to changed ones, for context. */
 function contextOf(lines: readonly DiffLine[], i: number): string[] {
   const isNear = [lines[i - 1], lines[i + 1]].some((line) => line !== undefined && line.sign !== ' ');
   return isNear ? [`  ${lines[i]?.text ?? ''}`] : [];
@@ -116,7 +119,7 @@ function wordDifference(before: string, now: string): string[] {
   return [side('-'), side('+')];
 }
 
-/** With the spaces behind them. */
+/** Words, each with the spaces after it. */
 function wordsIn(line: string): string[] {
   return line.match(/\s*\S+|\s+$/g) ?? [];
 }

@@ -1,4 +1,4 @@
-// One definition for people: everything that would be started or connected to, and nothing that is secret.
+// One definition for people: everything that would be started or connected to, without secrets.
 
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
 import { isSteering } from '../../discovery/masked-text.ts';
@@ -11,7 +11,7 @@ import { tilde } from './terminal.ts';
 
 export type Line = readonly [label: string, text: string];
 
-/** The place of a definition, and its parts. */
+/** The location of a definition, and its parts. */
 export function definitionLines(server: DiscoveredServer, host: CliHost): Line[] {
   const { file, client, scope, inputs, tools } = server;
   const { command, url, cwd, env, envFile, executed, headers, headersHelper, transport } = shownLaunch(server);
@@ -36,7 +36,7 @@ export function definitionLines(server: DiscoveredServer, host: CliHost): Line[]
   return lines.flatMap(([label, text]): Line[] => (text ? [[label, printable(text)]] : []));
 }
 
-/** The one of the bridge, which is not read as a client's file: its servers come without what is around them. */
+/** True for the bridge's own config. It is not read as a client's file, so its servers come without context. */
 function isOwn({ client, scope }: DiscoveredServer): boolean {
   return client === 'bridge' && scope === 'dynamic';
 }
@@ -53,18 +53,18 @@ function namesIn(names: readonly string[]): string | undefined {
   return names.length === 0 ? undefined : names.join(', ');
 }
 
-/** As `X-Trace ← $TOKEN`: somebody's value goes there. */
+/** Shows where a value comes from, as in `X-Trace ← $TOKEN`. */
 function withSources(name: string, sources: Sources): string {
   const taken = Object.hasOwn(sources, name) ? sources[name] : undefined;
   return taken === undefined ? name : `${name} ← ${taken.join(' ')}`;
 }
 
-/** An input, with the command that supplies it unless it is a variable. */
+/** An input, with the command that sets it, unless it is a variable. */
 function suppliedBy(input: string): string {
   return /^[A-Z_][A-Z0-9_]*$/.test(input) || input.includes(' ') ? input : `${input} (mcp-bridge input set ${input})`;
 }
 
-/** The parts that a person should look at, as not all of them can be shown here. */
+/** The parts that a person should check elsewhere, because they cannot all be shown here. */
 export function warningsOf(server: DiscoveredServer): string[] {
   const { env, executed, command, args, url, headersHelper } = shownLaunch(server);
   const isMasked = [command, ...args, url, headersHelper, ...Object.values(executed)].some((text) =>
@@ -91,7 +91,7 @@ const WORDS: Readonly<Record<PartKind, string>> = {
   header: 'header',
 };
 
-/** Lines as of a patch. */
+/** The differences as lines of a patch. */
 export function differenceLines(differences: readonly Difference[]): string[] {
   return differences.flatMap(({ what, before, now }) => {
     const word = WORDS[what];

@@ -1,4 +1,4 @@
-// The definitions that were found, as JSON for scripts: everything but secrets.
+// The definitions that were found, as JSON for scripts, without secrets.
 
 import { definitionHash } from '../../discovery/approval.ts';
 import type { DiscoveredServer } from '../../discovery/discovered-server.ts';
@@ -22,7 +22,7 @@ export function reportOf(found: Survey, servers: readonly DiscoveredServer[] = f
   };
 }
 
-/** One definition; members without a value are null. */
+/** One definition. Missing values are null. */
 export function serverReport(server: DiscoveredServer, found: Survey): object {
   const { approvals, discovery, missing } = found;
   const decision = approvals.decisionOn(definitionHash(server));
@@ -62,7 +62,7 @@ function placeOf({ id, name, alias, client, scope, file, realpath, pointer, sour
   return { id, name, alias, client, scope, file, realpath, pointer, sources };
 }
 
-/** The rule that decides about it. */
+/** The policy rule that decides about it. */
 export function rulingOn(server: DiscoveredServer, { policies }: Survey['discovery']): object {
   const decision = explainPolicy(server, policies);
   const { isAllowed, rule = null } = decision;

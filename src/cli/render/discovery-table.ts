@@ -1,4 +1,4 @@
-// The table of what was found: what can be used first, then what waits for something.
+// The table of definitions that were found: usable ones first, then those that wait for something.
 
 import type { DiscoveredServer, ServerState } from '../../discovery/discovered-server.ts';
 import { decidedBefore, type Survey } from '../../discovery/survey.ts';
@@ -14,7 +14,7 @@ const ORDER: readonly ServerState[] = [
 const USUAL = new Set<ServerState>(['ready', 'needs-input', 'pending-approval', 'invalid', 'blocked-by-policy']);
 const HEAD = ['NAME', 'STATE', 'TRANSPORT', 'FROM', 'WHY'];
 
-/** True for a state that is shown without being asked for. */
+/** True for states that are always shown. */
 export function isUsual({ state }: DiscoveredServer): boolean {
   return USUAL.has(state);
 }
@@ -23,7 +23,7 @@ export function byUse(a: DiscoveredServer, b: DiscoveredServer): number {
   return ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || (a.id < b.id ? -1 : 1);
 }
 
-/** How many there are in each state. */
+/** The number of definitions in each state. */
 export function countsOf(servers: readonly DiscoveredServer[]): string {
   return ORDER.map((state) => [state, servers.filter((server) => server.state === state).length] as const)
     .filter(([, count]) => count > 0)
@@ -73,18 +73,18 @@ function sinceWhen(before: ReturnType<typeof decidedBefore>): string {
 const FROM = 3;
 const WHY = 4;
 const GAP = 2;
-/** The least width of a file: the end of a path says most. */
+/** The minimum width of a path; its end says most. */
 const LEAST_FROM = 24;
 
 const withoutWhy = (rows: readonly (readonly string[])[]): string[][] => rows.map((row) => [...row.slice(0, WHY), '']);
 
-/** How wide the table is in its first columns. */
+/** The width of the table's first columns. */
 function widthWith(rows: readonly (readonly string[])[], columns: number): number {
   const widest = (column: number): number => Math.max(...[HEAD, ...rows].map((row) => row[column]?.length ?? 0));
   return HEAD.slice(0, columns).reduce((sum, _, column) => sum + widest(column) + (column === 0 ? 0 : GAP), 0);
 }
 
-/** The rows with paths as short as it takes, and no shorter than can be read. */
+/** The rows with paths as short as necessary, but still readable. */
 function withRoom(rows: readonly (readonly string[])[], width: number): readonly (readonly string[])[] {
   const others = widthWith(
     rows.map((row) => row.with(FROM, '')),

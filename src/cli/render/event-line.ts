@@ -1,9 +1,9 @@
-// An event of the daemon as one line for people. All texts in it are those of others.
+// An event of the daemon as one line for people. All texts in it come from outside and are escaped.
 
 import type { DaemonEvent } from '../../client/control-client.ts';
 import { printable } from './table.ts';
 
-/** The time, the kind, and what there is to say of it. */
+/** The time, the kind, and the details. */
 export function eventLine(event: DaemonEvent): string {
   const time = new Date(event.at).toISOString().slice(11, 23);
   return printable(`${time}  ${event.kind.padEnd(17)} ${saying(event)}`);

@@ -1,4 +1,4 @@
-// Everything about one name: each definition of it, where it stands, what became of it, and by which rule.
+// Everything about one name: each definition, where it is, what became of it, and by which rule.
 
 import { definitionHash } from '../../discovery/approval.ts';
 import type { Diagnostic } from '../../discovery/diagnostic.ts';
@@ -96,7 +96,7 @@ function summaryOf(name: string, servers: readonly DiscoveredServer[], { discove
   ];
 }
 
-/** The remarks on an entry of this name that is in no list; undefined if there are none. */
+/** Remarks on an entry of this name that is in no list; undefined if there are none. */
 export function leftOut(name: string, { discovery }: Survey, host: CliHost): string | undefined {
   const told = discovery.diagnostics.filter(({ server }) => server === name).map(({ message }) => message);
   if (told.length === 0) return undefined;

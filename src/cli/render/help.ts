@@ -1,5 +1,5 @@
-// The help texts, as wide as the terminal: the overview of all commands in groups, and the help of one. All of it is made of the
-// table of commands; runs nothing.
+// The help texts, as wide as the terminal: the overview of all commands in groups, and the help of one command.
+// Everything comes from the command table; nothing is run.
 
 import { type Command, GROUPS, type Word } from '../command.ts';
 import { COMMANDS, commandNamed, PAIRS } from '../command-table.ts';
@@ -11,14 +11,14 @@ const VERSION = ['    --version', 'Show the version'] as const;
 const NO_COLOUR = ['    --no-color', 'Show no colours; NO_COLOR does the same, FORCE_COLOR the opposite'] as const;
 const INDENT = '  ';
 const GAP = 2;
-/** Columns for a text beside its name. */
+/** The minimum width of a text beside its name. */
 const LEAST_TEXT = 30;
-/** The column of a text that stands below its name. */
+/** The column of a text below its name. */
 const BELOW = 6;
 
 type Entry = readonly [name: string, text: string];
 
-/** The help of a command, or of the first word of a pair; of all commands for any other name. */
+/** The help of a command, or of the first word of a pair; the overview for any other name. */
 export function helpText(name: string, width: number): string {
   const command = commandNamed(name);
   if (command !== undefined) return commandHelp(name, command, width);
@@ -42,7 +42,7 @@ function overview(width: number): string {
   return [...paragraphs(['mcp-bridge COMMAND [OPTION…]', ABOUT], width), ...groups, ends, more].join('\n\n');
 }
 
-/** Each command once, a pair as one. */
+/** Each command once; a pair counts as one. */
 function listed(): readonly { readonly group: Command['group']; readonly entry: Entry }[] {
   const first = new Map<string, { readonly group: Command['group']; readonly entry: Entry }>();
   for (const [name, { group, summary }] of Object.entries(COMMANDS)) {
@@ -87,7 +87,7 @@ function commandHelp(name: string, command: Command, width: number): string {
 const exampleLine = (example: string): string =>
   `${INDENT}${example.includes('mcp-bridge ') ? '' : 'mcp-bridge '}${example}`;
 
-/** A word as usage lines and the parser have it. */
+/** A word as it appears in usage lines and in the parser. */
 export function usageOf({ name, isNeeded, isMany }: Word): string {
   const word = isMany === true ? `${name}..` : name;
   return isNeeded === true ? `<${word}>` : `[${word}]`;
@@ -101,11 +101,11 @@ function withChoices(text: string, choices: readonly string[] | undefined): stri
   return choices === undefined ? text : `${text}: ${choices.join(', ')}`;
 }
 
-// --- its layout ---
+// --- layout ---
 
 interface Layout {
   readonly width: number;
-  /** The column at which texts begin. */
+  /** The column where texts begin. */
   readonly column: number;
 }
 
@@ -113,7 +113,7 @@ function columnOf(entries: readonly Entry[]): number {
   return INDENT.length + Math.max(...entries.map(([name]) => name.length)) + GAP;
 }
 
-/** Texts stand beside their names, or below them where a line has too little room. */
+/** Puts texts beside their names, or below if there is too little room. */
 function section(title: string, entries: readonly Entry[], { width, column }: Layout): string {
   const isBeside = width - column >= LEAST_TEXT;
   const start = isBeside ? column : BELOW;
@@ -128,7 +128,7 @@ function section(title: string, entries: readonly Entry[], { width, column }: La
 const paragraphs = (texts: readonly string[], width: number): string[] =>
   texts.map((text) => filled(text, width).join('\n'));
 
-/** Lines as long as they may be; a word that fits into none has one of its own. */
+/** Fills lines with words. A word that is too long gets its own line. */
 function filled(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

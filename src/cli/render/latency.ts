@@ -1,4 +1,4 @@
-// The time that a server takes, by its buckets: the time within which a share of its answers came.
+// The latency of a server from its buckets: the time within which a given share of answers came.
 
 import type { ServerLatency } from '../../model/server-latency.ts';
 
@@ -15,7 +15,7 @@ export function since(before: ServerLatency | undefined, now: ServerLatency): Se
 }
 
 /**
- * Between the bounds of a bucket its answers are taken to lie evenly, up to the longest that there was; undefined where
+ * Estimates a quantile. Answers are assumed to be spread evenly within a bucket, up to the longest one; undefined if
  * there are none.
  */
 export function quantile(share: number, latency: ServerLatency, boundsMs: readonly number[]): number | undefined {
@@ -34,12 +34,12 @@ export function quantile(share: number, latency: ServerLatency, boundsMs: readon
   return undefined;
 }
 
-/** A daemon of an earlier build does not say: nothing is known then of what is longer than all bounds. */
+/** The longest time. An older daemon does not report it, so nothing is known above the last bound. */
 function longestMs({ maxMs }: { readonly maxMs?: number }, boundsMs: readonly number[]): number {
   return maxMs ?? boundsMs.at(-1) ?? 0;
 }
 
-/** With as many digits as it is worth. */
+/** A time with a sensible number of digits. */
 export function shownMs(ms: number | undefined): string {
   if (ms === undefined) return '-';
   if (ms >= 10_000) return `${Math.round(ms / 1000)} s`;

@@ -1,4 +1,4 @@
-// A person's terminal, written over again and again, and left as it was; or a pipe, to which each moment is added.
+// Redraws a person's terminal and leaves it as it was; to a pipe, adds each snapshot.
 
 import { EventEmitter } from 'node:events';
 import type { CliHost } from '../host.ts';
@@ -9,10 +9,10 @@ const LEAVE = '\u001b[?25h\u001b[?1049l';
 const HOME = '\u001b[H';
 const CLEAR_LINE = '\u001b[K';
 const CLEAR_REST = '\u001b[J';
-/** `q`, and what Ctrl-C and Ctrl-D are while the terminal passes every key on. */
+/** `q`, and the characters of Ctrl-C and Ctrl-D while the terminal passes all keys on. */
 const ENDING_KEYS = ['q', 'Q', '\u0003', '\u0004'];
 
-/** One key: a character, or the sequence that a terminal sends for an arrow and its like. */
+/** One key: a character, or the sequence that a terminal sends for an arrow key and the like. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal sends.
 const KEY = /\u001b[[O][\d;]*[A-Za-z~]|[\s\S]/gu;
 
@@ -32,7 +32,7 @@ export class LiveScreen extends EventEmitter<{ ended: []; resized: [] }> {
   readonly isTerminal: boolean;
   #lines: readonly string[] = [];
   #isOpen = false;
-  /** Takes a key; false if it means nothing, and may end it. */
+  /** Takes a key; false if it has no meaning here and may end the program. */
   onKey: (key: string) => boolean = () => false;
 
   constructor({ stdin, stdout }: Pick<CliHost, 'stdin' | 'stdout'>) {
@@ -44,7 +44,7 @@ export class LiveScreen extends EventEmitter<{ ended: []; resized: [] }> {
 
   open(): void {
     this.#isOpen = true;
-    this.#out.on('error', this.#end); // whoever read the pipe has gone
+    this.#out.on('error', this.#end); // the reader of the pipe has gone
     if (!this.isTerminal) return;
     this.#out.on('resize', this.#resize);
     this.#out.write(ENTER);
@@ -53,7 +53,7 @@ export class LiveScreen extends EventEmitter<{ ended: []; resized: [] }> {
     this.#keys.on('data', this.#pressed);
   }
 
-  /** How much fits; a pipe takes everything. */
+  /** The size that fits; unlimited for a pipe. */
   get size(): { readonly columns: number; readonly rows: number } {
     const { columns = 80, rows = 24 } = this.#out;
     return { columns, rows };
@@ -80,7 +80,7 @@ export class LiveScreen extends EventEmitter<{ ended: []; resized: [] }> {
 
   readonly #end = (): void => void this.emit('ended');
 
-  /** Draws again for the new size, or cuts the same lines to it. */
+  /** Draws again for a new size, or cuts the same lines to it. */
   readonly #resize = (): void => {
     if (!this.emit('resized')) this.#draw();
   };
@@ -91,13 +91,13 @@ export class LiveScreen extends EventEmitter<{ ended: []; resized: [] }> {
 
   readonly #draw = (): void => {
     const { columns = 80, rows = 24 } = this.#out;
-    // Cleared before it is written: behind a line that is full, the last character would go too.
+    // Cleared before writing: after a full line, clearing would remove its last character.
     const lines = fitting(this.#lines, rows).map((line) => CLEAR_LINE + cut(line, columns));
     this.#out.write(HOME + lines.join('\n') + (lines.length < rows ? `\n${CLEAR_REST}` : ''));
   };
 }
 
-/** The lines that fit: the last one stays, and says how many are not shown. */
+/** The lines that fit. The last one always stays, and says how many are hidden. */
 function fitting(lines: readonly string[], rows: number): readonly string[] {
   if (lines.length <= rows) return lines;
   const hidden = lines.slice(rows - 1, -1).filter((line) => line !== '').length;

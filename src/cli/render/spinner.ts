@@ -1,5 +1,5 @@
-// The line on a person's terminal while a command waits: what it waits for, and the progress of a call. It is written over,
-// and is gone afterwards. It is on stderr, so that it never mixes with what is read from stdout; a pipe gets nothing of it.
+// The line on a person's terminal while a command waits: what it waits for, and a call's progress. It is overwritten
+// and finally removed. It goes to stderr, so that it never mixes with stdout; a pipe gets nothing.
 
 import type { LogMessage, Progress } from '../../client/tool-client.ts';
 import type { CliHost } from '../host.ts';
@@ -8,9 +8,9 @@ import { counted, printable } from './table.ts';
 const SIGNS = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const CLEAR = '\r\u001b[K';
 const STEP_MS = 100;
-/** Work that ends sooner than this shows nothing: a flash helps nobody. */
+/** Shorter work shows nothing, because a flash helps nobody. */
 const PATIENCE_MS = 300;
-/** From here on the time is shown, too. */
+/** After this time, the elapsed time is shown too. */
 const TIMED_MS = 2_000;
 const MOST_NAMES = 3;
 
@@ -27,12 +27,12 @@ export class Spinner {
     this.#width = isTTY === true && environment.TERM !== 'dumb' ? columns || 80 : undefined;
   }
 
-  /** True if there is a terminal to see it. */
+  /** True if there is a terminal. */
   get isSeen(): boolean {
     return this.#width !== undefined;
   }
 
-  /** Shows what `text` says while `work` lasts. */
+  /** Shows `text` while `work` lasts. */
   async during<Result>(text: () => string, work: Promise<Result>): Promise<Result> {
     if (!this.isSeen) return work;
     const timer = setInterval(() => this.#show(text()), STEP_MS);
@@ -56,7 +56,7 @@ export class Spinner {
     }
   }
 
-  /** Makes room for what is to stay; the line comes again while there is something to wait for. */
+  /** Removes the line so that lasting text can be printed; it appears again while work goes on. */
   clear(): void {
     if (this.#isShown) this.#stderr.write(CLEAR);
     this.#isShown = false;
@@ -83,13 +83,13 @@ export function waitingFor(names: readonly string[]): string {
   return `Waiting for ${[first, ...others].join(', ')}${last === undefined ? '' : ` and ${last}`}`;
 }
 
-/** The progress of a call and what its server logs. */
+/** Shows the progress of a call, and the server's log messages. */
 export class ProgressLine {
   readonly #name: string;
   readonly #stderr: CliHost['stderr'];
   readonly #width: number | undefined;
   #line = '';
-  /** Log messages that came while the person was asked something. */
+  /** Log messages that arrived while the person was asked something. */
   #held: LogMessage[] | undefined;
 
   constructor(name: string, { stderr }: CliHost) {
@@ -108,7 +108,7 @@ export class ProgressLine {
     this.#stderr.write(CLEAR + this.#line);
   }
 
-  /** Log messages of the server stay to be read. */
+  /** Prints a log message of the server; it stays on the screen. */
   log(message: LogMessage): void {
     const { level, data } = message;
     if (this.#width === undefined || level === 'debug') return;
@@ -117,7 +117,7 @@ export class ProgressLine {
     this.#stderr.write(`${this.#line === '' ? '' : CLEAR}${printable(`[${level}] ${text}`)}\n${this.#line}`);
   }
 
-  /** Leaves the terminal to `work`, which asks the person something; what the server logs meanwhile follows. */
+  /** Leaves the terminal to `work`, which asks the person something; log messages follow afterwards. */
   async heldFor<Result>(work: Promise<Result>): Promise<Result> {
     this.clear();
     this.#held = [];

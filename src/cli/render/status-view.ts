@@ -1,4 +1,4 @@
-// The daemon's status for people: what runs, a line for each thing that is wrong, and the table of connected clients.
+// The daemon's status for people: what runs, a line for each fault, and the table of connected clients.
 
 import type { ClientReport, StatusReport } from '../../client/control-client.ts';
 import type { CliHost } from '../host.ts';
@@ -29,11 +29,11 @@ export function statusText(report: StatusReport, style: TableStyle = {}): string
   return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${telemetryLine(report)}${counters}\n${shown}${answersText(report, style)}${notes.join('')}`;
 }
 
-/** Answers of fewer bytes cost a model little. */
+/** Shorter answers cost a model little. */
 const LARGE_BYTES = 10_000;
 const MOST_LARGE = 5;
 
-/** The tools whose answers cost models most, where there are large ones. A daemon of an earlier build does not say. */
+/** The tools with the most expensive answers, if there are large ones. An older daemon does not report them. */
 function answersText({ answers = [] }: StatusReport, style: TableStyle): string {
   const large = answers.filter(({ largestBytes }) => largestBytes >= LARGE_BYTES).slice(0, MOST_LARGE);
   if (large.length === 0) return '';
@@ -49,14 +49,14 @@ function answersText({ answers = [] }: StatusReport, style: TableStyle): string 
   return `\n${table(head, rows, style)}To cut them: results.maxBytes\n`;
 }
 
-/** Several instances of one server stay in their order. */
+/** Sorts by server; instances of the same server keep their order. */
 function byServer(instances: readonly InstanceReport[]): InstanceReport[] {
   return instances.toSorted((a, b) => (a.server === b.server ? 0 : a.server < b.server ? -1 : 1));
 }
 
 const NO_SERVER = 'No server is known. What was found, and why it is not used: mcp-bridge discover --all\n';
 
-/** Counters of ordinary work: they say nothing of what went wrong or was too much. */
+/** Counters of ordinary work, which show no faults or limits. */
 const ORDINARY: ReadonlySet<string> = new Set([
   ...['clientsAccepted', 'sessionsResumed', 'requests', 'responses', 'cancelled', 'messages', 'letters'],
   ...['serverStarts', 'serversDialledIn', 'idleStops'],
@@ -67,13 +67,13 @@ function countersText(counters: StatusReport['counters']): string {
   return others.length === 0 ? '' : `counters: ${others.map(([name, count]) => `${name} ${count}`).join(', ')}\n`;
 }
 
-/** A daemon of an earlier build does not say. */
+/** The error counts; an older daemon does not report them. */
 function errorsText(errors: StatusReport['errors'] | undefined): string {
   const codes = Object.entries(errors ?? {}).map(([code, count]) => `${printable(code)} ${count}`);
   return codes.length === 0 ? '' : `errors answered: ${codes.join(', ')}\n`;
 }
 
-/** Everything that is wrong. */
+/** A line for everything that is wrong. */
 export function notesOf(report: StatusReport): string[] {
   return [
     ...faultsOf(report),
@@ -86,17 +86,17 @@ export function notesOf(report: StatusReport): string[] {
   ];
 }
 
-/** The version of MCP that a server speaks; a daemon of an earlier build does not say. */
+/** The version of MCP that a server speaks; an older daemon does not report it. */
 export function shownVersion({ protocolVersion }: Partial<Pick<InstanceReport, 'protocolVersion'>> = {}): string {
   return protocolVersion ?? '-';
 }
 
-/** The state of an instance, wherever it is shown. */
+/** The state of an instance, used in all outputs. */
 export function shownState(instance: InstanceReport): string {
   return hasFailed(instance) ? 'failed' : instance.state;
 }
 
-/** Whichever of its pauses it is in, and also as older daemons say it: it could not be started, or has died. */
+/** True if an instance could not be started or has died, in each of its pauses, and as older daemons report it. */
 function hasFailed({ state, lastError }: InstanceReport): boolean {
   return lastError !== null && ['failed', 'idle', 'waiting', 'broken'].includes(state);
 }
@@ -112,7 +112,7 @@ function auditLine({ audit }: StatusReport): string {
   return audit === null ? '' : `audit: ${printable(audit.file)}, lines since the start: ${audit.lines}\n`;
 }
 
-/** The addresses of traces and metrics. A daemon of an earlier build does not say. */
+/** The addresses of traces and metrics. An older daemon does not report them. */
 function telemetryLine({ telemetry }: StatusReport): string {
   if (telemetry === undefined) return '';
   if (telemetry === null) return 'telemetry: off\n';
@@ -149,7 +149,7 @@ function auditNotes({ audit }: StatusReport): string[] {
   ];
 }
 
-/** Notes on servers that have connected by themselves, and that nobody may see yet. */
+/** Notes on servers that have connected by themselves but are not approved yet. */
 export function waitingNotes(dialledIn: StatusReport['dialledIn']): string[] {
   return dialledIn
     .filter(({ state }) => state === 'waiting')
@@ -159,20 +159,20 @@ export function waitingNotes(dialledIn: StatusReport['dialledIn']): string[] {
     );
 }
 
-/** Notes on inputs that servers need; a daemon of an earlier build does not say. */
+/** Notes on inputs that servers need; an older daemon does not report them. */
 function inputNotes(missing: StatusReport['missingInputs'] | undefined): string[] {
   return Object.entries(missing ?? {}).map(
     ([server, inputs]) => `${server} needs ${inputs.join(', ')}: mcp-bridge input set NAME`,
   );
 }
 
-/** A note on definitions that wait for approval; a daemon of an earlier build does not say. */
+/** A note on definitions that wait for approval; an older daemon does not report them. */
 export function pendingNotes(count: number | null | undefined): string[] {
   if (!count) return [];
   return [`${count === 1 ? '1 definition waits' : `${count} definitions wait`} here for: mcp-bridge approve`];
 }
 
-/** One for each server: whoever fails says nothing either. */
+/** One note per server, because a server that fails cannot have other notes. */
 function notesOn(instances: readonly InstanceReport[]): Iterable<string> {
   const notes = new Map<string, string>();
   for (const { server, leftOut } of instances)
@@ -191,7 +191,7 @@ const NONE = '-';
 
 export function clientTable(list: readonly ClientReport[], host: CliHost): string {
   const now = Date.now();
-  // Most clients take nothing from others, and a column of dashes tells nothing.
+  // Most clients accept nothing from others, and a column of dashes would say nothing.
   const accept = list.some((client) => acceptedBy(client) !== NONE);
   const rows = list.toSorted(byId).map((client) => {
     const { clientId, name, version, view, state, inFlight, pid, connectedAt, servers, cwd } = client;
@@ -209,7 +209,7 @@ export function clientTable(list: readonly ClientReport[], host: CliHost): strin
 
 const byId = (a: ClientReport, b: ClientReport): number => (a.clientId < b.clientId ? -1 : 1);
 
-/** The methods that it takes from other clients. */
+/** The methods that it accepts from other clients. */
 function acceptedBy({ accepts, mailbox }: ClientReport): string {
   const methods = typeof accepts === 'boolean' ? (accepts ? ['everything'] : []) : accepts;
   return [...methods, ...(mailbox ? ['messages'] : [])].join(', ') || NONE;

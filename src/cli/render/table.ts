@@ -1,5 +1,5 @@
-// Answers of a command: rows for people in columns as wide as they need to be, and JSON for scripts. What comes from a peer
-// is escaped, in JSON too, because that may come by a terminal.
+// Output of commands: tables for people, with columns as wide as needed, and JSON for scripts. Texts from outside are
+// escaped, in JSON too, because that may reach a terminal.
 
 import { oneLine, printable, printableJson, printableLines, printableTabbed } from '../../util/printable.ts';
 import { DONE } from '../exit-code.ts';
@@ -10,7 +10,7 @@ export { oneLine, printable, printableLines, printableTabbed };
 export interface TableStyle {
   /** Longer lines end in an ellipsis. */
   readonly width?: number | undefined;
-  /** Colours the cells of one column, with what they show. */
+  /** Colours the cells of one column by their content. */
   readonly paint?: { readonly column: number; readonly with: (cell: string) => string } | undefined;
 }
 
@@ -36,7 +36,7 @@ function painted(text: string, cells: readonly string[], paint: NonNullable<Tabl
   return end > text.length ? text : text.slice(0, start) + paint.with(cell) + text.slice(end);
 }
 
-/** By code points: what a terminal shows twice as wide is not worth a table of its own. */
+/** Counts code points. Characters of double width are rare, so they are not measured. */
 function widthOf(text: string): number {
   return /[\ud800-\udbff]/.test(text) ? [...text].length : text.length;
 }
@@ -44,7 +44,7 @@ function widthOf(text: string): number {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters.
 const PAINT = /\u001b\[\d+m/g;
 
-/** A line that is too long ends in an ellipsis, and loses its colours. */
+/** Shortens a line that is too long; it ends in an ellipsis and loses its colours. */
 export function cut(text: string, width: number): string {
   const plain = text.replaceAll(PAINT, '');
   return widthOf(plain) <= width ? text : `${[...plain].slice(0, width - 1).join('')}…`;
@@ -62,13 +62,13 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 86_400)} d ${Math.floor((seconds % 86_400) / 3600)} h`;
 }
 
-/** All that a command has to say with `--json`; its exit code. */
+/** Prints the result of a command with `--json`; returns the exit code. */
 export function printJson(value: unknown, host: CliHost): number {
   host.stdout.write(jsonText(value));
   return DONE;
 }
 
-/** JSON in which everything is escaped that could move the cursor or turn a line around. */
+/** JSON in which everything is escaped that could move the cursor or reverse the text. */
 export function jsonText(value: unknown): string {
   return `${printableJson(JSON.stringify(value, undefined, 2))}\n`;
 }

@@ -1,5 +1,5 @@
-// The other end of the command: a person at a terminal, or a pipe. On a terminal, long lines break between words and go on
-// below, indented; a pipe gets them whole.
+// A person's terminal, or a pipe. On a terminal, long lines break between words and continue indented; a pipe gets
+// whole lines.
 
 import { createInterface } from 'node:readline';
 import { interrupted } from '../exit-code.ts';
@@ -7,13 +7,13 @@ import type { CliHost } from '../host.ts';
 import { coloursOf } from './colour.ts';
 import { printableLines, type TableStyle } from './table.ts';
 
-/** How wide lines may be; undefined for a pipe, which takes them whole. */
+/** The maximum width of lines; undefined for a pipe. */
 export function widthOf({ stdout }: CliHost): number | undefined {
   const { isTTY, columns } = stdout as { readonly isTTY?: boolean; readonly columns?: number };
   return isTTY === true && columns ? Math.max(columns, 40) : undefined;
 }
 
-/** As wide as the terminal, with the column of states in colour. */
+/** As wide as the terminal, with the state column in colour. */
 export function tableStyle(host: CliHost, states: number): TableStyle {
   const colours = coloursOf(host);
   return { width: widthOf(host), ...(colours && { paint: { column: states, with: colours.state } }) };
@@ -24,7 +24,7 @@ export function hasPerson({ stdin, stdout }: CliHost): boolean {
   return [stdin, stdout].every((stream) => (stream as { readonly isTTY?: boolean }).isTTY === true);
 }
 
-/** Asks for a yes; whatever else comes, or the end of the input, is a no. Ctrl-C ends the command. */
+/** Asks for a yes; any other input, or the end of the input, is a no. Ctrl-C ends the command. */
 export function confirm(question: string, { stdin: input, stdout: output }: CliHost): Promise<boolean> {
   const lines = createInterface({ input, output });
   return new Promise((resolve, reject) => {
@@ -45,7 +45,7 @@ export function confirm(question: string, { stdin: input, stdout: output }: CliH
   });
 }
 
-/** The paths in a text as people write them, with `~` for the home: only where a shell would find the same behind it. */
+/** Shortens the home directory to `~` in a text's paths, but only where a shell would expand it to the same path. */
 export function tilde(text: string, { homedir, isHomeUnnamed }: Pick<CliHost, 'homedir' | 'isHomeUnnamed'>): string {
   if (homedir === '' || homedir === '/' || isHomeUnnamed === true) return text;
   const [first = '', ...parts] = text.split(homedir);
@@ -55,18 +55,18 @@ export function tilde(text: string, { homedir, isHomeUnnamed }: Pick<CliHost, 'h
   );
 }
 
-/** Behind a letter or a slash it is the middle of another path; before a letter, the beginning of one. */
+/** After a letter or a slash it is the middle of another path; before a letter, the beginning of one. */
 const BEFORE_A_PATH = /(?:^|[\s"'`(=:,;])$/;
 const BEHIND_A_HOME = /^(?:$|[/\s"'`):,;])/;
 
 export interface LineStyle {
   /** Undefined for a pipe. */
   readonly width?: number | undefined;
-  /** Stands before all lines but the first. */
+  /** Text before all lines but the first. */
   readonly indent?: string;
 }
 
-/** A command to type stays in one piece, as a terminal copies a line that it has broken itself without the break. */
+/** A command to type stays on one line, so that it can be copied from a terminal without a line break. */
 const PIECE = /\s*(?:(?<=: )mcp-bridge .*?(?:\.(?=\s|$)|$)|mcp-bridge \S+|\S+)/g;
 
 export function wrappedLines(text: string, { width, indent = '  ' }: LineStyle = {}): string {
@@ -78,7 +78,7 @@ export function wrappedLines(text: string, { width, indent = '  ' }: LineStyle =
     .join('\n');
 }
 
-/** A word that fits into no line stands in one of its own. */
+/** Breaks a line. A word that is too long gets its own line. */
 function broken(line: string, width: number, indent: string): string[] {
   const lines: string[] = [];
   let current = '';

@@ -1,5 +1,5 @@
-// A tool's JSON Schema, read for people: which parameters there are, what each takes, the members of objects in them, and a
-// call that can be pasted into a shell. It checks nothing, and copes with any schema, also one that refers to itself.
+// A tool's JSON Schema for people: its parameters, their types, the members of nested objects, and a call that can be
+// pasted into a shell. It validates nothing, and accepts any schema, even a recursive one.
 
 import { isRecord, membersOf, textOf } from '../../util/json-value.ts';
 import { printable } from '../../util/printable.ts';
@@ -7,11 +7,11 @@ import type { CalledTool } from '../tool-arguments.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** The kinds that a value may have. */
+/** The kinds of values that are allowed. */
 export interface Shape {
-  /** JSON's types and `integer`; none for anything. */
+  /** The types of JSON, and `integer`; empty for any type. */
   readonly types: readonly string[];
-  /** If only these. */
+  /** The only allowed values, if restricted. */
   readonly values: readonly unknown[] | undefined;
   /** The elements of an array. */
   readonly items: Shape | undefined;
@@ -27,7 +27,7 @@ export interface Parameter {
 const DEEPEST = 6;
 const ANYTHING: Shape = { types: [], values: undefined, items: undefined, schema: {} };
 
-/** Parameters, the needed ones first. */
+/** The parameters, required ones first. */
 export function parametersOf(root: unknown): Parameter[] {
   const { properties, required } = resolve(root, membersOf(root));
   const needed = new Set(Array.isArray(required) ? required : []);
@@ -39,11 +39,11 @@ export function parametersOf(root: unknown): Parameter[] {
   return parameters.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
 }
 
-/** The kind of a parameter that is not listed; undefined if there can be none. */
+/** The kind of unlisted parameters; undefined if none are allowed. */
 export function otherParameters(root: unknown): Shape | undefined {
   const { properties, patternProperties, additionalProperties: others } = resolve(root, membersOf(root));
   if (isRecord(others)) return shapeOf(others, membersOf(root));
-  // Most schemas that say nothing of others mean none, and who mistypes a name wants to be told.
+  // Most schemas that do not mention others allow none, and a mistyped name should be reported.
   const isOpen = others === undefined && Object.keys(membersOf(properties)).length === 0;
   return others === true || isOpen || isRecord(patternProperties) ? ANYTHING : undefined;
 }
@@ -96,7 +96,7 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** The schema with everything in it that it refers to or adds up from. */
+/** The schema with everything included that it refers to or combines. */
 function resolve(written: unknown, root: Schema, depth = 0): Schema {
   const schema = membersOf(written);
   if (depth >= DEEPEST) return schema;
@@ -118,7 +118,7 @@ function joined(a: Schema, b: Schema): Schema {
   };
 }
 
-/** Only within the schema itself: `#/$defs/name`. */
+/** Follows a reference within the schema: `#/$defs/name`. */
 function referred(ref: string, root: Schema): unknown {
   if (!ref.startsWith('#')) return {};
   const steps = ref.slice(1).split('/').slice(1).map(unescapePointer);
@@ -140,7 +140,7 @@ export function descriptionOf({ schema }: Shape): string {
   return textOf(schema.description) || textOf(schema.title);
 }
 
-/** A parameter, or a member of an object in one or in a list. A schema that refers to itself is followed once. */
+/** A parameter, or a member of an object in a parameter or list. A recursive schema is followed once. */
 export interface NestedParameter extends Parameter {
   readonly depth: number;
 }
@@ -151,10 +151,10 @@ interface Member {
   readonly written: unknown;
 }
 
-/** The most members of a schema: nobody reads more. */
+/** The maximum number of members shown, because nobody reads more. */
 const MOST = 400;
 
-/** Parameters in the order in which they are read: each before what stands in it, needed ones first. */
+/** The parameters in reading order: each before its members, required ones first. */
 export function nestedParametersOf(schema: unknown): NestedParameter[] {
   const root = membersOf(schema);
   const found: NestedParameter[] = [];
@@ -170,7 +170,7 @@ export function nestedParametersOf(schema: unknown): NestedParameter[] {
   return found;
 }
 
-/** `within` are the references that were followed on the way here, and grows by those that are followed now. */
+/** `within` holds the references followed on the way here, and is extended. */
 function membersIn(written: unknown, root: Schema, within: Set<string>): Member[] {
   const references = referencesIn(membersOf(written));
   if (references.some((reference) => within.has(reference))) return [];
@@ -207,7 +207,7 @@ function othersIn({ additionalProperties: others }: Schema): Member[] {
     : [];
 }
 
-/** Members of one name, as variants have them, are shown once: the first. */
+/** Keeps the first of several members with the same name, as variants have them. */
 function unique(members: readonly Member[]): Member[] {
   const byName = new Map<string, Member>();
   for (const member of members) if (!byName.has(member.name)) byName.set(member.name, member);
@@ -225,7 +225,7 @@ const FORMATS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** A call that a person can paste into a shell and change: with the parameters that it needs, or else the first. */
+/** A call to paste into a shell and change, with the required parameters, or else the first one. */
 export function exampleCall({ server, tool, inputSchema }: CalledTool): string {
   const root = membersOf(inputSchema);
   const parameters = parametersOf(root);
@@ -277,7 +277,7 @@ function fits(value: unknown, types: readonly string[]): boolean {
   return types.includes(typeOf(value)) || (Number.isInteger(value) && types.includes('integer'));
 }
 
-/** As a shell takes it for one word. */
+/** Quotes a text so that a shell takes it as one word. */
 function word(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,5 +1,5 @@
-// The three lists of `top` as rows of cells: servers, clients and calls. Each cell has what is shown and what it is sorted by. All
-// texts are those of others.
+// The three lists of `top` as rows of cells: servers, clients and calls. Each cell has its text and its sort key. All
+// texts come from outside.
 
 import type { ClientReport } from '../../client/control-client.ts';
 import { answersIn } from '../../model/server-latency.ts';
@@ -11,9 +11,9 @@ import type { Earlier, Moment } from './watch-view.ts';
 
 export interface TopColumn {
   readonly title: string;
-  /** Undefined for the one column that takes what is left. */
+  /** Undefined for the one column that takes the remaining width. */
   readonly width?: number;
-  /** Numbers stand at the right. */
+  /** True for numbers, which are aligned right. */
   readonly isNumber?: boolean;
 }
 
@@ -46,7 +46,7 @@ const SERVERS: readonly TopColumn[] = [
   { title: 'MEMORY', width: 6, isNumber: true },
 ];
 
-/** The instances of servers; rates and times are those of all instances of a server. */
+/** The servers; rates and times cover all instances of a server. */
 export function serverList(now: Moment, { last, first }: Earlier): TopList {
   const { instances, latencies, latencyBoundsMs } = now.status;
   const rows = instances.map((instance) => {
@@ -78,7 +78,7 @@ export function serverList(now: Moment, { last, first }: Earlier): TopList {
 const answeredOf = (latency: Moment['status']['latencies'][number] | undefined): number | undefined =>
   latency === undefined ? undefined : answersIn(latency);
 
-/** How often something has happened a second since the last look. */
+/** The rate per second since the last look. */
 export function perSecond(times: number, now: Moment, last: Moment | undefined): number | undefined {
   if (last === undefined || now.atMs <= last.atMs) return undefined;
   return (times * 1000) / (now.atMs - last.atMs);

@@ -1,5 +1,5 @@
-// The screen of `top`: which list is shown, how it is sorted, what it is filtered by, and which part of it is in the window. Keys
-// change it; it knows neither the daemon nor the terminal.
+// The screen of `top`: which list is shown, its sorting, its filter, and the visible part. Keys change it; it knows
+// neither daemon nor terminal.
 
 import { cut } from './table.ts';
 import type { TopColumn, TopList, TopRow } from './top-lists.ts';
@@ -12,7 +12,7 @@ interface Sorting {
   readonly isDown: boolean;
 }
 
-/** Orders rows by what deserves a look: the busiest, and the newest call, stand above. */
+/** The default sorting puts first what deserves a look: the busiest rows, and the newest call. */
 const FIRST_SORTING: Readonly<Record<TopListName, Sorting>> = {
   servers: { column: 4, isDown: true },
   clients: { column: 4, isDown: true },
@@ -22,7 +22,7 @@ const FIRST_SORTING: Readonly<Record<TopListName, Sorting>> = {
 export interface TopContent {
   /** The lines above the lists. */
   readonly head: string;
-  /** The lists, with what their names are followed by. */
+  /** Text after the names of the lists. */
   readonly notes: Readonly<Record<TopListName, string>>;
   readonly lists: Readonly<Record<TopListName, TopList>>;
   /** A message for the user; '' for none. */
@@ -36,7 +36,7 @@ export interface TopSize {
 
 const LONGEST_FILTER = 40;
 const GAP = 2;
-/** The head, the names of the lists, an empty line, the titles, and the line of keys. */
+/** The head, the list names, an empty line, the titles, and the line of keys. */
 const OTHER_LINES = 5;
 const ESCAPE = '\u001b';
 const KEYS = 'Tab list  s/S sort  r reverse  / filter  ↑↓ scroll  q ends';
@@ -50,7 +50,7 @@ export class TopScreen {
   #from = 0;
   #page = 1;
 
-  /** Takes one key, or the bytes of one; false if it means nothing here. */
+  /** Takes one key, or its bytes; false if it has no meaning here. */
   press(key: string): boolean {
     return this.#isTyping ? this.#type(key) : this.#command(key);
   }
@@ -124,7 +124,7 @@ export class TopScreen {
     return true;
   }
 
-  /** Sorts by the next column. Numbers begin with the largest, names with the first. */
+  /** Sorts by the next column: numbers from the largest, names from the first. */
   #sort(steps: number): true {
     const columns = this.#columns.length;
     const column = (this.#sortings[this.#list].column + steps + columns) % columns;
@@ -134,13 +134,13 @@ export class TopScreen {
 
   #columns: readonly TopColumn[] = [];
 
-  /** The end is known only when the list is drawn. */
+  /** Scrolls; the end is known only when the list is drawn. */
   #scroll(rows: number): true {
     this.#from = Math.max(0, this.#from + rows);
     return true;
   }
 
-  /** The lines of the screen: as many as it has rows, none wider than its columns. */
+  /** The lines of the screen: as many as its rows, none wider than its columns. */
   lines({ head, notes, lists, warning }: TopContent, { columns, rows }: TopSize): string[] {
     const list = lists[this.#list];
     this.#columns = list.columns;
@@ -217,7 +217,7 @@ function compared(a: number | string, b: number | string): number {
   return a === b ? 0 : String(a) < String(b) ? -1 : 1;
 }
 
-/** The widths of columns: one takes what the others leave. */
+/** The widths of the columns: one takes what the others leave. */
 function widthsIn(columns: readonly TopColumn[], all: number): number[] {
   const fixed = columns.reduce((sum, { width = 0 }) => sum + width + GAP, -GAP);
   return columns.map(({ width }) => width ?? Math.max(4, all - fixed));

@@ -1,4 +1,4 @@
-// One moment of `status --watch`: the daemon, its servers and its clients.
+// One snapshot of `status --watch`: the daemon, its servers and its clients.
 
 import type { ClientReport, StatusReport } from '../../client/control-client.ts';
 import { answersIn } from '../../model/server-latency.ts';
@@ -10,11 +10,11 @@ export interface Moment {
   readonly atMs: number;
   readonly status: StatusReport;
   readonly clients: readonly ClientReport[];
-  /** Bytes by the pids of instances; empty where they cannot be known. */
+  /** Bytes by pid of the instances; empty if unknown. */
   readonly memory: ReadonlyMap<number, number>;
 }
 
-/** Earlier moments to count from: rates since the last look, latencies over a longer time, as calls are rare. */
+/** Earlier snapshots: rates use the last one, latencies an older one, because calls are rare. */
 export interface Earlier {
   readonly last: Moment | undefined;
   readonly first: Moment | undefined;
@@ -43,7 +43,7 @@ function serverLines(now: Moment, { last, first }: Earlier, style: TableStyle | 
   const { latencies, latencyBoundsMs } = now.status;
   const instances = busiestFirst(now, last);
   const rows = instances.map((instance, i) => {
-    // Latencies are those of all instances: they stand at the first.
+    // Latencies cover all instances, so only the first one shows them.
     const isFirst = instances.findIndex(({ server }) => server === instance.server) === i;
     const latency = latencies.find(({ server }) => server === instance.server);
     const latest = latency && since(latencyIn(first, instance.server), latency);
@@ -67,7 +67,7 @@ function serverLines(now: Moment, { last, first }: Earlier, style: TableStyle | 
   return table(head, rows, style).trimEnd().split('\n');
 }
 
-/** By what has been answered since the last look, then by what is under way, then by all that they were called. */
+/** Sorts by answers since the last look, then by calls under way, then by all calls. */
 function busiestFirst({ status }: Moment, last: Moment | undefined): StatusReport['instances'] {
   const work = new Map<string, readonly number[]>();
   for (const { server } of status.instances) {
@@ -106,7 +106,7 @@ function clientLines(clients: readonly ClientReport[], style: TableStyle | undef
   return table(['CLIENT', 'PROGRAM', 'VIEW', 'STATE', 'IN FLIGHT'], rows, style).trimEnd().split('\n');
 }
 
-/** How many there were a second since the last look. */
+/** The rate per second since the last look. */
 function rate(count: number, before: number | undefined, now: Moment, last: Moment | undefined): string {
   if (before === undefined || last === undefined || now.atMs <= last.atMs) return '-';
   const each = ((count - before) * 1000) / (now.atMs - last.atMs);

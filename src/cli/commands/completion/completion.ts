@@ -1,6 +1,6 @@
-// `mcp-bridge completion`: a script for a shell, and the names that such a script asks for: servers, their tools, definitions
-// that wait, clients. The daemon is asked if one runs; else the files of this directory say what it would serve. It starts
-// nothing, and offers nothing that is not known in time.
+// `mcp-bridge completion`: prints a script for a shell, and the names that the script asks for: servers, their tools,
+// waiting definitions, clients. It asks the daemon if one runs; else it reads the definitions of this directory. It
+// starts nothing, and skips names that are not known in time.
 
 import { isWaiting } from '../../../discovery/candidates.ts';
 import type { DiscoveredServer } from '../../../discovery/discovered-server.ts';
@@ -35,13 +35,13 @@ export async function completion(
 }
 
 export interface OfferValues extends ToolCommandValues {
-  /** The server, for the names of its tools. */
+  /** The server whose tool names are wanted. */
   readonly server?: string | undefined;
 }
 
 type Offered = (values: OfferValues, host: CliHost) => Promise<readonly string[]>;
 
-/** The time for an answer: a person has pressed Tab and waits. */
+/** The time limit for an answer, because a person has pressed Tab and waits. */
 const NAMES_MS = 1500;
 
 const OFFERED: Readonly<Record<(typeof NAMES)[number], Offered>> = {
@@ -70,7 +70,7 @@ const OFFERED: Readonly<Record<(typeof NAMES)[number], Offered>> = {
   },
 };
 
-/** The servers that a daemon would serve here, as the files say. */
+/** The servers that a daemon would serve here, according to the files. */
 async function definedServers(values: OfferValues, host: CliHost): Promise<readonly string[]> {
   const { discovery, config, own } = await survey(values, host);
   return [
@@ -78,18 +78,18 @@ async function definedServers(values: OfferValues, host: CliHost): Promise<reado
   ].sort();
 }
 
-/** Its name alone, unless others that wait have it too. */
+/** The name alone, unless other waiting definitions have the same name. */
 function shortestFor(server: DiscoveredServer, waiting: readonly DiscoveredServer[]): string {
   return waiting.filter((other) => isNamed(other, server.name)).length > 1 ? handleOf(server, waiting) : server.name;
 }
 
-/** One in each line. */
+/** Prints the names, one per line. */
 export async function offeredNames(what: (typeof NAMES)[number], values: OfferValues, host: CliHost): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string[]>((resolve) => {
     timer = setTimeout(() => resolve([]), NAMES_MS);
   });
-  // A shell shows no errors between two keys.
+  // A shell cannot show errors while a person types.
   const found = OFFERED[what]({ ...values, 'no-autostart': true }, host).catch(() => []);
   const list = await Promise.race([found, late]);
   clearTimeout(timer);

@@ -1,19 +1,19 @@
-// The scripts for shells. Commands and options stand in them, so that most keys are answered at once; only for names that change
-// from day to day the command is asked.
+// The shell scripts. They contain all commands and options, so that most completions are instant; only for names that
+// change do they ask the command.
 
 import { CLIENT_TARGETS } from '../../../editing/client-targets.ts';
 import type { Command, NameKind, SHELLS } from '../../command.ts';
 import type { Options } from '../../start-options.ts';
 
 type Commands = Readonly<Record<string, Command>>;
-/** Names of a kind, or some choices. */
+/** A kind of names, or fixed choices. */
 type WordKind = NameKind | readonly string[];
 
 const ALWAYS = ['--help', '--no-color'];
-/** Options behind which a server's name stands. */
+/** Options followed by a server's name. */
 const SERVER_OPTIONS = ['server', 'explain'];
 const PROGRAMS = CLIENT_TARGETS.map(({ client }) => client);
-/** Words that ask the command for names. */
+/** Kinds for which the script asks the command. */
 const ASKED = { server: 'servers', tool: 'tools', pending: 'pending', connected: 'connected' } as const;
 
 export function shellScript(shell: (typeof SHELLS)[number], commands: Commands): string {
@@ -23,7 +23,7 @@ export function shellScript(shell: (typeof SHELLS)[number], commands: Commands):
 class Scripts {
   readonly #commands: Commands;
   readonly #firstWords: readonly string[];
-  /** First words of commands that have two. */
+  /** First words of commands with two words. */
   readonly #pairs: readonly string[];
 
   constructor(commands: Commands) {
@@ -64,7 +64,10 @@ if [[ \${funcstack[1]} == _mcp-bridge ]]; then _mcp_bridge "$@"; else compdef _m
 `;
   }
 
-  /** fish asks each line by itself whether it applies; what it asks is in functions at the top. */
+  /**
+   * The fish script. fish evaluates the condition of each line separately; the functions at the top hold these
+   * conditions.
+   */
   fish(): string {
     const commands = Object.entries(this.#commands).flatMap(([name, command]) => [
       ...Object.entries(command.options).map(([option, terms]) =>
@@ -94,7 +97,7 @@ ${[...pairs, ...commands].join('\n')}
       .map((name) => name.slice(first.length + 1));
   }
 
-  /** Options behind which a value stands. */
+  /** Options followed by a value. */
   #takingValues(): string[] {
     const names = Object.values(this.#commands).flatMap(({ options }) =>
       Object.entries(options).flatMap(([name, option]) => (option.type === 'string' ? spellingsOf(name, option) : [])),
@@ -102,7 +105,7 @@ ${[...pairs, ...commands].join('\n')}
     return [...new Set(names)];
   }
 
-  /** Lines of a `case` that bash and zsh agree on, which fill `candidates` by `$command`, `$position` and `$server`. */
+  /** Lines of a `case` for bash and zsh that fill `candidates` from `$command`, `$position` and `$server`. */
   #wordCases(): string {
     const cases = Object.entries(this.#commands).flatMap(([name, command]) =>
       wordsOf(command).map((kind, i, kinds) => {
@@ -133,7 +136,7 @@ ${[...pairs, ...commands].join('\n')}
     ].join('\n');
   }
 
-  /** Lines of bash and zsh that find the command, and the position of the word that is being written behind it. */
+  /** Lines for bash and zsh that find the command, and the position of the current word after it. */
   #common(): string {
     return `  local command="" server="" before="" candidates="" files="" word
   local position=0 values=" ${this.#takingValues().join(' ')} "
@@ -207,7 +210,7 @@ end`;
   }
 }
 
-/** The kinds of the words behind a command; the last one goes for all that follow. */
+/** The kinds of the words after a command; the last one applies to all that follow. */
 function wordsOf({ words }: Command): readonly WordKind[] {
   const kinds = words.flatMap(({ isHidden, completes, choices = [] }) => (isHidden ? [] : [completes ?? choices]));
   return kinds.length === 0 || words.at(-1)?.isMany === true ? kinds : [...kinds, []];

@@ -1,4 +1,4 @@
-// One client of the demonstration: the SDK's, on a `mcp-bridge connect` of its own, as an editor or an agent has it.
+// One client of the demonstration: the SDK's client on its own `mcp-bridge connect`, like an editor or an agent.
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -46,7 +46,7 @@ export class DemoClient {
     return textOf(membersOf(first).text);
   }
 
-  /** The same of a tool of the example server, which the view `discover` runs for it. */
+  /** The text that a tool of the example server answers; the view `discover` runs it. */
   call(tool: string, args: Record<string, unknown> = {}): Promise<string> {
     return this.use('execute_tool', { server: 'example', tool, arguments: args });
   }

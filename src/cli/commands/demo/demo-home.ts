@@ -1,4 +1,4 @@
-// The home of a demonstration: a directory that holds its configs, its sockets, and all that its daemons keep.
+// The home of a demonstration: a directory with its configs, its sockets, and everything that its daemons store.
 
 import { mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { BridgeError, systemCode } from '../../../util/bridge-error.ts';
 import type { CliHost } from '../../host.ts';
 
-/** All that programs need of this process; a bridge that we may run below is none of it. */
+/** The variables that programs need from this process. None concern a bridge above us. */
 const PASSED_ON = ['PATH', 'LANG', 'LC_ALL', 'NODE_OPTIONS', 'TMPDIR'];
 
 export function freshDir(): string {
@@ -20,7 +20,7 @@ export function freshDir(): string {
   }
 }
 
-/** Everything that is kept is kept here. */
+/** The environment that keeps all files in this directory. */
 export function environmentIn(dir: string, environment: CliHost['environment']): Record<string, string> {
   const passed = PASSED_ON.flatMap((name) => {
     const value = environment[name];

@@ -1,5 +1,5 @@
-// `mcp-bridge demo`: what the bridge does, with real clients, a real daemon and a real server. Each step says what it is
-// to show, does it, and fails unless that is what has happened.
+// `mcp-bridge demo`: shows the bridge with real clients, a real daemon and a real server. Each step says what it will
+// show, does it, and fails unless exactly that has happened.
 
 import { membersOf, textOf } from '../../../util/json-value.ts';
 import { DONE, INTERRUPTED } from '../../exit-code.ts';
@@ -22,7 +22,7 @@ export async function demo({ hosts }: DemoValues, host: CliHost): Promise<number
 }
 
 interface Playable {
-  /** Ends all, however far it has come. */
+  /** Ends everything, at any point of the demonstration. */
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ async function play<S extends Playable>(
   const show = new Show(host);
   try {
     const shown = story(stage, show).then(() => DONE);
-    shown.catch(() => undefined); // an interrupted one fails where it stands
+    shown.catch(() => undefined); // an interrupted demonstration fails where it stands
     const code = await Promise.race([shown, interrupted]);
     if (code === INTERRUPTED) show.stop();
     return code;
@@ -90,7 +90,7 @@ const NEXT = `What to do next:
   mcp-bridge install NAME --dry-run    what would change in the config of one
   mcp-bridge doctor                    whether all is well`;
 
-/** Each asks which process answers; the pid, if it is one and the same. */
+/** Each client asks which process answers. Returns the pid if it is the same one for all. */
 async function shareServer(clients: readonly DemoClient[], stage: Stage, show: Show): Promise<number> {
   const pids = new Set<number>();
   for (const [i, client] of clients.entries()) {

@@ -1,5 +1,5 @@
-// `mcp-bridge demo --hosts`: three hosts that meet on NATS, calls across, and one of each part killed. Each step says what it is to show,
-// does it, and fails unless that is what has happened.
+// `mcp-bridge demo --hosts`: three hosts that meet over NATS and call each other; then one of each part is killed. Each
+// step says what it will show, does it, and fails unless exactly that has happened.
 
 import { messageOf } from '../../../util/bridge-error.ts';
 import type { DemoClient } from './demo-client.ts';
@@ -47,7 +47,7 @@ async function draw(stage: HostsStage, show: Show): Promise<void> {
   show.draw(hostsPicture(stage.nats, await stage.look(), show.colours));
 }
 
-/** Calls the server of one host; the pid of the process that has answered. */
+/** Calls the server of one host; returns the pid of the process that answered. */
 async function callOn(name: HostName, agent: DemoClient, stage: HostsStage, show: Show): Promise<number> {
   const answer = await visit(agent, `example@${name}`, show);
   const { server } = await stage.lookAt(name);

@@ -1,5 +1,5 @@
-// The picture of the demonstration of other hosts: the nats-servers in a row, and a box for each host with what runs there. It draws what
-// it is given, in 80 columns.
+// The picture of the demonstration with other hosts: the nats-servers in a row, and a box for each host with its
+// processes. It draws its input, in 80 columns.
 
 import type { Colours } from '../../render/colour.ts';
 import type { HostView } from './hosts-stage.ts';
@@ -25,7 +25,7 @@ export function hostsPicture(
   return [clusterLine(nats, colours), ...rows];
 }
 
-/** The nats-servers, each above the host that began with it. */
+/** The nats-servers, each above the host that first connected to it. */
 function clusterLine(nats: readonly NatsView[], colours: Colours | undefined): string {
   const cells = nats.map(({ name, pid, isKilled }, i) => {
     const label = isKilled ? `${name}, killed` : `${name}, process ${pid}`;

@@ -1,6 +1,6 @@
-// Where the demonstration of other hosts happens: a cluster of three nats-servers, and three daemons that each have a home of their own,
-// as if they were machines. All of it is below one directory, and goes with it. Should this process be killed, the guards end the nats-servers,
-// and the daemons end when nobody has been connected for a while.
+// The setting of the demonstration with other hosts: a cluster of three nats-servers, and three daemons with separate
+// homes, as if on separate machines. Everything is below one directory and removed with it. If this process is killed,
+// guards end the nats-servers, and the daemons end after a while without clients.
 
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,18 +21,18 @@ const PATIENCE_MS = 30_000;
 const NAMES = ['laptop', 'build', 'lab'] as const;
 export type HostName = (typeof NAMES)[number];
 
-/** One host as it is now. */
+/** The present state of one host. */
 export interface HostView {
   readonly name: HostName;
   /** Undefined once it was killed. */
   readonly daemon: number | undefined;
   /** The name of the nats-server that it is connected to. */
   readonly nats: string | undefined;
-  /** The process of its example server, if one runs there. */
+  /** The process of its example server, if one runs. */
   readonly server: number | undefined;
   /** The servers of other hosts that it can use. */
   readonly uses: readonly string[];
-  /** The other hosts that have answered just now. */
+  /** The other hosts that answered just now. */
   readonly answering: readonly string[];
 }
 
@@ -40,7 +40,7 @@ interface DemoHost {
   readonly name: HostName;
   readonly socketPath: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Stays connected, so that the daemon does not end for want of clients. */
+  /** A connection that keeps the daemon from ending for lack of clients. */
   control: ControlClient | undefined;
   pid: number | undefined;
 }
@@ -91,7 +91,7 @@ export class HostsStage {
       mcpServers: isOwner ? { example } : {},
       discovery: { enabled: false },
       daemon: { idleExitMs: IDLE_EXIT_MS },
-      // One address is enough: NATS tells of the others.
+      // One address is enough: NATS announces the others.
       federation: {
         nats: { servers: [`nats://127.0.0.1:${nats?.port}`], token: secret },
         ...{ tenant: 'demo', user: 'demo', host: name, offer: isOwner ? ['example'] : [] },
@@ -113,7 +113,7 @@ export class HostsStage {
     one.pid = (await one.control.call('bridge/status')).pid;
   }
 
-  /** An agent on the laptop, by a `mcp-bridge connect` of its own. */
+  /** Starts an agent on the laptop, on its own `mcp-bridge connect`. */
   async enter(name: string, more: readonly string[] = []): Promise<DemoClient> {
     const { socketPath, environment } = this.#of('laptop');
     const { node, program, version } = this.#host;
@@ -130,7 +130,7 @@ export class HostsStage {
     return found;
   }
 
-  /** All hosts as they are now, each by the word of its own daemon. */
+  /** All hosts as they are now, as reported by their daemons. */
   look(): Promise<HostView[]> {
     return Promise.all(NAMES.map((name) => this.lookAt(name)));
   }
@@ -147,7 +147,7 @@ export class HostsStage {
     return { name, daemon, nats: nats?.name, server, uses: uses.toSorted(), answering };
   }
 
-  /** Waits until a host is as it is to be. */
+  /** Waits until a host reaches a state. */
   async until(name: HostName, what: string, holds: (view: HostView) => boolean): Promise<HostView> {
     for (const deadline = performance.now() + PATIENCE_MS; ; await pause(LOOK_MS)) {
       const view = await this.lookAt(name);
@@ -159,7 +159,7 @@ export class HostsStage {
     }
   }
 
-  /** Kills the daemon of a host, as if the machine had lost its power. */
+  /** Kills the daemon of a host, as in a power failure. */
   killDaemon(name: HostName): void {
     const host = this.#of(name);
     if (host.pid !== undefined) process.kill(host.pid, 'SIGKILL');
@@ -168,7 +168,7 @@ export class HostsStage {
     host.pid = undefined;
   }
 
-  /** Ends all, however far it has come. */
+  /** Ends everything, at any point of the demonstration. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#opening;

@@ -1,5 +1,5 @@
-// One nats-server of the demonstration, on loopback and with a secret of its own. A shell stands guard over it: should this process be killed, the
-// guard sees the end of its input and ends the server.
+// One nats-server of the demonstration, on loopback and with its own secret. A shell guards it: if this process is
+// killed, the shell's input ends, and it ends the server.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,9 +9,9 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { BridgeError } from '../../../util/bridge-error.ts';
 
-/** The guard is in a session of its own: Ctrl-C reaches this process alone, which ends everything in order. */
+/** The guard has its own session: Ctrl-C reaches only this process, which ends everything in order. */
 const GUARD = '"$@" >/dev/null 2>&1 & echo $!; read -r _; kill -KILL $! 2>/dev/null; wait $! 2>/dev/null';
-/** Where packages put it; a user's PATH may not have all of them. */
+/** The usual install directories, which may be missing in a user's PATH. */
 const USUAL_PLACES = ['/usr/sbin', '/usr/local/bin', '/usr/local/sbin', '/opt/homebrew/bin'];
 const PATIENCE_MS = 15_000;
 const LOOK_MS = 20;
@@ -19,10 +19,10 @@ const LOOK_MS = 20;
 export interface NatsProcessOptions {
   readonly name: string;
   readonly dir: string;
-  /** Whoever connects knows it. */
+  /** The password for all connections. */
   readonly secret: string;
   readonly routePort: number;
-  /** The ports of all servers of the cluster for each other. */
+  /** The ports by which the cluster's servers reach each other. */
   readonly routePorts: readonly number[];
 }
 
@@ -41,7 +41,7 @@ export class NatsProcess {
     this.#log = log;
   }
 
-  /** Starts a server. It can be used once `ready` has come. */
+  /** Starts a server. It can be used once `ready` has resolved. */
   static async start(program: string, { name, dir, secret, ...routes }: NatsProcessOptions): Promise<NatsProcess> {
     const { routePort, routePorts } = routes;
     const log = join(dir, `${name}.log`);
@@ -65,7 +65,7 @@ export class NatsProcess {
     return new NatsProcess(name, Number(pid), guard, log);
   }
 
-  /** Until it takes connections. */
+  /** Resolves when the server accepts connections. */
   async ready(): Promise<void> {
     for (const deadline = performance.now() + PATIENCE_MS; ; await pause(LOOK_MS)) {
       const log = this.#said();
@@ -84,7 +84,7 @@ export class NatsProcess {
     try {
       return readFileSync(this.#log, 'utf8');
     } catch {
-      return ''; // it has said nothing yet
+      return ''; // it has printed nothing yet
     }
   }
 
@@ -93,7 +93,7 @@ export class NatsProcess {
     process.kill(this.pid, 'SIGKILL');
   }
 
-  /** Ends it; resolves once it is gone. */
+  /** Ends the server; resolves once it is gone. */
   async end(): Promise<void> {
     if (this.#guard.exitCode !== null || this.#guard.signalCode !== null) return;
     const gone = once(this.#guard, 'exit');
@@ -119,7 +119,7 @@ export function natsProgram(path: string | undefined, usual: readonly string[] =
   });
 }
 
-/** Ports that nobody uses at present. */
+/** Finds ports that nobody uses at present. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));

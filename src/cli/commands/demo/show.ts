@@ -1,4 +1,5 @@
-// The story of a demonstration as it is told: in steps, at a person's pace on a terminal, plainly in a pipe. It does nothing of what it tells.
+// Prints the story of a demonstration: in steps, at reading pace on a terminal, plainly in a pipe. It does none of the
+// steps.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { BridgeError } from '../../../util/bridge-error.ts';
@@ -7,7 +8,7 @@ import { type Colours, coloursOf } from '../../render/colour.ts';
 import { printable } from '../../render/table.ts';
 import { widthOf } from '../../render/terminal.ts';
 
-/** For a person to read along. */
+/** The pause that lets a person read along. */
 const STEP_PAUSE_MS = 900;
 
 export function demand(holds: boolean, what: string): asserts holds {
@@ -37,12 +38,12 @@ export class Show {
     for (const line of text.split('\n')) this.#write(`${indent}${printable(line)}`.trimEnd());
   }
 
-  /** Colours for what is drawn; undefined where there are none. */
+  /** Colours for drawings; undefined without colours. */
   get colours(): Colours | undefined {
     return coloursOf(this.#host);
   }
 
-  /** Lines as they are: whoever draws them has made them printable. */
+  /** Prints lines unchanged; the caller has made them printable. */
   draw(lines: readonly string[]): void {
     for (const line of ['', ...lines]) this.#write(line === '' ? '' : `   ${line}`);
   }

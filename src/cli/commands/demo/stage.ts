@@ -1,6 +1,6 @@
-// Where the demonstration happens: a directory that has its home, its config and its socket, and a daemon of its own.
-// It goes with all that runs there. Should this process be killed, the clients end with it, and the daemon when it has
-// had none for a while.
+// The setting of the demonstration: a directory with its home, config and socket, and its own daemon. Everything that
+// runs there is removed with it. If this process is killed, the clients end with it, and the daemon after a while
+// without clients.
 
 import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -73,12 +73,12 @@ export class Stage {
     }
   }
 
-  /** Until the daemon knows that this process has ended: what it is sent before that would be lost with it. */
+  /** Waits until the daemon has noticed the end of this process: anything sent to it before would be lost. */
   async untilGone(pid: number): Promise<void> {
     while ((await this.status()).instances.some((instance) => instance.pid === pid)) await pause(LOOK_MS);
   }
 
-  /** Ends all, however far it has come. */
+  /** Ends everything, at any point of the demonstration. */
   async close(): Promise<void> {
     const hasStarted = await this.#started?.then(
       () => true,

@@ -1,6 +1,6 @@
-// The two programs that keep services for a user, and what each is told: systemd, with a socket that is there before the
-// daemon, and launchd, whose sockets Node cannot take over, so that there the daemon runs all the time;
-// and the unit files, with a mark that tells if one is still as this program has written it.
+// The two service managers, and the commands for each: systemd, whose socket exists before the daemon, and launchd,
+// whose sockets Node cannot take over, so that the daemon runs all the time. Also the unit files, with a mark that
+// shows if a file is still as this program wrote it.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -14,14 +14,14 @@ import type { UnitFormat } from './unit-texts.ts';
 
 export interface ServiceManager {
   readonly format: UnitFormat;
-  /** The program that is told. */
+  /** The program to call. */
   readonly program: string;
   readonly dir: string;
-  /** The files in config/, by their names there. */
+  /** The names of its files in config/. */
   readonly units: readonly string[];
-  /** Commands that begin it, with every unit in place; one that fails ends it. */
+  /** Commands that start the service when all units are in place; a failure stops the sequence. */
   readonly enable: readonly (readonly string[])[];
-  /** Commands that end it while the units are still there, and commands that make it forget them. */
+  /** Commands that stop the service while its units exist, and commands that make the manager forget it. */
   readonly disable: readonly (readonly string[])[];
   readonly forget: readonly (readonly string[])[];
   readonly isActive: readonly string[];
@@ -77,7 +77,7 @@ interface ToldResult {
 
 export type Tell = (command: readonly string[]) => ToldResult;
 
-/** Runs one of the commands above. `isMissing` tells a program that is not there from one that fails. */
+/** Runs one of the commands above. `isMissing` tells a missing program from one that fails. */
 export function tellerOf(environment: ServiceMachine['environment']): Tell {
   return ([program = '', ...args]) => {
     const { error, status, stderr } = spawnSync(program, args, { encoding: 'utf8', env: { ...environment } });
@@ -91,12 +91,12 @@ export type UnitState = 'absent' | 'ours' | 'changed' | 'foreign';
 const MARK = 'Written by mcp-bridge service install; what is changed here by hand is not replaced. SHA-256:';
 const MARKED = new RegExp(`${MARK.replace('.', '\\.')} ([0-9a-f]{64})`);
 
-/** Puts the mark in its place. */
+/** Fills in the mark. */
 export function marked(text: string): string {
   return text.replace('@MARK@', `${MARK} ${digestOf(text)}`);
 }
 
-/** Undefined if there is none. */
+/** Reads a unit file; undefined if there is none. */
 export function readUnit(path: string): string | undefined {
   return tryingFile(`Cannot read ${path}`, () => {
     try {

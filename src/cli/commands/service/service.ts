@@ -1,4 +1,4 @@
-// `mcp-bridge service`: lets the machine's own manager of services keep the daemon, or its socket.
+// `mcp-bridge service`: lets the machine's service manager run the daemon, or hold its socket.
 
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { platform } from 'node:os';
@@ -39,7 +39,7 @@ export interface ServicePorts {
 
 interface Unit {
   readonly path: string;
-  /** The text that would be written. */
+  /** The text to write. */
   readonly text: string;
   readonly current: string | undefined;
   readonly state: UnitState;
@@ -102,7 +102,7 @@ function templateOf(name: string, { program }: CliHost): string {
   }
 }
 
-/** Variables that say where programs and files are: a service would have too few of them to find any server. */
+/** Variables for the paths of programs and files: without them a service could not find its servers. */
 const PASSED_ON = ['PATH', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME', 'XDG_DATA_HOME'];
 
 function environmentOf({ environment }: CliHost): Record<string, string> {
@@ -130,7 +130,7 @@ async function install(found: Service, values: ServiceValues): Promise<number> {
     host.stdout.write('Everything is as it should be\n');
     return DONE;
   }
-  // Neither takes a new text for what it keeps already.
+  // Neither manager reads a changed text while it holds the unit.
   if (isActive) for (const command of manager.disable) ports.tell(command);
   tellAll(manager.enable, found);
   host.stdout.write(`${READY[manager.format]} ${printable(found.socketPath)}\n`);
@@ -158,7 +158,7 @@ function refuseOthers(units: readonly Unit[], { force }: ServiceValues, action: 
   });
 }
 
-/** Before anything is written. */
+/** Refuses before anything is written, if the manager cannot be used. */
 function refuseWithout({ program }: ServiceManager, { environment }: CliHost): void {
   const dirs = (environment.PATH ?? '').split(delimiter).filter((dir) => dir !== '');
   if (dirs.some((dir) => isProgram(join(dir, program)))) return;
@@ -177,7 +177,9 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** The manager would put its own socket in the place of that daemon's, whose clients would never meet the others. */
+/**
+ * Refuses beside a running daemon: the manager would replace its socket, and old and new clients would be separated.
+ */
 async function refuseBesideDaemon({ socketPath, host }: Service): Promise<void> {
   const pid = await daemonPid(socketPath, host);
   if (pid === undefined) return;
@@ -210,7 +212,7 @@ function uninstall(found: Service, values: ServiceValues): number {
     for (const { path } of there) host.stdout.write(`${path} would be removed\n`);
     return DONE;
   }
-  // What is not active any more, or never was, fails here, and is as it should be.
+  // Fails if it is not active, which is the goal.
   for (const command of manager.disable) ports.tell(command);
   for (const { path } of there) removeUnit(path);
   for (const command of manager.forget) ports.tell(command);

@@ -1,5 +1,4 @@
-// The units of config/ with the paths of this installation in them. Each format has its own way to write a word that
-// would mean something else.
+// The units in config/ with the paths of this installation. Each format has its own way to quote special words.
 
 export interface ServiceWords {
   /** The command line of the daemon. */
@@ -26,7 +25,7 @@ function systemdValues({ command, socketPath, environment }: ServiceWords): Reco
   };
 }
 
-/** A percent sign begins a specifier, a backslash an escape. */
+/** Quotes a word: a percent sign would begin a specifier, a backslash an escape. */
 function quoted(word: string): string {
   return `"${withoutSpecifiers(word).replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n')}"`;
 }
