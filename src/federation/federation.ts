@@ -168,6 +168,7 @@ export class Federation {
     this.#leases = new LeaseTable({
       ...{ ...place, board: ground.leases },
       sureUntilMs: () => (this.#hasRival ? Number.NEGATIVE_INFINITY : this.#own.sureUntilMs),
+      doubted: () => this.#own.signNow(),
       isThere: (other, otherRun, name) => this.#isThere(other, otherRun, name),
       changed: (token) => this.#onLease(token),
       fault: (error) => this.#onBoardFault('leases', error),

@@ -51,6 +51,8 @@ export interface LeaseTableOptions {
   readonly isDown: () => boolean;
   /** The time until which all other hosts take this one for alive. */
   readonly sureUntilMs: () => number;
+  /** This host is not sure any more, and had leases: they are confirmed once it has given another sign. */
+  readonly doubted: () => void;
   /** True if this run of a host is there, and offers the server. */
   readonly isThere: (host: string, run: string | undefined, name: string) => boolean;
   /** Another host serves the server of this token now, or none. */
@@ -123,8 +125,10 @@ export class LeaseTable {
 
   /** A host that stood still, or was cut off, may have lost its leases: each has to be confirmed again. */
   #checkLife(): void {
-    const { clock, sureUntilMs, isDown } = this.#options;
-    if (this.#held.size > 0 && (isDown() || clock.now() > sureUntilMs())) this.#held.clear();
+    const { clock, sureUntilMs, isDown, doubted } = this.#options;
+    if (this.#held.size === 0 || (!isDown() && clock.now() <= sureUntilMs())) return;
+    this.#held.clear();
+    doubted();
   }
 
   /** The bus is there, again or for the first time: others may have served meanwhile. */

@@ -106,6 +106,12 @@ export class OwnHost {
     if (delayMs === 0) void this.tick();
   }
 
+  /** Gives the next sign of life now. */
+  signNow(): void {
+    this.#signedMs = Number.NEGATIVE_INFINITY;
+    void this.tick();
+  }
+
   /** Called once a second. */
   async tick(): Promise<void> {
     const { clock, isDown, fault } = this.#options;

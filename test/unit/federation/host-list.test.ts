@@ -275,6 +275,11 @@ test.each([
   expect(isSure()).toBe(false);
   await hosts.pass(5000);
   expect(isSure()).toBe(true);
+  a.sleptMs += ms;
+  expect(isSure()).toBe(false);
+  a.own.signNow();
+  await hosts.pass(1);
+  expect(isSure()).toBe(true);
 });
 
 describe('a board that fails', () => {

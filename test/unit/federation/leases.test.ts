@@ -60,6 +60,8 @@ class Host {
   readonly told: string[] = [];
   readonly faults: unknown[] = [];
   signedMs: number;
+  /** How often it was to give a sign at once. */
+  doubts = 0;
   isFrozen = false;
   hasLeft = false;
   isDown = false;
@@ -78,6 +80,7 @@ class Host {
     this.table = new LeaseTable({
       ...{ board, clock: hosts.clock, tenant: 'acme', host: name, run, isDown: () => this.isDown || this.isFrozen },
       sureUntilMs: () => this.signedMs + SIGN_AGE_MS - MARGIN_MS,
+      doubted: () => this.doubts++,
       isThere: (other, otherRun) => hosts.isThere(other, otherRun),
       changed: (token) => this.told.push(token),
       fault: (error) => this.faults.push(error),
@@ -157,6 +160,7 @@ test('a host that stands still loses the server, and cannot begin anything when 
   // Its first deed, before it has heard of anything.
   one.isFrozen = false;
   expect(one.table.fenceOf(NAME)).toBeUndefined();
+  expect(one.doubts).toBe(1);
   one.sign();
   expect(one.table.fenceOf(NAME)).toBeUndefined();
   one.freeze(false);
@@ -282,6 +286,7 @@ function tableOn(board: LeaseBoard, faults: unknown[] = []) {
   const table = new LeaseTable({
     ...{ board, clock, tenant: 'acme', host: 'two', run: 'r1', isDown: () => false },
     sureUntilMs: () => clock.now() + SIGN_AGE_MS,
+    doubted: () => undefined,
     isThere: (host) => host !== 'one',
     changed: () => undefined,
     fault: (error) => faults.push(error),
