@@ -70,6 +70,8 @@ export interface HomeRequest {
   readonly host: string | undefined;
   /** Undefined if no other owner may take it. */
   readonly way?: CallWay;
+  /** The hosts that have forgotten the stream on which it came. */
+  readonly forgotAt?: ReadonlySet<string>;
 }
 
 /** One call, as its answers find it. */
@@ -98,7 +100,7 @@ export interface CallConnection {
   readonly fence: string | undefined;
   /** The number below which all calls are answered. */
   readonly doneNumber: number;
-  /** Names the calls of the connection. */
+  /** Names the calls of the connection that are made now. */
   readonly stream: string;
   /** Nothing is read at present. */
   readonly isPaused: boolean;
@@ -115,8 +117,8 @@ export interface CallConnection {
   quiet(call: HomeCall): void;
   /** An owner has too much to do. True if another one is asked. */
   turnedAway(call: HomeCall, host: string): boolean;
-  /** The owner knows nothing of the connection any more, or serves the server no more, and has not begun the call. */
-  overThere(call: HomeCall): void;
+  /** The owner, on that host, knows nothing of the connection any more, or serves the server no more, and has not begun the call. */
+  overThere(call: HomeCall, host: string): void;
   /** Nobody knows if the call was carried out. */
   lost(call: HomeCall, how: string): void;
 }
@@ -142,6 +144,8 @@ interface NamedOwner {
 export class HomeCall implements AnsweredCall {
   readonly number: number;
   readonly request: HomeRequest;
+  /** Names the calls that it is one of. */
+  readonly stream: string;
   isOver = false;
   readonly #context: HomeCallContext;
   readonly #answers: ExpectedAnswers;
@@ -191,6 +195,7 @@ export class HomeCall implements AnsweredCall {
     this.number = number;
     this.request = request;
     this.#context = context;
+    this.stream = context.connection.stream;
     this.#answers = context.expect(this);
     this.#isPaused = context.connection.isPaused;
     this.#isHeld = request.way?.isSafe === false;
@@ -289,7 +294,7 @@ export class HomeCall implements AnsweredCall {
     const { reply } = this.#answers;
     const done = Math.min(connection.doneNumber, this.number);
     const headers: Record<string, string> = {
-      [HEADER.call]: callPlace({ stream: connection.stream, number: this.number, done }),
+      [HEADER.call]: callPlace({ stream: this.stream, number: this.number, done }),
       ...more,
     };
     const { client = '' } = this.request;
@@ -463,13 +468,12 @@ export class HomeCall implements AnsweredCall {
     const isForgotten = body === undefined || code === undefined || code === WIRE_CODE.streamLost;
     if (this.#isUnderWay && !isForgotten) return this.#onTakenBack(error);
     // What was sent once, and is refused, was not begun: the stream is over, or the lease.
-    const isNew = this.request.way === undefined && this.#attempts === 1 && !this.#isUnderWay;
-    const isOverThere = code === WIRE_CODE.streamLost && isNew;
+    const isOverThere = code === WIRE_CODE.streamLost && this.#attempts === 1 && !this.#isUnderWay;
     const isServedElsewhere = code === WIRE_CODE.nobody && this.#fence !== undefined;
     if (isServedElsewhere && this.#attempts > 1) return this.#lost('is served by another host by now');
     if (isOverThere || isServedElsewhere) {
       this.#settle();
-      return this.#context.connection.overThere(this);
+      return this.#context.connection.overThere(this, host);
     }
     if (isForgotten) return this.#lost(`does not know the call any more${whyIn(error)}`);
     if (code !== INTERNAL_ERROR || this.isCancelled || this.request.way === undefined) return this.#answer(body);

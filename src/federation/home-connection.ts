@@ -102,7 +102,7 @@ export class HomeConnection implements Link, CallConnection {
   /** Messages that have come; each is handed on when its turn has time for it. */
   readonly #received: PacedQueue<Buffer>;
   #holder: Holder | undefined;
-  readonly stream = newStream();
+  stream = newStream();
   #lastNumber = 0;
   #handler: LinkHandler | undefined;
   isPaused = false;
@@ -380,7 +380,9 @@ export class HomeConnection implements Link, CallConnection {
   }
 
   /** The request is made on a connection of its own, which is maybe to another host. */
-  overThere({ request, isCancelled }: HomeCall): void {
+  overThere(call: HomeCall, host: string): void {
+    if (this.host === undefined) return this.#forgottenAt(call, host);
+    const { request, isCancelled } = call;
     const { idText, body } = request;
     if (idText === PING_ID) return this.#over('was forgotten by its host');
     const how =
@@ -388,6 +390,17 @@ export class HomeConnection implements Link, CallConnection {
     const isKept = isCancelled || this.#handler?.returned?.(copyOf({ b: body, start: 0, end: body.length })) === true;
     if (!isKept) this.#refuse(idText, 'SERVER_UNREACHABLE', `${how}; it was not carried out: call it again`);
     this.#overBefore(how);
+  }
+
+  /** One of several owners has ended the stream, as of a host that was away for long: what is asked from now on is on another one. Calls elsewhere go on. */
+  #forgottenAt(call: HomeCall, host: string): void {
+    const { request, stream, isCancelled } = call;
+    if (stream === this.stream) this.stream = newStream();
+    if (isCancelled || request.idText === PING_ID) return;
+    const forgotAt = new Set(request.forgotAt);
+    if (!forgotAt.has(host)) return this.#begin({ ...request, forgotAt: forgotAt.add(host) });
+    if (this.turnedAway(call, host)) return;
+    this.#refuse(request.idText, 'SERVER_UNREACHABLE', `cannot be reached: host ${host} forgets what it is asked`);
   }
 
   /** The lease of a server has changed. */

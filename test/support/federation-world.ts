@@ -14,6 +14,7 @@ import { FlushTurn } from '../../src/wire/outbox.ts';
 import { ReadPacer } from '../../src/wire/read-pacer.ts';
 import { FakeClock } from './fake-clock.ts';
 import { MemoryBus, type MemoryNode } from './memory-bus.ts';
+import { StillClock } from './still-clock.ts';
 
 export interface Asked {
   readonly id: string;
@@ -125,15 +126,42 @@ export class FederationWorld {
   }
 }
 
-class OwnerNode {
+/** The process of a daemon, which can stand still. */
+class Process {
+  readonly node: MemoryNode;
+  readonly clock: StillClock;
+  readonly #world: FederationWorld;
+
+  constructor(world: FederationWorld) {
+    this.#world = world;
+    this.node = world.bus.node();
+    this.clock = new StillClock(world.clock);
+  }
+
+  standStill(): void {
+    this.clock.standStill();
+    this.node.isFrozen = true;
+  }
+
+  /** Its timers ring and its messages come, in either order. */
+  goOn(isTimersFirst: boolean): void {
+    if (isTimersFirst) this.clock.goOn();
+    this.node.isFrozen = false;
+    this.#world.settle();
+    this.clock.goOn();
+    this.#world.settle();
+  }
+}
+
+class OwnerNode extends Process {
   /** The number of its lease, if it serves a server that remembers. */
   fence: number | undefined;
-  readonly node: MemoryNode;
   readonly owner: Owner;
 
   constructor(world: FederationWorld, host: string, run: string, serve: TestTool) {
-    const { clock, turn, limits, bus } = world;
-    this.node = bus.node();
+    super(world);
+    const { turn, limits } = world;
+    const { clock } = this;
     this.owner = new Owner({
       ...{ bus: this.node, clock, turn, limits, tenant: 'acme', host, run, uid: 1 },
       accept: (link, principal) => serveLink(link, principal, serve),
@@ -203,15 +231,15 @@ interface CameBack {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: { readonly code?: string } };
 }
 
-class HomeNode {
-  readonly node: MemoryNode;
+class HomeNode extends Process {
   readonly home: Home;
   readonly #world: FederationWorld;
 
   constructor(world: FederationWorld, host: string, user: string) {
+    super(world);
     this.#world = world;
-    const { clock, turn, limits, bus } = world;
-    this.node = bus.node();
+    const { turn, limits } = world;
+    const { clock } = this;
     this.home = new Home({
       ...{ bus: this.node, clock, turn, limits, tenant: 'acme', user, host, hasBulk: world.hasBulk },
       runOf: (name) => world.runs.get(name),

@@ -183,8 +183,9 @@ export class MemoryNode implements Bus {
   isUp = true;
   /** Its second connection takes and brings nothing, and nobody is told. */
   isBulkDead = false;
-  /** Its process stands still: what comes for it waits, and nobody is told. */
-  isFrozen = false;
+  #isFrozen = false;
+  /** What happens to its connection while its process stands still. */
+  #missed: boolean[] = [];
   /** The reason why the board can be neither read nor written. */
   boardFault: string | undefined;
 
@@ -213,6 +214,19 @@ export class MemoryNode implements Bus {
     };
   }
 
+  /** Its process stands still: what comes for it waits, and nobody is told. It finds out later that its connection is lost, and connects again then. */
+  get isFrozen(): boolean {
+    return this.#isFrozen;
+  }
+
+  set isFrozen(isFrozen: boolean) {
+    this.#isFrozen = isFrozen;
+    const missed = this.#missed;
+    if (isFrozen || missed.length === 0) return;
+    this.#missed = [];
+    for (const isUp of missed) this.connect(isUp);
+  }
+
   canReach(other: MemoryNode): boolean {
     return this.isUp && other.isUp && this.side === other.side;
   }
@@ -235,6 +249,11 @@ export class MemoryNode implements Bus {
 
   /** The connection to the bus breaks, or is there again. */
   connect(isUp: boolean): void {
+    if (this.#isFrozen) {
+      this.#missed.push(isUp);
+      this.isUp &&= isUp;
+      return;
+    }
     this.isUp = isUp;
     for (const heard of [...this.#listeners]) heard(isUp ? { is: 'up' } : { is: 'down', why: 'the test says so' });
   }

@@ -1,8 +1,8 @@
 // What is lost between two hosts at a bad moment: each call has its answer nevertheless, and within a time that is promised.
 
 import { describe, expect, test } from 'vitest';
-import { WINDOW_BYTES } from '../../../src/federation/frames.ts';
-import { type Asked, FederationWorld, isControl } from '../../support/federation-world.ts';
+import { errorResponse, WINDOW_BYTES } from '../../../src/federation/frames.ts';
+import { type Asked, FederationWorld, isControl, META } from '../../support/federation-world.ts';
 
 function oneOwner({ hasBulk = false } = {}) {
   const world = new FederationWorld();
@@ -205,5 +205,85 @@ describe('a home without a sign of life', () => {
     owner.owner.hostSilent('laptop');
     world.advance(31_000);
     expect(owner.owner.load).toEqual({ streams: 0, calls: 0 });
+  });
+});
+
+describe('owners that have ended the stream of a home, which was away for long,', () => {
+  function ended() {
+    const world = new FederationWorld();
+    const open: Asked[] = [];
+    const owners = ['one', 'two'].map((host) => world.owner(host, (asked) => open.push(asked)));
+    const home = world.home('laptop');
+    const connection = home.open(undefined);
+    const answerAll = (): void => {
+      for (const asked of open.splice(0)) asked.answer({ text: 'done' });
+      world.settle();
+    };
+    for (let id = 1; id <= 4; id++) connection.call(id, {});
+    answerAll();
+    return { world, open, owners, home, connection, answerAll };
+  }
+
+  const done = (connection: ReturnType<typeof ended>['connection'], id: number) =>
+    connection.answersTo(id).map(({ result, error }) => result?.text ?? error?.message);
+
+  test('serve it again, each call once, by the name of the server alone', () => {
+    const { owners, connection, open, answerAll } = ended();
+    for (const { owner } of owners) owner.hostGone('laptop');
+    connection.safe.add('6');
+    for (let id = 5; id <= 12; id++) connection.call(id, {});
+    connection.list(13);
+    expect(open).toHaveLength(9);
+    answerAll();
+    for (let id = 5; id <= 13; id++) expect(done(connection, id)).toEqual(['done']);
+    expect(connection.endedBy).toBeUndefined();
+  });
+
+  test('do not end what another one has begun for it', () => {
+    const { world, owners, connection, open, answerAll } = ended();
+    connection.call(5, {});
+    const [first] = open.splice(0);
+    const gone = owners.findIndex(({ owner }) => owner.load.calls === 0);
+    owners[gone]?.owner.hostGone('laptop');
+    for (let id = 6; id <= 9; id++) connection.call(id, {});
+    answerAll();
+    for (let id = 6; id <= 9; id++) expect(done(connection, id)).toEqual(['done']);
+    world.advance(20_000, 1000);
+    first?.answer({ text: 'late' });
+    world.settle();
+    expect(done(connection, 5)).toEqual(['late']);
+  });
+
+  test('say so of a call that goes back to one of them, and it is made once', () => {
+    const { world, owners, connection, open } = ended();
+    connection.call(5, {});
+    open.splice(0)[0]?.answer({ resultType: 'input_required', inputRequests: {}, requestState: 's' });
+    world.settle();
+    const requestState = connection.stateOf(5);
+    for (const { owner } of owners) owner.hostGone('laptop');
+    const params = { name: 'work', arguments: {}, requestState, inputResponses: {}, _meta: META };
+    connection.write({ jsonrpc: '2.0', id: 6, method: 'tools/call', params });
+    expect(open.map((asked) => asked.params.requestState)).toEqual(['s']);
+    open[0]?.answer({ text: 'done' });
+    world.settle();
+    expect(done(connection, 6)).toEqual(['done']);
+  });
+
+  test('are not asked without end where one says so of every stream', () => {
+    const world = new FederationWorld();
+    world.runs.set('evil', 'run-evil');
+    const evil = world.bus.node();
+    let asked = 0;
+    for (const name of ['tools', 'tools-at-evil'])
+      evil.subscribe(`mcp.v1.req.acme.*.${name}.>`, ({ reply = '' }) => {
+        asked++;
+        const headers = { 'Mcp-Frame': 'err', 'Mcp-Owner': 'evil run-evil' };
+        evil.publish({ subject: reply, headers, data: errorResponse('1', '{"code":-32010,"message":"What?"}') });
+      });
+    const connection = world.home('laptop').open(undefined);
+    connection.call(1, {});
+    world.advance(60_000, 1000);
+    expect(done(connection, 1)).toEqual(['Server tools cannot be reached: host evil forgets what it is asked']);
+    expect(asked).toBe(2);
   });
 });

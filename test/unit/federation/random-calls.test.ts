@@ -1,5 +1,5 @@
 // Calls at random, over a bus at random: it loses, repeats, delays and reorders; homes, owners and their second connections come and go; owners are started
-// again. What comes of each call is compared with a ledger of what its owners have done, which is too simple to be wrong.
+// again; homes and owners stand still for longer than anybody waits. What comes of each call is compared with a ledger of what its owners have done, which is too simple to be wrong.
 
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
@@ -13,8 +13,10 @@ const CLAIMED = 17 << 20;
 const STEP_MS = 250;
 /** The bus is calm from then on. */
 const CALM_STEP = 160;
-/** All calls are over by then: twice the time after which one is lost, and once the time for which a host may be away. */
-const LAST_STEP = CALM_STEP + 240;
+/** All calls are over so long after that: twice the time after which one is lost, and once the time for which a host may be away. */
+const CALM_STEPS = 240;
+/** A host that gives no sign of life for so long is silent. */
+const SILENT_STEPS = 44;
 const OWNERS = ['one', 'two'] as const;
 /** A safe call of any owner goes to another one every 2 s while nobody is heard, for 15 s; and once more so where it is lost. */
 const MOST_TIMES = 16;
@@ -36,6 +38,16 @@ const trouble = fc.record({
   steps: fc.integer({ min: 1, max: 30 }),
   is: fc.constantFrom('home away', 'owner away', 'partition', 'home bulk dead', 'owner bulk dead', 'owner restarts'),
   owner: fc.nat(1),
+  isTimersFirst: fc.boolean(),
+});
+
+/** Up to 50 s: longer than a call, a host and an answer are waited for. */
+const stillness = fc.record({
+  atStep: fc.nat(60),
+  steps: fc.integer({ min: 1, max: 200 }),
+  is: fc.constantFrom('home stands still', 'owner stands still'),
+  owner: fc.nat(1),
+  isTimersFirst: fc.boolean(),
 });
 
 const weather = fc.record({
@@ -46,7 +58,9 @@ const weather = fc.record({
   isAnywhere: fc.boolean(),
   hasBulk: fc.boolean(),
   calls: fc.array(call, { minLength: 1, maxLength: 6 }),
-  troubles: fc.array(trouble, { maxLength: 4 }),
+  troubles: fc.array(fc.oneof({ weight: 3, arbitrary: trouble }, { weight: 1, arbitrary: stillness }), {
+    maxLength: 4,
+  }),
 });
 
 type Weather = typeof weather extends fc.Arbitrary<infer T> ? T : never;
@@ -99,13 +113,16 @@ async function tried({ loss, again, delayMs, seed, isAnywhere, hasBulk, calls, t
   const world = new FederationWorld({ maxMessageBytes: 64 << 20 });
   world.hasBulk = hasBulk;
   const ledger = new Ledger();
-  const serve = (asked: Asked): void => {
-    const { id, bytes, takesMs } = (asked.params.arguments ?? asked.params._meta) as Given;
-    ledger.begin(id);
-    asked.progress(1);
-    world.clock.after(takesMs, () => asked.answer({ text: 'x'.repeat(bytes) }));
-  };
-  const owners = OWNERS.map((host) => world.owner(host, serve));
+  const serveAs =
+    (host: string) =>
+    (asked: Asked): void => {
+      const { id, bytes, takesMs } = (asked.params.arguments ?? asked.params._meta) as Given;
+      ledger.begin(id);
+      asked.progress(1);
+      const { clock } = owners[host === 'one' ? 0 : 1] ?? world;
+      clock.after(takesMs, () => asked.answer({ text: 'x'.repeat(bytes) }));
+    };
+  const owners = OWNERS.map((host) => world.owner(host, serveAs(host)));
   const home = world.home('laptop');
   const credit = new CreditWatch();
   let isCalm = false;
@@ -125,20 +142,29 @@ async function tried({ loss, again, delayMs, seed, isAnywhere, hasBulk, calls, t
     connection.call(id, given);
   };
 
-  for (let step = 0; step < LAST_STEP; step++) {
-    isCalm = step >= CALM_STEP;
+  const untilStep = Math.max(0, ...troubles.map(({ atStep, steps }) => atStep + steps));
+  const calmStep = Math.max(CALM_STEP, untilStep + 1);
+  /** Requests that its clients write while the home stands still. */
+  let unread: (() => void)[] = [];
+  for (let step = 0; step < calmStep + CALM_STEPS; step++) {
+    isCalm = step >= calmStep;
     for (const one of troubles) {
       if (step === one.atStep) begin(one);
+      if (step === one.atStep + SILENT_STEPS && one.is === 'home stands still' && home.node.isFrozen) fallSilent();
       if (step === one.atStep + one.steps) end(one);
     }
-    for (const [i, one] of calls.entries()) if (step === one.atStep) ask(i + 1, one);
+    for (const [i, one] of calls.entries()) if (step === one.atStep) unread.push(() => ask(i + 1, one));
+    if (!home.node.isFrozen) {
+      for (const task of unread) task();
+      unread = [];
+    }
     world.advance(STEP_MS);
     for (let i = 0; i < 5; i++) {
       await Promise.resolve(); // long answers are parked
       world.settle();
     }
     const isOver = [...asked].every((id) => connection.answersTo(id).length > 0) || connection.endedBy !== undefined;
-    if (isOver && step > 120) break; // what comes twice or late has come by then
+    if (isOver && step > Math.max(120, untilStep)) break; // what comes twice or late has come by then
   }
 
   const isFair = loss === 0 && troubles.length === 0;
@@ -164,20 +190,33 @@ async function tried({ loss, again, delayMs, seed, isAnywhere, hasBulk, calls, t
     const owner = owners[at];
     if (is === 'home away') home.node.connect(false);
     if (is === 'home bulk dead') home.node.isBulkDead = true;
+    if (is === 'home stands still') home.standStill();
     if (owner === undefined) return;
+    if (is === 'owner stands still') owner.standStill();
     if (is === 'owner away') owner.node.connect(false);
     if (is === 'partition') owner.node.side = 1;
     if (is === 'owner bulk dead') owner.node.isBulkDead = true;
     if (is !== 'owner restarts') return;
     owner.node.connect(false); // its process is gone, with all that it knew
-    owners[at] = world.owner(host, serve, `run-${world.clock.now()}`);
+    owners[at] = world.owner(host, serveAs(host), `run-${world.clock.now()}`);
   }
 
-  function end({ is, owner: at }: Weather['troubles'][number]): void {
+  /** The home gives no sign of life: its owners wait for it for a while. */
+  function fallSilent(): void {
+    world.silent.add('laptop');
+    for (const { owner } of owners) owner.hostSilent('laptop');
+  }
+
+  function end({ is, owner: at, isTimersFirst }: Weather['troubles'][number]): void {
     const owner = owners[at];
+    if (is === 'home stands still') {
+      home.goOn(isTimersFirst);
+      world.silent.delete('laptop');
+    }
     if (is === 'home away') home.node.connect(true);
     if (is === 'home bulk dead') home.node.isBulkDead = false;
     if (owner === undefined) return;
+    if (is === 'owner stands still') owner.goOn(isTimersFirst);
     if (is === 'owner away') owner.node.connect(true);
     if (is === 'partition') owner.node.side = 0;
     if (is === 'owner bulk dead') owner.node.isBulkDead = false;
