@@ -1,7 +1,7 @@
 // Other hosts, put together: this daemon's place among them, what it offers there, and the servers of theirs that may be used here. It is
 // loaded only where the config names a bus.
 
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { AgentsElsewhere, AgentsHere } from '../model/agent-mail.ts';
 import type { BusRefusal } from '../model/bus-refusal.ts';
 import type { FederationReport, HostReport, LeaseReport } from '../model/federation-report.ts';
@@ -9,7 +9,6 @@ import type { FederationSettings } from '../model/federation-settings.ts';
 import type { Limits } from '../model/limits.ts';
 import type { BusPrincipal } from '../model/principal.ts';
 import type { BusServer } from '../model/server-definition.ts';
-import { NO_FILTER } from '../model/tool-rules.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import { anyOf } from '../util/glob.ts';
@@ -23,15 +22,16 @@ import type { Bus } from './bus.ts';
 import { type ClaimStore, Claims } from './claims.ts';
 import { Home, type OpenContext } from './home.ts';
 import type { HomeConnection } from './home-connection.ts';
-import { decodeEntries, encodeEntries, type HostEntry, type OfferedServer } from './host-entry.ts';
+import { decodeEntries, encodeEntries, type HostEntry, isBound, type OfferedServer } from './host-entry.ts';
 import { HostList, type KnownHost } from './host-list.ts';
-import { type Holder, type LeaseBoard, LeaseTable } from './lease-table.ts';
+import { type LeaseBoard, LeaseTable } from './lease-table.ts';
 import { NatsBoard } from './nats-board.ts';
 import { bucketFault, ENTRIES, LEASES, makeBuckets as makeBucketsOf } from './nats-buckets.ts';
 import { NatsBus, NOT_YET } from './nats-bus.ts';
 import { NatsLeases } from './nats-leases.ts';
 import { OwnHost } from './own-host.ts';
 import { Owner } from './owner.ts';
+import { ServersElsewhere } from './servers-elsewhere.ts';
 import { type ServiceAnswer, ServiceAnswers } from './service-answers.ts';
 import { serverOfPattern, serverToken, tokenOf } from './subject.ts';
 
@@ -75,8 +75,6 @@ export interface Ground {
 }
 
 const RUN_BYTES = 9;
-/** A connection that is not used ends soon: it costs two short messages to begin another one, and many hosts have many servers. */
-const IDLE_MS = 30_000;
 const RIVAL =
   'another daemon has the same name, so this one offers nothing: give federation.host another value on one of them';
 const CONTESTED =
@@ -108,7 +106,7 @@ export class Federation {
   readonly #list: HostList;
   readonly #leases: LeaseTable;
   readonly #services: ServiceAnswers;
-  readonly #use: (text: string) => boolean;
+  readonly #elsewhere: ServersElsewhere;
   readonly #unwatch: () => void;
   readonly #boardFaults = new Map<'read' | 'written' | 'leases', string>();
   #hasRival = false;
@@ -116,15 +114,6 @@ export class Federation {
   readonly #denied = new Set<string>();
   /** Tokens of own servers on this host whose calls NATS does not let this daemon hear. */
   readonly #unheard = new Set<string>();
-  #servers: ReadonlyMap<string, BusServer> = new Map();
-  /** The definition of each offer that was read. */
-  readonly #made = new WeakMap<OfferedServer, BusServer>();
-  /** Names without a host that were asked for, and that more than one host offers. */
-  readonly #anywhere = new Map<string, BusServer>();
-  /** The hosts that offer a name. */
-  #offerers: ReadonlyMap<string, readonly Offerer[]> = new Map();
-  /** The names that hosts offer, as leases and subjects have them. */
-  #nameOfToken: ReadonlyMap<string, string> = new Map();
   #telling: Timer | undefined;
   #offers: readonly OfferedServer[] = [];
   #told = 0;
@@ -136,7 +125,11 @@ export class Federation {
     const { settings, clock, version } = options;
     const { tenant, user, host } = settings;
     const { bus, board } = ground;
-    this.#use = anyOf(settings.use);
+    this.#elsewhere = new ServersElsewhere({
+      ...{ use: settings.use, refusalOf: options.refusalOf, trustsHints: options.trustsHints },
+      hasLease: (name) => this.#leases.has(name),
+      leaseHolderOf: (name) => this.#leases.holderOf(name),
+    });
     const run = this.#run;
     const common = { ...options, bus, tenant, user, host, claims: new Claims(ground.claims) };
     this.#owner = new Owner({
@@ -177,9 +170,8 @@ export class Federation {
       ...common,
       hasBulk: settings.hasBulkConnection,
       runOf: (name) => this.#list.get(name)?.run,
-      mayAskAny: (name) =>
-        (this.#offerers.get(name) ?? []).every((one) => isBound(one.offered) || this.#isUsable(name, one)),
-      ownersOf: (name) => this.#ownersNamed(name).map(({ host: owner }) => owner),
+      mayAskAny: (name) => this.#elsewhere.mayAskAny(name),
+      ownersOf: (name) => this.#elsewhere.ownersOf(name).map(({ host: owner }) => owner),
       refused: (server, host, why) => this.#note({ what: 'answer', server, host, why }),
     });
     this.#services = new ServiceAnswers({
@@ -267,7 +259,7 @@ export class Federation {
     if (isContested) this.#options.logger.error(CONTESTED, { host: this.#options.settings.host });
   }
 
-  // --- what can be used ---
+  // --- who is there ---
 
   /** All come back when NATS does: the more there are, the longer each of them waits before it speaks. */
   #onUp(): void {
@@ -299,20 +291,9 @@ export class Federation {
     return known.servers.some((offered) => offered.name === name && isBound(offered));
   }
 
-  /** The host that serves a server that remembers. Without a lease it is the only one that offers it. */
-  #holderOf(name: string): Holder | undefined {
-    const held = this.#leases.holderOf(name);
-    const usable = this.#ownersNamed(name);
-    const [first, ...others] = usable;
-    if (held !== undefined && !usable.some(({ host }) => host === held.host)) return undefined;
-    if (held !== undefined || this.#leases.has(name) || first === undefined || others.length > 0) return held;
-    return { host: first.host, fence: undefined };
-  }
-
   #onLease(token: string): void {
-    const name = this.#nameOfToken.get(token);
+    const name = this.#elsewhere.leaseChanged(token);
     if (name === undefined) return;
-    this.#anywhere.delete(name);
     this.#home.leaseChanged(token, this.#leases.holderOf(name));
     this.#tellSoon();
   }
@@ -325,128 +306,33 @@ export class Federation {
     });
   }
 
+  // --- what can be used ---
+
   #hostsChanged(): void {
-    const servers = new Map<string, BusServer>();
-    const { refusalOf } = this.#options;
-    this.#offerers = offerersIn(this.#list.hosts);
-    this.#nameOfToken = new Map([...this.#offerers.keys()].map((name) => [tokenOf(name), name]));
-    for (const [offeredName, offerers] of this.#offerers) {
-      const isNameUsed = this.#use(offeredName);
-      const isNameRefused = refusalOf(offeredName) !== undefined;
-      // A server that remembers is another one by its name alone: it may move to another host.
-      const isOnly = offerers.length === 1 && !offerers.some(({ offered }) => isBound(offered));
-      for (const { offered, host } of offerers) {
-        const name = `${offeredName}@${host}`;
-        if (isNameRefused || !(isNameUsed || this.#use(name)) || refusalOf(name) !== undefined) continue;
-        servers.set(name, this.#definitionOf(name, offered, host, isOnly));
-      }
-    }
-    this.#servers = servers;
-    this.#anywhere.clear();
+    this.#elsewhere.update(this.#list.hosts);
     if (this.#home.down === undefined) this.#options.keep(() => encodeEntries(this.#list.hosts));
     this.#options.changed();
   }
 
-  #isUsable(name: string, { host }: Offerer): boolean {
-    return this.#servers.has(`${name}@${host}`);
-  }
-
-  /**
-   * The hosts that calls of a name alone go to. Where some of them offer it as a server that remembers and others do not, a lease decides: without one,
-   * a host that only says that it remembers takes the name from nobody.
-   */
-  #ownersNamed(name: string): readonly Offerer[] {
-    const usable = (this.#offerers.get(name) ?? []).filter((one) => this.#isUsable(name, one));
-    const free = usable.filter(({ offered }) => !isBound(offered));
-    if (free.length === 0 || free.length === usable.length) return usable;
-    return this.#leases.has(name) ? usable.filter(({ offered }) => isBound(offered)) : free;
-  }
-
-  /** Names that hosts do not offer alike. */
-  get #disagreements(): string[] {
-    return [...this.#offerers].flatMap(([name, offerers]) => {
-      const owners = this.#ownersNamed(name);
-      const others = offerers.filter((one) => this.#isUsable(name, one) && !owners.includes(one));
-      if (others.length === 0) return [];
-      const how = others.some(({ offered }) => isBound(offered)) ? 'as one that remembers' : 'as one for everybody';
-      const where = others.map(({ host }) => host).join(', ');
-      return [`${name} is offered ${how} by ${where}, unlike by others: calls of ${name} alone do not go there`];
-    });
-  }
-
-  /** The definition of an offer; the same one while the offer is. */
-  #definitionOf(name: string, offered: OfferedServer, host: string, isOnly: boolean): BusServer {
-    const known = this.#made.get(offered);
-    const isSame = (known?.alsoNamed !== undefined) === isOnly && known?.trustHints === this.#options.trustsHints(name);
-    if (known !== undefined && isSame) return known;
-    const definition = this.#definition(name, offered, host, isOnly ? [offered.name] : undefined);
-    this.#made.set(offered, definition);
-    return definition;
-  }
-
-  /** All of one shape, as there may be thousands. */
-  #definition(
-    name: string,
-    offered: OfferedServer,
-    host: string | undefined,
-    alsoNamed?: readonly string[],
-  ): BusServer {
-    const { name: offeredName, description, mark, sharing, nature } = offered;
-    return {
-      transport: 'bus',
-      name,
-      offeredName,
-      host,
-      mark,
-      description,
-      timeoutMs: undefined,
-      startTimeoutMs: undefined,
-      idleMs: IDLE_MS,
-      tools: NO_FILTER,
-      trustHints: this.#options.trustsHints(name),
-      sharing: isBound({ sharing, nature }) ? (sharing ?? 'dedicated') : 'shared',
-      nature,
-      alsoNamed,
-    };
-  }
-
   /** The servers of other hosts, by their names with the host. */
   get servers(): ReadonlyMap<string, BusServer> {
-    return this.#servers;
+    return this.#elsewhere.byName;
   }
 
-  /** A server by its name alone, where several hosts offer it: any of them answers, or the one that serves it now. */
+  /** A server by its name alone. */
   anywhere(name: string): BusServer | undefined {
-    const known = this.#anywhere.get(name);
-    if (known !== undefined) return known;
-    const offerers = this.#ownersNamed(name);
-    const offers = offerers.map(({ offered }) => offered);
-    const ofAny = { anyOf: offerers.map(({ host }) => `${name}@${host}`) };
-    const [first] = offers;
-    if (first === undefined) return undefined;
-    if (offers.some(isBound)) {
-      const holder = this.#holderOf(name)?.host;
-      const { offered } = offerers.find(({ host }) => host === holder) ?? { offered: first };
-      const leased = { ...this.#definition(name, offered, undefined), ...ofAny, isLeased: true };
-      this.#anywhere.set(name, leased);
-      return leased;
-    }
-    const marks = [...new Set(offers.map(({ mark }) => mark))].toSorted();
-    const mark = marks.length === 1 ? first.mark : createHash('sha256').update(marks.join()).digest('hex').slice(0, 32);
-    const definition = { ...this.#definition(name, { ...first, mark }, undefined), ...ofAny };
-    this.#anywhere.set(name, definition);
-    return definition;
+    return this.#elsewhere.anywhere(name);
   }
 
   /** The names without a host that were asked for. */
   get askedAnywhere(): Iterable<BusServer> {
-    return this.#anywhere.values();
+    return this.#elsewhere.asked;
   }
 
   open(definition: BusServer, context: OpenContext): HomeConnection {
     const { name, isLeased } = definition;
     if (isLeased !== true) return this.#home.open(definition, context);
-    const holder = this.#holderOf(name);
+    const holder = this.#elsewhere.holderOf(name);
     if (holder === undefined || holder.host === this.#options.settings.host)
       throw new BridgeError('SERVER_UNREACHABLE', `Server ${name} cannot be reached: no host serves it now`, {
         server: name,
@@ -512,13 +398,10 @@ export class Federation {
   }
 
   get #leaseReports(): LeaseReport[] {
-    const others = [...this.#offerers].flatMap(([name, of]) =>
-      of.some(({ offered }) => isBound(offered)) ? name : [],
-    );
     const own = this.#offers.flatMap((offered) => (isBound(offered) ? offered.name : []));
-    const names = [...new Set([...own, ...others])].toSorted();
+    const names = [...new Set([...own, ...this.#elsewhere.remembering])].toSorted();
     return names.map((server) => {
-      const holder = own.includes(server) ? this.#leases.holderOf(server) : this.#holderOf(server);
+      const holder = own.includes(server) ? this.#leases.holderOf(server) : this.#elsewhere.holderOf(server);
       return { server, host: holder?.host ?? null };
     });
   }
@@ -529,7 +412,7 @@ export class Federation {
       ...(down === undefined ? [] : [`NATS is away: ${down}`]),
       ...new Set(this.#boardFaults.values()),
       ...this.#nameFaults,
-      ...this.#disagreements.slice(0, MOST_TOLD),
+      ...this.#elsewhere.disagreements.slice(0, MOST_TOLD),
       ...[...this.#denied].map(
         (what) => `NATS does not let this daemon ${what}: see docs/federation.md for the permissions`,
       ),
@@ -555,7 +438,7 @@ export class Federation {
     return {
       ...{ host, version, seenMs, calls: answer?.calls ?? 0, latencyMs: answer?.latencyMs ?? null },
       servers: servers.map(({ name }) => name),
-      used: isSilent ? [] : servers.flatMap(({ name }) => (this.#servers.has(`${name}@${host}`) ? [name] : [])),
+      used: isSilent ? [] : servers.flatMap(({ name }) => (this.#elsewhere.isUsable(name, { host }) ? [name] : [])),
       unreachable: this.#unreachable(known, answer, seenMs),
     };
   }
@@ -600,27 +483,6 @@ function isToldElsewhere(operation: string, subject: string): boolean {
 
 /** Makes the buckets that are missing, for the command. @public */
 export const makeBuckets = makeBucketsOf;
-
-interface Offerer {
-  readonly host: string;
-  readonly offered: OfferedServer;
-}
-
-function offerersIn(hosts: readonly KnownHost[]): Map<string, Offerer[]> {
-  const offerers = new Map<string, Offerer[]>();
-  for (const { host, servers } of hosts)
-    for (const offered of servers) {
-      const of = offerers.get(offered.name);
-      if (of === undefined) offerers.set(offered.name, [{ host, offered }]);
-      else of.push({ host, offered });
-    }
-  return offerers;
-}
-
-/** True for a server that keeps something for one client, or must not run twice: any other copy of it is another server. */
-function isBound({ sharing, nature }: Pick<OfferedServer, 'sharing' | 'nature'>): boolean {
-  return sharing === 'dedicated' || nature?.keepsState !== undefined || nature?.losesWrites !== undefined;
-}
 
 function natsGround({ settings, clock, pacer, refused, failed }: FederationOptions): Ground {
   const { nats, host, tenant, hasBulkConnection: hasBulk } = settings;

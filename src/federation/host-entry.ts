@@ -116,6 +116,11 @@ function natureOf(nature: unknown): ServerNature | undefined {
   };
 }
 
+/** True for a server that keeps something for one client, or must not run twice: any other copy of it is another server. */
+export function isBound({ sharing, nature }: Pick<OfferedServer, 'sharing' | 'nature'>): boolean {
+  return sharing === 'dedicated' || nature?.keepsState !== undefined || nature?.losesWrites !== undefined;
+}
+
 export function isSameOffer(a: HostEntry, b: HostEntry): boolean {
   return JSON.stringify(a.servers) === JSON.stringify(b.servers);
 }

@@ -1,0 +1,205 @@
+// The servers of other hosts that may be used here, and the names that they have: `NAME@HOST` for each, and `NAME` alone for any of those that offer it, or
+// for the one that serves it by a lease. It is made from what hosts say; it asks nobody, and does not know which names are defined here.
+
+import { createHash } from 'node:crypto';
+import type { BusServer } from '../model/server-definition.ts';
+import { NO_FILTER } from '../model/tool-rules.ts';
+import { anyOf } from '../util/glob.ts';
+import { isBound, type OfferedServer } from './host-entry.ts';
+import type { KnownHost } from './host-list.ts';
+import type { Holder } from './lease-table.ts';
+import { tokenOf } from './subject.ts';
+
+/** A connection that is not used ends soon: it costs two short messages to begin another one, and many hosts have many servers. */
+const IDLE_MS = 30_000;
+
+interface ElsewhereOptions {
+  /** Globs over names that are used here, with the host or without. */
+  readonly use: readonly string[];
+  /** Why policy does not let a server of this name be used; undefined if it does. */
+  readonly refusalOf: (name: string) => string | undefined;
+  /** True if the hints on the tools of a server are believed. */
+  readonly trustsHints: (name: string) => boolean;
+  readonly hasLease: (name: string) => boolean;
+  /** The host that is there and has the lease. */
+  readonly leaseHolderOf: (name: string) => Holder | undefined;
+}
+
+interface Offerer {
+  readonly host: string;
+  readonly offered: OfferedServer;
+}
+
+export class ServersElsewhere {
+  readonly #options: ElsewhereOptions;
+  readonly #use: (text: string) => boolean;
+  #byName: ReadonlyMap<string, BusServer> = new Map();
+  /** The definition of each offer that was read. */
+  readonly #made = new WeakMap<OfferedServer, BusServer>();
+  /** Names without a host that were asked for, and that more than one host offers. */
+  readonly #anywhere = new Map<string, BusServer>();
+  /** The hosts that offer a name, whether or not it may be used. */
+  #offerers: ReadonlyMap<string, readonly Offerer[]> = new Map();
+  /** The names that hosts offer, as leases and subjects have them. */
+  #nameOfToken: ReadonlyMap<string, string> = new Map();
+
+  constructor(options: ElsewhereOptions) {
+    this.#options = options;
+    this.#use = anyOf(options.use);
+  }
+
+  /** These hosts are there now. */
+  update(hosts: readonly KnownHost[]): void {
+    const byName = new Map<string, BusServer>();
+    const { refusalOf } = this.#options;
+    this.#offerers = offerersIn(hosts);
+    this.#nameOfToken = new Map([...this.#offerers.keys()].map((name) => [tokenOf(name), name]));
+    for (const [offeredName, offerers] of this.#offerers) {
+      const isNameUsed = this.#use(offeredName);
+      const isNameRefused = refusalOf(offeredName) !== undefined;
+      // A server that remembers is another one by its name alone: it may move to another host.
+      const isOnly = offerers.length === 1 && !offerers.some(({ offered }) => isBound(offered));
+      for (const { offered, host } of offerers) {
+        const name = `${offeredName}@${host}`;
+        if (isNameRefused || !(isNameUsed || this.#use(name)) || refusalOf(name) !== undefined) continue;
+        byName.set(name, this.#definitionOf(name, offered, host, isOnly));
+      }
+    }
+    this.#byName = byName;
+    this.#anywhere.clear();
+  }
+
+  /** Another host serves the server of this token now, or none. Returns its name, if anybody offers it. */
+  leaseChanged(token: string): string | undefined {
+    const name = this.#nameOfToken.get(token);
+    if (name !== undefined) this.#anywhere.delete(name);
+    return name;
+  }
+
+  /** The servers, by their names with the host. */
+  get byName(): ReadonlyMap<string, BusServer> {
+    return this.#byName;
+  }
+
+  /** The names of those that remember something. */
+  get remembering(): string[] {
+    return [...this.#offerers].flatMap(([name, of]) => (of.some(({ offered }) => isBound(offered)) ? name : []));
+  }
+
+  /** True if each host that offers a server for everybody may be asked, so that NATS may choose one. */
+  mayAskAny(name: string): boolean {
+    return (this.#offerers.get(name) ?? []).every((one) => isBound(one.offered) || this.isUsable(name, one));
+  }
+
+  /** The host that serves a server that remembers. Without a lease it is the only one that offers it. */
+  holderOf(name: string): Holder | undefined {
+    const held = this.#options.leaseHolderOf(name);
+    const usable = this.ownersOf(name);
+    const [first, ...others] = usable;
+    if (held !== undefined && !usable.some(({ host }) => host === held.host)) return undefined;
+    if (held !== undefined || this.#options.hasLease(name) || first === undefined || others.length > 0) return held;
+    return { host: first.host, fence: undefined };
+  }
+
+  isUsable(name: string, { host }: Pick<Offerer, 'host'>): boolean {
+    return this.#byName.has(`${name}@${host}`);
+  }
+
+  /**
+   * The hosts that calls of a name alone go to. Where some of them offer it as a server that remembers and others do not, a lease decides: without one,
+   * a host that only says that it remembers takes the name from nobody.
+   */
+  ownersOf(name: string): readonly Offerer[] {
+    const usable = (this.#offerers.get(name) ?? []).filter((one) => this.isUsable(name, one));
+    const free = usable.filter(({ offered }) => !isBound(offered));
+    if (free.length === 0 || free.length === usable.length) return usable;
+    return this.#options.hasLease(name) ? usable.filter(({ offered }) => isBound(offered)) : free;
+  }
+
+  /** Names that hosts do not offer alike. */
+  get disagreements(): string[] {
+    return [...this.#offerers].flatMap(([name, offerers]) => {
+      const owners = this.ownersOf(name);
+      const others = offerers.filter((one) => this.isUsable(name, one) && !owners.includes(one));
+      if (others.length === 0) return [];
+      const how = others.some(({ offered }) => isBound(offered)) ? 'as one that remembers' : 'as one for everybody';
+      const where = others.map(({ host }) => host).join(', ');
+      return [`${name} is offered ${how} by ${where}, unlike by others: calls of ${name} alone do not go there`];
+    });
+  }
+
+  /** The definition of an offer; the same one while the offer is. */
+  #definitionOf(name: string, offered: OfferedServer, host: string, isOnly: boolean): BusServer {
+    const known = this.#made.get(offered);
+    const isSame = (known?.alsoNamed !== undefined) === isOnly && known?.trustHints === this.#options.trustsHints(name);
+    if (known !== undefined && isSame) return known;
+    const definition = this.#definition(name, offered, host, isOnly ? [offered.name] : undefined);
+    this.#made.set(offered, definition);
+    return definition;
+  }
+
+  /** All of one shape, as there may be thousands. */
+  #definition(
+    name: string,
+    offered: OfferedServer,
+    host: string | undefined,
+    alsoNamed?: readonly string[],
+  ): BusServer {
+    const { name: offeredName, description, mark, sharing, nature } = offered;
+    return {
+      transport: 'bus',
+      name,
+      offeredName,
+      host,
+      mark,
+      description,
+      timeoutMs: undefined,
+      startTimeoutMs: undefined,
+      idleMs: IDLE_MS,
+      tools: NO_FILTER,
+      trustHints: this.#options.trustsHints(name),
+      sharing: isBound({ sharing, nature }) ? (sharing ?? 'dedicated') : 'shared',
+      nature,
+      alsoNamed,
+    };
+  }
+
+  /** A server by its name alone, where several hosts offer it: any of them answers, or the one that serves it now. */
+  anywhere(name: string): BusServer | undefined {
+    const known = this.#anywhere.get(name);
+    if (known !== undefined) return known;
+    const offerers = this.ownersOf(name);
+    const offers = offerers.map(({ offered }) => offered);
+    const ofAny = { anyOf: offerers.map(({ host }) => `${name}@${host}`) };
+    const [first] = offers;
+    if (first === undefined) return undefined;
+    if (offers.some(isBound)) {
+      const holder = this.holderOf(name)?.host;
+      const { offered } = offerers.find(({ host }) => host === holder) ?? { offered: first };
+      const leased = { ...this.#definition(name, offered, undefined), ...ofAny, isLeased: true };
+      this.#anywhere.set(name, leased);
+      return leased;
+    }
+    const marks = [...new Set(offers.map(({ mark }) => mark))].toSorted();
+    const mark = marks.length === 1 ? first.mark : createHash('sha256').update(marks.join()).digest('hex').slice(0, 32);
+    const definition = { ...this.#definition(name, { ...first, mark }, undefined), ...ofAny };
+    this.#anywhere.set(name, definition);
+    return definition;
+  }
+
+  /** The names without a host that were asked for. */
+  get asked(): Iterable<BusServer> {
+    return this.#anywhere.values();
+  }
+}
+
+function offerersIn(hosts: readonly KnownHost[]): Map<string, Offerer[]> {
+  const offerers = new Map<string, Offerer[]>();
+  for (const { host, servers } of hosts)
+    for (const offered of servers) {
+      const of = offerers.get(offered.name);
+      if (of === undefined) offerers.set(offered.name, [{ host, offered }]);
+      else of.push({ host, offered });
+    }
+  return offerers;
+}
