@@ -1,6 +1,6 @@
-// Decisions about definitions, in files of the state directory that no project can reach: what this user has approved and
-// rejected here, and which definitions the approvals of other clients covered when the bridge first saw them. A file that
-// cannot be understood approves nothing and covers nothing.
+// Decisions about definitions, in files of the state directory that no project can reach: which definitions this user
+// has approved and rejected here, and which ones the approvals of other clients covered when the bridge first saw them.
+// A file that cannot be parsed approves nothing and covers nothing.
 
 import { type StateEnvironment, StateFile } from '../local/state-file.ts';
 import {
@@ -17,7 +17,7 @@ import type { DiscoveredServer } from './discovered-server.ts';
 import { isRememberedLaunch, type RememberedLaunch, rememberedLaunch } from './remembered-launch.ts';
 import { isTree, textAt, treeAt } from './tree.ts';
 
-/** The oldest go first, and then ask again. */
+/** The oldest are dropped first; those definitions need a decision again. */
 const MOST_KEPT = 1000;
 
 export class ApprovalFile extends StateFile<StoredApprovals> {
@@ -33,7 +33,7 @@ export class ApprovalFile extends StateFile<StoredApprovals> {
     super(kind, environment, homedir);
   }
 
-  /** Keeps what was decided about all of these, or about none. */
+  /** Saves a decision about all of these, or about none. */
   async decide(servers: readonly DiscoveredServer[], decision: Approval, now: Date): Promise<void> {
     await this.change(({ decisions }) => {
       const young = servers.map((server) => decisionOn(server, decision, now));
@@ -65,7 +65,7 @@ function decisionOn(server: DiscoveredServer, decision: Approval, now: Date): St
   };
 }
 
-/** A definition at a place has one decision, the last one. */
+/** True if the new decision is about the same definition at the same place: only the last decision counts. */
 function isReplaced(old: StoredDecision, young: StoredDecision): boolean {
   return old.hash === young.hash && isAt(old, young);
 }
@@ -82,7 +82,7 @@ export type DecidedPlace = Pick<DiscoveredServer, 'client' | 'name' | 'file'>;
 export interface StoredDecision extends DecidedPlace {
   readonly hash: string;
   readonly decision: Approval;
-  /** When, as in ISO 8601. */
+  /** The time, in ISO 8601. */
   readonly at: string;
   readonly scope: string;
   readonly pointer: string;
@@ -90,7 +90,7 @@ export interface StoredDecision extends DecidedPlace {
 }
 
 export class StoredApprovals implements Approvals {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly decisions: readonly StoredDecision[];
   readonly #byHash: ReadonlyMap<string, StoredDecision>;
 
@@ -117,8 +117,8 @@ function isAt(decision: DecidedPlace, { client, name, file }: DecidedPlace): boo
   return decision.client === client && decision.name === name && decision.file === file;
 }
 
-// An entry is never replaced: an approval that is withdrawn and given again covers what it covered before.
-/** The oldest go first, and then count as never seen. */
+// An entry is never replaced: an approval that is withdrawn and given again covers the same as before.
+/** The oldest are dropped first, and then count as never seen. */
 const MOST_CLIENT_APPROVALS = 10_000;
 
 export class ClientApprovalFile extends StateFile<StoredClientApprovals> {
@@ -134,7 +134,7 @@ export class ClientApprovalFile extends StateFile<StoredClientApprovals> {
     super(kind, environment, homedir);
   }
 
-  /** Keeps what approvals stood for that were never seen before; of those that somebody else has kept first, nothing. */
+  /** Saves what new approvals cover. If another process has saved some of them first, those stay as they are. */
   async keep(seen: readonly FirstSeen[], now: Date): Promise<void> {
     if (seen.length === 0) return;
     await this.change((known) => {

@@ -1,6 +1,7 @@
-// Definitions that a project brings wait until somebody approves them, here or in their own client. An approval is for a
-// hash of what would be started, so a change asks again. An approval of another client covers the definitions that the
-// bridge saw it for first, and no other: a client approves a name, and the project's author can change what has it.
+// Definitions from a project wait until somebody approves them, here or in their own client. An approval is for a hash
+// of everything that would be started, so a change asks again. Another client's approval covers the definitions that
+// the bridge first saw it for, and no others: a client approves a name, and the project's author can change the
+// definition behind it.
 
 import { createHash } from 'node:crypto';
 import type { ClaudeSettings } from './claude-settings.ts';
@@ -17,9 +18,9 @@ export interface Approvals {
 }
 
 /**
- * Over the client and the name, which decide whose place it takes, and over what is started, with variables filled in;
- * but variables and headers count as they are written, so that a token that is renewed in the environment asks nobody
- * again. What a file adds is written by whoever wrote that, and counts. So does the filter over its tools, if it has one.
+ * Hashes the client and name, which decide what the definition replaces, and everything that is started, with variables
+ * filled in. Environment variables and headers count as written, so that a renewed token needs no new approval. Content
+ * of files counts, because the project's author may have written them. A tool filter counts too.
  */
 export function definitionHash(server: Omit<DiscoveredServer, 'id' | 'alias'>): string {
   const { client, name, transport, command, args, cwd, url, headersHelper, oauth, env, headers, raw, tools } = server;
@@ -37,7 +38,7 @@ export function definitionHash(server: Omit<DiscoveredServer, 'id' | 'alias'>): 
     .digest('hex');
 }
 
-/** Nothing without a filter, so that approvals of such definitions stay what they were. */
+/** Undefined without a filter, so that approvals of such definitions stay valid. */
 function filterOf({ allow, deny }: DiscoveredServer['tools']): DiscoveredServer['tools'][] {
   return allow === undefined && deny.length === 0 ? [] : [{ allow, deny }];
 }
@@ -49,7 +50,7 @@ function sorted(map: Readonly<Record<string, string>>): [string, string][] {
 const WAITING = new Set(['ready', 'needs-input', 'disabled']);
 
 export interface Consent {
-  /** Decisions of this user. */
+  /** The decisions of this user. */
   readonly approvals: Approvals;
   readonly claude: ClaudeSettings['decide'];
   /** Definitions that other clients' approvals covered before. */
@@ -57,7 +58,7 @@ export interface Consent {
   /** The directory of the project. */
   readonly root: string;
   readonly path: Pick<PathRules, 'relative' | 'isAbsolute'>;
-  /** Hears of each definition that runs because its client's approval was never seen before. */
+  /** Called for each definition that runs because its client's approval was seen for the first time. */
   readonly firstSeen: (first: FirstSeen) => void;
 }
 
@@ -79,7 +80,7 @@ function trustIn({ client, trustedDir }: Draft): readonly ClientApproval[] {
   return trustedDir === undefined ? [] : [{ client, by: 'user', dir: trustedDir, name: undefined }];
 }
 
-/** An approval that was seen before covers what it stood for then; one that is new covers what is there now. */
+/** A known approval covers what it covered when first seen; a new one covers what is there now. */
 function isCovered(draft: Draft, theirs: readonly ClientApproval[], consent: Consent): boolean {
   const hash = placedHash(draft, consent);
   const known = theirs.map((approval) => consent.seen.covered(approval));
@@ -89,28 +90,30 @@ function isCovered(draft: Draft, theirs: readonly ClientApproval[], consent: Con
   return young.length > 0;
 }
 
-/** The same in every checkout of a project: an approval may be for more than one of them. */
+/** Equal in every checkout of a project, because an approval may be for several of them. */
 function placedHash(draft: Draft, { root, path }: Consent): string {
   const inside = draft.cwd === undefined ? '' : path.relative(root, draft.cwd);
   const isInside = !inside.startsWith('..') && !path.isAbsolute(inside);
   return definitionHash(draft.cwd !== undefined && isInside ? { ...draft, cwd: `./${inside}` } : draft);
 }
 
-/** One approval: of a server by its name, or of all that a project brings. */
+/** One approval: of a server by name, or of everything that a project brings. */
 export interface ClientApproval {
   readonly client: string;
-  /** The owner of the file: one that the author of the project may have written approves once, for all that is in it then. */
+  /**
+   * The owner of the file. A file that the project's author may have written approves once, for everything in it then.
+   */
   readonly by: 'user' | 'project';
-  /** The project that it is for. */
+  /** The project that it applies to. */
   readonly dir: string;
   /** Undefined for all of its servers. */
   readonly name: string | undefined;
 }
 
-/** A definition that such an approval stood for, as it was. */
+/** A definition that such an approval covered, as it was then. */
 export interface CoveredDefinition extends Pick<DiscoveredServer, 'client' | 'name' | 'file'> {
   readonly hash: string;
-  /** When the bridge saw it, as in ISO 8601. */
+  /** The time when the bridge saw it, in ISO 8601. */
   readonly at: string;
   readonly launch: RememberedLaunch;
 }
@@ -123,14 +126,14 @@ export interface FirstSeen {
 }
 
 export interface SeenApprovals {
-  /** Hashes of the definitions that it covers; undefined if it was never seen. */
+  /** Hashes of the definitions that it covers; undefined if it is new. */
   covered(approval: ClientApproval): ReadonlySet<string> | undefined;
 }
 
-/** Every approval is seen for the first time. */
+/** Treats every approval as new. */
 export const NOTHING_SEEN: SeenApprovals = { covered: () => undefined };
 
-/** No approval of another client covers anything: what was seen before is not known. */
+/** Covers nothing, because it is unknown what was seen before. */
 export const NOTHING_COVERED: SeenApprovals = { covered: () => new Set() };
 
 export interface StoredApproval extends ClientApproval {
@@ -138,7 +141,7 @@ export interface StoredApproval extends ClientApproval {
 }
 
 export class StoredClientApprovals implements SeenApprovals {
-  /** The decisions, those that were seen first before the others. */
+  /** The approvals, first seen first. */
   readonly approvals: readonly StoredApproval[];
   readonly #hashes: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #projects: ReadonlySet<string>;
@@ -152,7 +155,7 @@ export class StoredClientApprovals implements SeenApprovals {
   }
 
   /**
-   * The definitions that an approval covers. In a project where something was approved before, its own files approve
+   * The definitions that an approval covers. Once something in a project was approved, the project's own files approve
    * nothing more.
    */
   covered(approval: ClientApproval): ReadonlySet<string> | undefined {

@@ -1,11 +1,11 @@
-// The directories that the tables of places begin with, on each platform. A base that a platform does not have has no
-// directories, and its places do not exist there.
+// The base directories for the tables of places, on each platform. A base that a platform lacks has no directories, so
+// its places do not exist there.
 
 import { type Machine, projectDirs } from './machine.ts';
 
 export interface Base {
   readonly dirs: readonly string[];
-  /** True if whoever wrote the project may have written what is there. */
+  /** True if the project's author may have written the files there. */
   readonly isProject?: boolean;
 }
 
@@ -18,7 +18,7 @@ export function basesOf(machine: Machine): ReadonlyMap<string, Base> {
     ...relocatedDirs(machine),
     /** The working directory, and the root of its project. */
     P: [...new Set([machine.cwd, machine.root])],
-    /** These two, and every directory between them. */
+    /** Both of them, and every directory in between. */
     UP: projectDirs(machine),
   };
   return new Map(
@@ -48,8 +48,8 @@ const RELOCATING = [
 ];
 
 /**
- * The variables that name a place relative to wherever one works. They are not heeded: the place would be another one in
- * each repository, and hold what its author wants, where what is found counts as the user's own.
+ * Variables whose value is a relative path. They are ignored: the place would differ in each repository and hold
+ * whatever its author wants, although definitions found there count as the user's own.
  */
 export function relativeVariables({ path, env }: Machine): string[] {
   return RELOCATING.filter((name) => env(name) && !path.isAbsolute(env(name) ?? ''));
@@ -77,7 +77,7 @@ function userDirs(machine: Machine): Dirs {
     AS: [support],
     AD: [roaming],
     LAD: [local],
-    /** The directory of this platform in which programs keep their settings, and the one for their data. */
+    /** The directory in which programs of this platform keep settings, and the one for data. */
     APP: [roaming ?? support ?? config],
     DATA: [roaming ?? support ?? data],
     /** XDG's directory for data. */
@@ -91,7 +91,7 @@ function systemDirs({ platform, env }: Machine): Dirs {
     ETC: [onWindows ? undefined : '/etc'],
     LIBRARY: [platform === 'darwin' ? '/Library/Application Support' : undefined],
     PROGRAMDATA: [onWindows ? env('ProgramData') || 'C:\\ProgramData' : undefined],
-    // Not from the environment: a user could point it elsewhere, and be managed by nobody.
+    // Not from the environment: otherwise a user could redirect it and escape the administrator.
     CLAUDE_MANAGED: [
       {
         linux: '/etc/claude-code',
@@ -109,7 +109,7 @@ function systemDirs({ platform, env }: Machine): Dirs {
   };
 }
 
-/** Bases that variables of the environment move. */
+/** Bases that environment variables can move. */
 function relocatedDirs(machine: Machine): Dirs {
   const { path, home } = machine;
   const named = (name: string): string | undefined => absoluteIn(machine, name);

@@ -1,4 +1,4 @@
-// The definitions that `approve` and `reject` can decide about, among those that a person has named.
+// The definitions that `approve` and `reject` can decide about, selected by name.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { type Approval, definitionHash } from './approval.ts';
@@ -7,7 +7,7 @@ import { handleOf, isNamed, named } from './selection.ts';
 import type { Survey } from './survey.ts';
 
 export interface Wish {
-  /** None for all of the file. */
+  /** Empty for all definitions in the file. */
   readonly names: readonly string[];
   readonly file: string | undefined;
   readonly decision: Approval;
@@ -48,12 +48,12 @@ function candidatesNamed(
   const [first] = open;
   if (first === undefined)
     return { servers: [], settled: matching.map((server) => settledAs(server, decision, found)) };
-  // The same in the files of several clients is one question, though each has an answer of its own.
+  // The same definition in files of several clients is one question, although each needs its own answer.
   if (new Set(open.map((server) => definitionHash({ ...server, client: '' }))).size > 1) throw ambiguous(name, open);
   return { servers: open, settled: [] };
 }
 
-/** True for a definition that waits, or that was decided otherwise here. */
+/** True for a definition that waits, or that was decided differently here. */
 function isOpen(server: DiscoveredServer, decision: Approval, { approvals }: Survey): boolean {
   const before = approvals.get(definitionHash(server));
   return before === undefined ? isWaiting(server) : before !== decision;
@@ -71,7 +71,7 @@ function settledAs(server: DiscoveredServer, decision: Approval, found: Survey):
   return `${handle} in ${file} waits for no approval. It is ${state}: ${reason}.`;
 }
 
-/** The one that is used in the place of one that is the same. */
+/** The equal definition that is used instead. */
 export function standsFor(
   { file, client, name }: DiscoveredServer,
   { discovery }: Survey,

@@ -1,6 +1,6 @@
-// What Claude Code's settings say of servers: which of a project's are approved, which plugins are on, and whom policy
-// allows. A project's own settings can reject and switch off anything; they approve and switch on only in a project that
-// its user trusts.
+// Reads Claude Code's settings about servers: which servers of a project are approved, which plugins are on, and what
+// policy allows. A project's own settings can reject and switch off anything; they can approve and switch on only if
+// the user trusts the project.
 
 import type { ClientApproval } from './approval.ts';
 import { basesOf } from './bases.ts';
@@ -9,14 +9,14 @@ import type { SourceReader } from './source-reader.ts';
 import { isTree, member, type Tree, textsAt, treeAt } from './tree.ts';
 
 export interface ClaudeSettings {
-  /** From whoever administrates the machine. */
+  /** Settings of the machine's administrator. */
   readonly managed: readonly SettingsFile[];
   /** Settings of the user and of the project. */
   readonly own: readonly SettingsFile[];
   readonly enabledPlugins: ReadonlyMap<string, boolean>;
-  /** The user's choices for plugins: a project chooses nothing. */
+  /** The user's options for plugins; a project cannot set any. */
   readonly pluginConfigs: ReadonlyMap<string, unknown>;
-  /** The approvals that stand for a project's server of this name. */
+  /** The approvals that apply to a project's server of this name. */
   decide(server: string): 'rejected' | readonly ClientApproval[];
 }
 
@@ -69,7 +69,7 @@ export async function readClaudeSettings(
   };
 }
 
-/** As in the directory of the same name, in the order of the files' names. */
+/** The files in the directory of the same name, sorted by name. */
 async function managedFiles(reader: SourceReader, { path }: Machine, dirs: readonly string[]): Promise<string[]> {
   const found = await Promise.all(
     dirs.map(async (dir) => {
@@ -101,7 +101,7 @@ function pluginsIn(settings: readonly SettingsFile[]): [plugin: string, isOn: bo
   return plugins.map(([name, isOn]) => [name, isOn === true]);
 }
 
-/** Settings in a file of the user's own, and the project that they are for here. */
+/** Settings in one of the user's own files, and the project that they apply to. */
 interface PersonalSettings {
   readonly dir: string;
   readonly value: Tree;
@@ -116,7 +116,8 @@ interface ApprovalSources {
 }
 
 /**
- * All that a project's own files approve is one approval: its author could rename a server, and approve the new name.
+ * Everything that a project's own files approve counts as one approval: otherwise its author could rename a server and
+ * approve the new name.
  */
 function approvalsOf({ personal, inProject, root, isTrusted }: ApprovalSources): ClaudeSettings['decide'] {
   const rejected = new Set(

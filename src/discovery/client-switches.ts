@@ -1,5 +1,5 @@
-// Servers that a client has switched off, or does not allow, in another place than their entry: they are off here too.
-// A project's own files can only switch off. For Kilo, files of a project that would read variables are refused here.
+// Servers that a client switches off or forbids elsewhere than in their entry: they are off here too. A project's own
+// files can only switch off. For Kilo, project files that would read variables are refused here.
 
 import { basesOf } from './bases.ts';
 import type { PlacedEntry } from './definition.ts';
@@ -30,7 +30,7 @@ const SWITCHES: Readonly<Record<string, (gathering: Gathering) => Promise<IsOff>
   qwen: async (gathering) => listsOf(await layersOf('qwen', gathering), fitsGlob),
 };
 
-/** For one project, of servers of every origin. */
+/** Checks servers of every origin, for one project. */
 async function claudeSwitches(gathering: Gathering): Promise<IsOff> {
   const [file = ''] = basesOf(gathering.machine).get('CLAUDE_FILE')?.dirs ?? [];
   const value = await treeIn(file, gathering);
@@ -72,20 +72,20 @@ async function geminiSwitches(gathering: Gathering): Promise<IsOff> {
     (entry.extension !== undefined && isExtensionOff(textsAt(extensions, entry.extension, 'overrides'), machine));
 }
 
-/** In lower case. The server of an extension has a second one. */
+/** The ids in lower case. An extension's server has two. */
 function idsOf({ name, extension }: PlacedEntry): string[] {
   const ids = [name, ...(extension === undefined ? [] : [`ext:${extension}:${name}`])];
   return ids.map((id) => id.toLowerCase().trim());
 }
 
-/** The last rule that fits the working directory decides. */
+/** True if the last rule that matches the working directory switches the extension off. */
 function isExtensionOff(rules: readonly string[], { cwd }: Machine): boolean {
   const here = `/${cwd.replace(/\\/g, '/')}/`.replace(/\/{2,}/g, '/');
   const last = rules.findLast((rule) => fitsGlob(here, rule.replace(/^!/, '')));
   return last?.startsWith('!') === true;
 }
 
-/** A server is off if any layer excludes it, or a layer that allows some does not allow it. */
+/** True if any layer excludes the server, or a layer has an allow list without it. */
 function listsOf(layers: readonly Tree[], fits: (text: string, pattern: string) => boolean): IsOff {
   const lists = (key: string): string[][] =>
     layers.map((layer) => textsAt(layer, 'mcp', key).map((text) => text.toLowerCase().trim()));
@@ -105,7 +105,7 @@ async function layersOf(client: string, gathering: Gathering): Promise<Tree[]> {
   return layers.filter((layer) => layer !== undefined);
 }
 
-/** The file of the user, where the home directory is the project. */
+/** True for the user's file if the home directory is also the project. */
 function isShared(locations: readonly Location[], path: string): boolean {
   return locations.some((location) => location.path === path && location.project === undefined);
 }

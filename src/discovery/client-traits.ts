@@ -1,5 +1,4 @@
-// The traits of clients: what one means by the words of its config, where others mean something else. A client without a
-// row is read leniently, as most are.
+// How clients differ in the meaning of their config's words. A client without a row is read leniently, as most are.
 
 import type { DialectName } from './dialects.ts';
 
@@ -7,21 +6,21 @@ export interface ClientTraits {
   readonly dialect: DialectName;
   /** The unit of `timeout`. */
   readonly timeoutUnit: 'ms' | 's';
-  /** A smaller timeout is a mistake, and not heeded. */
+  /** A smaller timeout is taken for a mistake and ignored. */
   readonly leastTimeoutMs: number;
   /** The transport of a `url` without a type. */
   readonly untypedUrl: 'auto' | 'sse' | 'http';
-  /** Its own documents write a URL without a type, so there is nothing to advise. */
+  /** True if the client's own documentation shows URLs without a type, so there is nothing to advise. */
   readonly isUrlBare: boolean;
-  /** The reading of an entry with both a command and a URL. */
+  /** How an entry with both a command and a URL is read. */
   readonly both: 'command' | 'url' | 'invalid';
-  /** Files are merged field by field. */
+  /** True if files are merged field by field. */
   readonly isLayered: boolean;
-  /** The same name in the user's file and in the project's are two servers. */
+  /** True if equal names in the user's and the project's files mean two servers. */
   readonly isListedPerFile: boolean;
-  /** Its own parser takes no comments. */
+  /** True if its parser accepts no comments. */
   readonly isStrict: boolean;
-  /** Names that it skips. */
+  /** Names that it ignores. */
   readonly reserved: readonly string[];
   readonly names: RegExp | undefined;
 }

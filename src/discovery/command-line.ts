@@ -1,4 +1,4 @@
-// What a command line really starts, behind a shell or `env`. Only for comparing: what is started stays as written.
+// The program that a command line really starts, inside a shell or `env`. Only for comparing; servers start as written.
 
 import { programName } from '../util/executed-words.ts';
 
@@ -60,7 +60,7 @@ function lineOf(words: readonly string[] | undefined): CommandLine | undefined {
 
 const WORD = /\s*((?:[^\s"'\\$`|&;<>()*?{}[\]#]|"[^"$`\\]*"|'[^']*'|\\.)+)/y;
 
-/** The words of one simple command; undefined for anything that a shell would do more with. */
+/** The words of a simple command; undefined if a shell would do anything more with the text. */
 function shellWords(text: string): string[] | undefined {
   const words: string[] = [];
   WORD.lastIndex = 0;

@@ -1,5 +1,5 @@
-// Makes a draft of an entry: its variables filled in, its paths made absolute, and what is wrong with it said. It knows
-// one entry at a time; what entries do to each other comes later.
+// Turns an entry into a draft: fills in variables, makes paths absolute, and reports faults. It sees one entry at a
+// time; effects between entries come later.
 
 import { problemIn } from '../util/glob.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
@@ -25,12 +25,12 @@ export interface PlacedEntry extends Entry {
   readonly realpath: string;
   readonly order: number;
   readonly sources: readonly DefinitionOrigin[];
-  /** The fields before variables were filled in, where that is done to the whole file. */
+  /** The fields before variables were filled in, if the whole file is filled in at once. */
   readonly unfilled?: unknown;
   readonly awaitsApproval: boolean;
-  /** The directory that its client's user trusts, and that it belongs to. */
+  /** The trusted directory that the entry belongs to, if its client's user trusts one. */
   readonly trustedDir?: string;
-  /** True if its file is one that its client does not read any more. */
+  /** True if its client no longer reads the file. */
   readonly isStale: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface Definer {
 
 export interface Defined {
   readonly draft: Draft;
-  /** A file of more variables, which somebody has to read. */
+  /** A file with more variables, which must be read. */
   readonly envFile: string | undefined;
 }
 
@@ -75,7 +75,7 @@ function tellProblems({ missing, executes }: Variables, badValues: readonly stri
   if (executes) tell('executes', 'has a value that its client gets by running a command. It is not run.');
 }
 
-/** Values without which a start is not worth trying: one that a command prints, or a part of an address. */
+/** The missing values without which a start is useless: a command's output, or a part of an address. */
 function missingIn({ transport, url = '' }: Launch, { missing, executes }: Variables): string[] {
   const isNowhere = missing.size > 0 && transport !== 'stdio' && parsedUrl(url) === undefined;
   return [...(executes ? ['a command that is not run'] : []), ...(isNowhere ? missing : [])];
@@ -113,7 +113,7 @@ function surroundingsOf(entry: PlacedEntry, { machine, input }: Definer): Surrou
 
 type Judgement = Pick<Draft, 'raw' | 'inputs' | 'state' | 'reason'> & { readonly traits: ClientTraits };
 
-/** Member by member: thousands of these are made, and spreading is several times as slow. */
+/** Builds the draft member by member: there are thousands, and spreading would be several times slower. */
 function draftOf(entry: PlacedEntry, launch: Launch, written: Written, judged: Judgement): Draft {
   return {
     name: entry.name,
@@ -157,7 +157,7 @@ interface Filling {
 function launchOf(entry: PlacedEntry, written: Written, variables: Variables, filling: Filling): Launch {
   const { transport, command, args, cwd, url, headersHelper } = written;
   const { machine } = filling;
-  // A command that prints headers runs somewhere too.
+  // A command that prints headers needs a directory too.
   const runs = transport === 'stdio' || headersHelper !== undefined;
   const filled = (values: EntryValues, field: 'env' | 'headers'): Texts =>
     textsOf(values, (value) => textOf(value, variables, field, filling));
@@ -182,7 +182,7 @@ function textOf(value: EntryValue, variables: Variables, field: 'env' | 'headers
   return undefined;
 }
 
-/** Adds the variables that its client would add; the entry's own go before them. */
+/** Adds the variables that its client would add; the entry's own come first. */
 function withGiven(given: Texts | undefined, env: Texts): Texts {
   return given === undefined ? env : { ...given, ...env };
 }
@@ -191,7 +191,7 @@ function inHome(text: string, { path, home }: Machine): string {
   return /^~(?=$|[\\/])/.test(text) ? path.join(home, text.slice(1)) : text;
 }
 
-/** A directory with a variable left in it is nowhere. */
+/** The working directory; undefined while a variable in it is not filled in. */
 function workingDir(entry: PlacedEntry, written: Written, machine: Machine, cwd: string | undefined): string {
   const { path, home } = machine;
   const { location, project } = entry;
@@ -201,12 +201,12 @@ function workingDir(entry: PlacedEntry, written: Written, machine: Machine, cwd:
     : (entry.dir ?? project ?? helperDir(entry, written, machine) ?? home);
   if (cwd === undefined || cwd === '') return usual;
   if (cwd.includes('${')) return cwd;
-  // A relative one in these is relative to the project, wherever the file is.
+  // These clients resolve relative directories against the project, wherever the file is.
   const base = ['opencode', 'kilo'].includes(entry.client) ? (project ?? machine.cwd) : usual;
   return path.resolve(base, inHome(cwd, machine));
 }
 
-/** A user's own command for headers runs beside the settings of Claude Code. */
+/** The directory for a headers command: a user's own command runs where Claude Code's settings are. */
 function helperDir({ client, scope }: PlacedEntry, { transport }: Written, machine: Machine): string | undefined {
   if (client !== 'claude-code' || scope !== 'user' || transport === 'stdio') return undefined;
   return basesOf(machine).get('CLAUDE')?.dirs[0];
@@ -224,7 +224,7 @@ function rawOf(
 type Texts = Readonly<Record<string, string>>;
 const NO_TEXTS: Texts = Object.freeze({});
 
-/** The values after `change`; those that become nothing are left out. */
+/** The values after `change`; undefined results are left out. */
 function textsOf(values: EntryValues, change: (value: EntryValue) => string | undefined): Texts {
   if (values.size === 0) return NO_TEXTS;
   const pairs = [...values].map(([name, value]) => [name, change(value)] as const);
@@ -257,7 +257,7 @@ function remarkOn(verdict: Verdict & { kind: 'usable' }, written: Written, tell:
     tell('command-with-spaces', 'has spaces in its command. If arguments follow it there, move them to "args".');
 }
 
-/** Scripts on Windows, which only its shell finds by these names. */
+/** Scripts that only the shell finds by these names on Windows. */
 const SHELL_SCRIPTS = new Set(['npx', 'npm', 'pnpm', 'yarn']);
 
 function adviseOnWindows({ transport, command = '', args }: Written, tell: Tell): void {
@@ -269,7 +269,7 @@ function adviseOnWindows({ transport, command = '', args }: Written, tell: Tell)
   );
 }
 
-/** The gate of such a server lets nothing pass: see RuledGate. */
+/** Reports a filter that cannot be read; the server's gate then allows nothing, see RuledGate. */
 function tellFilter({ tools: { allow = [], deny } }: Written, tell: Tell): void {
   for (const [patterns, what] of [
     [allow, 'allows no tool by its list of those it has'],

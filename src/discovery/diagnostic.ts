@@ -1,5 +1,5 @@
-// What discovery has to say about files and entries. A message names the place and what to do, and never holds a value
-// of env or headers, nor a piece of a file.
+// Messages of discovery about files and entries. A message names the place and the remedy. It never contains a value of
+// env or headers, or a piece of a file.
 
 export type DiagnosticLevel = 'error' | 'warn' | 'info';
 
@@ -40,7 +40,7 @@ export interface Diagnostic {
   readonly code: DiagnosticCode;
   readonly path?: string;
   readonly server?: string;
-  /** The name of the variable, key, or rule that it is about. */
+  /** The name of the variable, key, or rule concerned. */
   readonly name?: string;
   readonly message: string;
 }

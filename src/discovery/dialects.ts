@@ -1,35 +1,35 @@
-// How clients write variables, and the filling-in of them: once, without looking at the result again. Each client has one
-// dialect; what another one would replace stays as it is. Nothing that would be run to get a value is ever run.
+// How clients write variables, and how they are filled in: once, without replacing in the result again. Each client has
+// one dialect; variables of other dialects stay as they are. No command is ever run to get a value.
 
 import { referenceIn } from './inputs.ts';
 import { type Machine, suppliedVariable } from './machine.ts';
 
 export type VariableField = 'command' | 'args' | 'env' | 'cwd' | 'url' | 'headers';
 
-/** The surroundings of an entry. */
+/** The context of an entry. */
 export interface Surroundings {
   readonly machine: Machine;
-  /** The project that is open; undefined without one. */
+  /** The open project; undefined without one. */
   readonly project: string | undefined;
-  /** Values that only this entry knows. */
+  /** Values that only this entry defines. */
   readonly own: ReadonlyMap<string, string | readonly string[]>;
-  /** The value that a person or the environment has supplied. */
+  /** The value of an input from a person or the environment. */
   input(id: string): string | undefined;
 }
 
 export type VariableFinding =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'list'; readonly texts: readonly string[] }
-  /** A variable that is not set, and what takes its place. */
+  /** A variable that is not set, and its replacement. */
   | { readonly kind: 'missing'; readonly name: string; readonly text: string | undefined }
   | { readonly kind: 'input'; readonly id: string }
-  /** A command, which somebody else would run. */
+  /** A command that its client would run. */
   | { readonly kind: 'executes' };
 
 export interface Dialect {
   readonly pattern: RegExp;
   readonly fields: readonly VariableField[];
-  /** Undefined for what is no variable after all. */
+  /** Evaluates a match; undefined if it is no variable. */
   find(match: readonly (string | undefined)[], field: VariableField, at: Surroundings): VariableFinding | undefined;
 }
 
@@ -62,7 +62,7 @@ const BRACED = /\$\{([^{}]*)\}/g;
 const DOLLAR = /\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::-([^}]*))?\})/g;
 const DOLLAR_AND_OWN = /\$(?:([A-Za-z_]\w*)|\{(\/|[A-Za-z_]\w*)(?::-([^}]*))?\})|%([A-Za-z_]\w*)%/g;
 
-/** Claude Code does not hand its own credentials to servers at a URL. */
+/** Claude Code does not pass its own credentials to servers at URLs. */
 const OWN_CREDENTIALS = new Set(['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN']);
 
 function variable(name: string, otherwise: string | undefined, { machine }: Surroundings): VariableFinding {
@@ -86,7 +86,7 @@ function userConfig(name: string, at: Surroundings): VariableFinding | undefined
   return ownVariable(name, at) ?? suppliedInput(name, at);
 }
 
-/** `${env:X}`, `${input:X}`, and the places that an editor knows. */
+/** `${env:X}`, `${input:X}`, and directories known to an editor. */
 function editorVariable(content: string, at: Surroundings): VariableFinding | undefined {
   const { machine, project } = at;
   const [kind = '', name] = content.split(/:(.*)/s);
@@ -99,7 +99,7 @@ function editorVariable(content: string, at: Surroundings): VariableFinding | un
   return { kind: 'text', text: content.endsWith('Basename') ? machine.path.basename(project) : project };
 }
 
-/** A variable, or without one the input of its name. */
+/** A variable, or if it is not set, the input of the same name. */
 function variableOrInput(name: string, at: Surroundings): VariableFinding {
   const text = suppliedVariable(name, at.machine);
   return text === undefined ? suppliedInput(name, at) : { kind: 'text', text };
@@ -117,33 +117,33 @@ function bridgeVariable(content: string, at: Surroundings): VariableFinding | un
   return name === undefined ? undefined : variable(name, otherwise, at);
 }
 
-/** A setting, or what a command of an extension would say: nobody but VS Code knows it. */
+/** A setting, or the output of an extension's command: only VS Code knows these. */
 function codeVariable(content: string, at: Surroundings): VariableFinding | undefined {
   return /^(?:config|command):./s.test(content) ? suppliedInput(content, at) : editorVariable(content, at);
 }
 
-/** Warp makes an error of a variable that is missing or empty. */
+/** Warp treats a missing or empty variable as an error. */
 function warpVariable(name: string, at: Surroundings): VariableFinding {
   return at.machine.env(name) === '' ? suppliedInput(name, at) : variableOrInput(name, at);
 }
 
-/** A variable of `envs`, or of `env_keys`, whose values the keyring keeps; no other variable of the environment. */
+/** A variable from `envs`, or from `env_keys`, whose values are in the keyring; no other environment variables. */
 function gooseVariable(name: string, at: Surroundings): VariableFinding | undefined {
   if (!at.own.has(`${KEYRING}${name}`)) return ownVariable(name, at);
   return variableOrInput(name, at);
 }
 
-/** Before the names of Goose's `env_keys`. */
+/** The prefix for the names in Goose's `env_keys`. */
 export const KEYRING = 'keyring:';
 
-/** The files that are there have been read before. */
+/** Files that exist were read before. */
 function windsurfVariable(content: string, at: Surroundings): VariableFinding | undefined {
   const [, kind, name = ''] = /^(env|file):(.+)$/s.exec(content) ?? [];
   if (kind === 'file') return suppliedInput(content, at);
   return kind === 'env' ? variable(name, undefined, at) : undefined;
 }
 
-/** Values that a plugin knows apply everywhere, those of the environment in two places. */
+/** Values of a plugin apply everywhere; those of the environment only in two places. */
 function copilotVariable(
   name: string,
   otherwise: string | undefined,
@@ -167,7 +167,7 @@ function claudeVariable(
   return variable(name, otherwise, at);
 }
 
-/** The second pass over `env` leaves nothing of a variable that is not set. */
+/** The second pass over `env` removes variables that are not set. */
 function geminiVariable(
   match: readonly (string | undefined)[],
   field: VariableField,
@@ -230,7 +230,7 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
     fields: ALL,
     find: ([, , name = ''], _, at) => variableOrInput(name, at),
   },
-  /** A desktop extension's dialect: without an extension nothing is known. */
+  /** The dialect of a desktop extension; without an extension, no variable is known. */
   manifest: {
     pattern: BRACED,
     fields: ALL,
@@ -265,12 +265,12 @@ export class Variables {
     });
   }
 
-  /** A variable that stands for a list, and alone in an argument, becomes several. */
+  /** Fills in arguments. A list variable that is an argument of its own becomes several arguments. */
   fillArgs(args: readonly string[]): string[] {
     return args.flatMap((arg) => this.#listIn(arg) ?? [this.fill(arg, 'args')]);
   }
 
-  /** A variable that the entry names instead of writing it; undefined when it is not set. */
+  /** The value of a variable that an entry refers to by name; undefined if it is not set. */
   named(name: string): string | undefined {
     return suppliedVariable(name, this.#at.machine) ?? this.#at.input(name);
   }

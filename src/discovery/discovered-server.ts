@@ -1,6 +1,6 @@
-// A definition that discovery has found, and its state; and the draft of one on its way through the stages of discovery,
-// each of which takes drafts and gives new ones. A definition may hold secrets in `env`, `headers`, `args`, `url` and `raw`;
-// its `id`, `alias`, `reason` and `pointer` never do.
+// A definition that discovery found, with its state; and its draft on the way through the stages of discovery, each of
+// which turns drafts into new ones. A definition may hold secrets in `env`, `headers`, `args`, `url` and `raw`; never
+// in `id`, `alias`, `reason` and `pointer`.
 
 export type ServerState =
   | 'ready'
@@ -16,10 +16,10 @@ export type ServerState =
   | 'self'
   | 'blocked-by-policy';
 
-/** `auto` is Streamable HTTP, then SSE; `unknown` belongs to entries that say nothing usable. */
+/** `auto` means Streamable HTTP, then SSE; `unknown` is for entries without a usable transport. */
 export type DiscoveredTransport = 'stdio' | 'http' | 'sse' | 'ws' | 'auto' | 'unknown';
 
-/** A place that the same definition was found in; `ServerSource` for those who use the library. */
+/** A place where the same definition was found; library users know it as `ServerSource`. */
 export interface DefinitionOrigin {
   readonly client: string;
   readonly scope: string;
@@ -27,7 +27,7 @@ export interface DefinitionOrigin {
   readonly file: string;
 }
 
-/** The process that is started, or the address that is connected to. */
+/** The process to start, or the address to connect to. */
 export interface Launch {
   readonly transport: DiscoveredTransport;
   readonly command: string | undefined;
@@ -41,7 +41,7 @@ export interface Launch {
 }
 
 export interface DiscoveredServer extends Launch {
-  /** Unique among all that were found: the name, or the name and the client. */
+  /** Unique among all definitions: the name, or the name with the client. */
   readonly id: string;
   readonly name: string;
   readonly alias: string;
@@ -56,30 +56,30 @@ export interface DiscoveredServer extends Launch {
   readonly startupTimeoutMs: number | undefined;
   readonly tools: { readonly allow: readonly string[] | undefined; readonly deny: readonly string[] };
   readonly oauth: Readonly<Record<string, unknown>> | undefined;
-  /** Names of inputs, secrets or variables that have to be supplied first. */
+  /** The inputs, secrets or variables that must be supplied first. */
   readonly inputs: readonly string[];
-  /** The file of more variables that it names, which is read. */
+  /** The file with more variables that it names; it is read. */
   readonly envFile?: string;
-  /** The names of fields that mean nothing here, such as those by which its client asks for no consent. */
+  /** Names of ignored fields, such as those that turn off its client's questions. */
   readonly ignored: readonly string[];
   readonly description: string;
   readonly state: ServerState;
-  /** Why it is not ready. */
+  /** The reason why it is not ready. */
   readonly reason: string | undefined;
-  /** True if a person has switched it off in the bridge, and not in its client. */
+  /** True if it was switched off in the bridge, not in its client. */
   readonly isOffHere?: boolean;
-  /** The same as it is written, before any variable was filled in. */
+  /** The same launch as written, before variables were filled in. */
   readonly raw: Launch;
 }
 
 export interface Draft extends Omit<DiscoveredServer, 'id' | 'alias'> {
-  /** How early its place comes in the list; smaller is earlier. */
+  /** Its place in the list; smaller is earlier. */
   readonly order: number;
-  /** True if it stands where the author of a project may have written it, and nobody has agreed to it yet. */
+  /** True if the project's author may have written it and nobody has approved it yet. */
   readonly awaitsApproval: boolean;
-  /** The directory of the project that the client's user trusts, if they do. */
+  /** The project directory that the client's user trusts, if any. */
   readonly trustedDir: string | undefined;
-  /** The same name of its client in another file is another server. */
+  /** True if the same name in another file of its client is another server. */
   readonly isListedPerFile: boolean;
 }
 
@@ -87,7 +87,7 @@ export function withState(draft: Draft, state: ServerState, reason: string): Dra
   return { ...draft, state, reason };
 }
 
-/** From the weakest to the strongest. A scope that is not here ranks as the user's. */
+/** From weakest to strongest. A scope that is missing here ranks like the user's. */
 const SCOPES = [
   'hosted',
   'plugin',
@@ -106,7 +106,7 @@ export function rankOf(scope: string): number {
   return rank < 0 ? SCOPES.indexOf('user') : rank;
 }
 
-/** Sorts what takes precedence first. */
+/** Sorts by precedence, highest first. */
 export function byPrecedence(a: Draft, b: Draft): number {
   return rankOf(b.scope) - rankOf(a.scope) || a.order - b.order;
 }
@@ -115,7 +115,7 @@ export function byOrder(a: Draft, b: Draft): number {
   return a.order - b.order;
 }
 
-/** How a server is named in groups and conflicts. */
+/** The name of a server in groups and conflicts. */
 export function memberName({ client, name }: Pick<Draft, 'client' | 'name'>): string {
   return `${client}:${name}`;
 }

@@ -1,5 +1,5 @@
-// Finds the definitions of MCP servers in the files of every client that is known, and says of each what becomes of it
-// and why. Starts nothing, writes nothing, and takes all it knows from the host that it is given.
+// Finds MCP server definitions in the files of every known client, and decides what becomes of each, with the reason.
+// It starts nothing, writes nothing, and reads everything through the host it is given.
 
 import type { ProcessIdentity } from '../local/process-identity.ts';
 import {
@@ -49,36 +49,36 @@ export interface DiscoveryOptions {
   readonly precedence?: Precedence;
   /** Decisions about definitions of projects, by the hash of the definition. */
   readonly approvals?: Approvals;
-  /** Definitions that other clients' approvals covered when they were first seen; without it, all approvals are new. */
+  /** Definitions that other clients' approvals covered when first seen; if missing, all approvals are new. */
   readonly seenApprovals?: SeenApprovals;
   readonly policy?: OwnPolicy;
-  /** The bridge's config that was read already, or none. Others of its kind are then what a project brings. */
+  /** The bridge's config if it was read already. Then other configs of the bridge count as a project's. */
   readonly ownConfig?: OwnConfig;
-  /** Looks at nobody else's definitions: the bridge's own stand under everybody's policy all the same. */
+  /** Ignores all other clients' definitions. The bridge's own are subject to everybody's policy anyway. */
   readonly isOwnOnly?: boolean;
-  /** True if definitions are to be written down: variables of the environment become references, never values. */
+  /** True if definitions will be written to a file: then environment variables become references instead of values. */
   readonly isToBeWritten?: boolean;
-  /** Values for the inputs and secrets that definitions ask for. */
+  /** Returns values for the inputs and secrets that definitions ask for. */
   readonly input?: (id: string) => string | undefined;
-  /** Definitions that stand in no file: of flags, of a config that is a program, or of hosted connectors. */
+  /** Definitions from elsewhere than files: from flags, a config that is a program, or hosted connectors. */
   readonly given?: readonly GivenServers[];
-  /** The directories of Agent Plugins, each with its plugin.json and mcp.json. */
+  /** Directories of Agent Plugins, each with a plugin.json and an mcp.json. */
   readonly agentPlugins?: readonly string[];
   /** More files and directories of definitions. */
   readonly sources?: readonly string[];
-  /** More registries of running servers, and whether those of any may be on other machines. */
+  /** More registries of running servers, and if any of their servers may be on other machines. */
   readonly registries?: { readonly files: readonly string[]; readonly mayBeRemote: boolean };
-  /** With it, a broken file is read once more a moment later. */
+  /** If given, a broken file is read again after a short pause. */
   readonly pause?: PauseBeforeRetry;
-  /** The ids that definitions have: each keeps its own, and nobody else gets it. */
+  /** The ids already given: each definition keeps its own, and no other gets it. */
   readonly heldNames?: HeldNames;
-  /** Files that earlier discoveries have read: only changed ones are read again. */
+  /** Files read by earlier discoveries: only changed files are read again. */
   readonly memory?: SourceMemory;
 }
 
 export interface OwnConfig {
   readonly file: string | undefined;
-  /** `mcpServers`, as it is written. */
+  /** `mcpServers`, as written. */
   readonly servers: unknown;
 }
 
@@ -87,15 +87,15 @@ export interface Discovery {
   readonly diagnostics: readonly Diagnostic[];
   /** Groups of definitions that are the same server. */
   readonly groups: readonly Group[];
-  /** Different servers that have the same name. */
+  /** Different servers with the same name. */
   readonly conflicts: readonly Conflict[];
-  /** Processes of running servers: when one of them ends, so does its server. */
+  /** Processes of running servers; a server ends with its process. */
   readonly processes: readonly ProcessIdentity[];
-  /** Policies that `explainPolicy` decides by. */
+  /** The policies for `explainPolicy`. */
   readonly policies: Policies;
-  /** The ids that definitions have got here for the first time. To have them keep those, hold them. */
+  /** Ids that were given for the first time. The caller must save them to keep them. */
   readonly givenNames: HeldNames;
-  /** Definitions that run because another client's approval is new: whoever serves them notes them first. */
+  /** Definitions that run because another client's approval is new. The caller must save these before serving them. */
   readonly firstSeen: readonly FirstSeen[];
 }
 
@@ -218,7 +218,7 @@ function tellRelative({ machine, report }: Gathering, override: Override | undef
   }
 }
 
-/** A file, or a directory of them. */
+/** Finds a file, or the files in a directory. */
 async function namedBy(who: string, location: Location, { reader, report }: Gathering): Promise<Location> {
   const { path } = location;
   if ((await reader.list(path)).length > 0) return { ...location, pattern: ['*.json'] };
@@ -228,7 +228,7 @@ async function namedBy(who: string, location: Location, { reader, report }: Gath
   return location;
 }
 
-/** A file that is there and cannot be read allows nothing: else breaking it would be a way around it. */
+/** An unreadable file allows nothing: otherwise breaking it would be a way around it. */
 async function exclusiveAmong(managed: readonly Location[], reader: SourceReader): Promise<string | undefined> {
   for (const { path } of managed) if ((await reader.read(path, 'json')).kind !== 'absent') return path;
   return undefined;
@@ -253,7 +253,7 @@ async function draftsOf(
   );
 }
 
-/** The variable that an input can be supplied with: of `api-key`, it is MCP_BRIDGE_INPUT_API_KEY. */
+/** The environment variable that can supply an input: MCP_BRIDGE_INPUT_API_KEY for `api-key`. */
 export function inputVariable(id: string): string {
   return `MCP_BRIDGE_INPUT_${id.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`;
 }
@@ -285,7 +285,7 @@ interface Deciding {
 
 const GOVERNED = new Set([...LIVE, 'pending-approval']);
 
-/** Decides about all drafts. Excluded ones take no part in anything; those that a list denies are merged before. */
+/** Decides about all drafts. Excluded drafts are ignored everywhere; drafts that a list denies are merged first. */
 function decide(drafts: readonly Draft[], { settings, policies, options, machine, firstSeen }: Deciding): Draft[] {
   const { precedence = 'scope', approvals = new Map(), heldNames = NO_HELD_NAMES } = options;
   const { root, path } = machine;
@@ -303,7 +303,7 @@ function decide(drafts: readonly Draft[], { settings, policies, options, machine
   return decided.sort(precedence === 'first-wins' ? byOrder : byPrecedence);
 }
 
-/** The same file may be looked at for several reasons, and files come in whatever order the disk gives them. */
+/** Sorts and removes duplicates: a file may be read for several reasons, and disks list files in any order. */
 function inOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const wordOf = ({ path = '', server = '', code, name = '', message }: Diagnostic): string =>
     JSON.stringify([path, server, code, name, message]);

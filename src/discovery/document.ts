@@ -1,6 +1,5 @@
-// The content of a config file, written in JSON, TOML or YAML. The parsers of TOML and YAML, and the one for JSON with
-// comments, are loaded for the first file that needs them. Their own messages quote the file, which may hold secrets, so
-// only the place is passed on.
+// Reads a config file in JSON, TOML or YAML. The parsers for TOML, YAML and JSON with comments are loaded for the first
+// file that needs them. Their error messages quote the file, which may hold secrets, so only the position is passed on.
 
 import type { Node, ParseError } from 'jsonc-parser';
 import type { Document as YamlDocument } from 'yaml';
@@ -28,10 +27,10 @@ export interface Writing {
   readonly syntax: Syntax;
 }
 
-/** No config is; and what walks through one must not run out of stack. */
+/** No real config is this deep; a deeper one could overflow the stack of whoever walks through it. */
 const DEEPEST = 200;
 
-/** Throws a SyntaxFault when the text is broken: then nothing of it may be used. */
+/** Throws a SyntaxFault if the text is broken; then none of it may be used. */
 export async function documentOf({ text, path, syntax }: Writing, report: Report): Promise<Document> {
   const { value, duplicates, hasComments } = await parse(text, syntax);
   if (sizeOf(value).depth > DEEPEST) throw new SyntaxFault('it is nested too deeply', 1, 1);
@@ -58,7 +57,7 @@ async function parse(text: string, syntax: Syntax) {
   }
 }
 
-/** Parsers that run out of stack, aliases that make too much of a text, and one that has no end. */
+/** True for stack overflows in parsers, aliases that expand too much, and endless aliases. */
 function isTooDeep(error: unknown): boolean {
   if (error instanceof RangeError || error instanceof ReferenceError) return true;
   return error instanceof TypeError && error.message.includes('circular');
@@ -86,15 +85,15 @@ async function parseYaml(text: string) {
     throw new SyntaxFault('this is not YAML', line, col);
   }
   const duplicates = document === undefined ? [] : keysTwiceIn(document, { isScalar, visit });
-  // What is an alias of itself has no end; written as JSON it has one, or is refused.
+  // An alias of itself is endless; conversion to JSON refuses or ends it.
   const value: unknown = JSON.parse(JSON.stringify(document?.toJS() ?? null));
   return { value, duplicates, hasComments: false };
 }
 
-// Strict JSON goes through JSON.parse; the slower parser is loaded for the rest, and to say which key stands twice.
+// Strict JSON is read by JSON.parse. The slower parser is loaded for all other files, and to find duplicate keys.
 export interface JsonDocument {
   readonly value: unknown;
-  /** Keys that are there twice; the last one is used. */
+  /** Duplicate keys; the last one is used. */
   readonly duplicates: readonly string[];
   readonly hasComments: boolean;
 }
@@ -151,7 +150,7 @@ function faultAt(text: string, offset: number, sentence = 'this is not JSON'): S
   return new SyntaxFault(sentence, line, column);
 }
 
-/** The parser's own values make a prototype of `__proto__`. */
+/** Converts a node: the parser itself would set a prototype for the key `__proto__`. */
 function plainValue(node: Node, duplicates: string[]): unknown {
   if (node.type === 'array') return (node.children ?? []).map((child) => plainValue(child, duplicates));
   if (node.type !== 'object') return node.value;
@@ -164,9 +163,9 @@ function plainValue(node: Node, duplicates: string[]): unknown {
   return treeOf(members);
 }
 
-// The parser would compare each key with all others of its map, and write out again keys that are no texts: a small file
-// could take minutes. So the keys are looked at here, once.
-/** Keys that stand twice in one map; the last one is used. Throws a SyntaxFault for a key that is no text. */
+// The parser would compare each key with all others of its map, and write out keys that are not strings: a small file
+// could take minutes. So the keys are checked here, once.
+/** Finds duplicate keys; the last one is used. Throws a SyntaxFault for a key that is not a string. */
 type YamlTools = Pick<typeof import('yaml'), 'isScalar' | 'visit'>;
 
 function keysTwiceIn(document: YamlDocument, { isScalar, visit }: YamlTools): string[] {

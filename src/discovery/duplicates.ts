@@ -1,5 +1,5 @@
-// The same server under several names or from several clients: the first is used, the others say which one that is.
-// What is only probably the same is told, and stays apart.
+// Finds the same server under several names or from several clients: the first is used, the others refer to it. Servers
+// that are only probably the same are reported, and stay separate.
 
 import { diagnostic, type Report } from './diagnostic.ts';
 import { type Draft, memberName, withState } from './discovered-server.ts';
@@ -25,7 +25,7 @@ type Signatures = ReadonlyMap<Draft, Signature>;
 
 const COMPARED = new Set(['ready', 'disabled', 'needs-input', 'pending-approval']);
 
-/** Takes the drafts in their order of precedence. */
+/** Takes the drafts in order of precedence. */
 export function groupDuplicates(drafts: readonly Draft[], report: Report): Grouped {
   const compared = drafts.filter(({ state }) => COMPARED.has(state));
   const signatures: Signatures = new Map(compared.map((draft) => [draft, signatureOf(draft)]));
@@ -54,7 +54,7 @@ function familiesOf(
   return families;
 }
 
-/** Only what could be used takes the place of another, or gives way to one. */
+/** Only usable definitions replace others, or are replaced. */
 function withDuplicates(family: readonly Draft[]): [Draft, Draft][] {
   const [first, ...others] = family.filter(({ state }) => state === 'ready');
   if (first === undefined || others.length === 0) return [];
@@ -68,7 +68,7 @@ function withDuplicates(family: readonly Draft[]): [Draft, Draft][] {
   ];
 }
 
-/** Two groups may differ in what is not shown: then they get a number. */
+/** Groups duplicates. Two groups may look equal because their difference is not shown: then they get a number. */
 function groupsOf(families: readonly (readonly Draft[])[], signatures: Signatures): Group[] {
   const used = new Map<string, number>();
   return families.map((family) => {
@@ -106,7 +106,7 @@ function pairsOf(draft: Draft, signatures: Signatures): [Draft, Signature][] {
   return signature === undefined ? [] : [[draft, signature]];
 }
 
-/** For people: each that differs from the others, with those that are the same as it. */
+/** For people: each distinct member, together with its duplicates. */
 export function apart(families: readonly (readonly string[])[]): string {
   const words = families.map((family) => {
     const [first = '', ...same] = new Set(family);
@@ -115,7 +115,7 @@ export function apart(families: readonly (readonly string[])[]): string {
   return words.join(', ');
 }
 
-/** Members of a conflict, each beside those among them that are the same as it. */
+/** The members of a conflict, each together with its duplicates. */
 export function alikeAmong(members: readonly string[], groups: readonly Group[]): string[][] {
   const groupOf = (member: string): Group | undefined => groups.find((group) => group.members.includes(member));
   const families = new Map<unknown, string[]>();

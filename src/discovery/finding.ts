@@ -1,5 +1,5 @@
-// What a daemon asks of discovery: which servers there are for some directories. It reads each file once for all of them. What was
-// approved is read with it, and counts as it was read last while it cannot be read.
+// Answers a daemon's question which servers there are for some directories. Each file is read once for all of them.
+// Approvals are read too; while they cannot be read, the last ones count.
 
 import type { ProcessIdentity } from '../local/process-identity.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
@@ -24,32 +24,32 @@ import { SwitchedServers } from './switched-servers.ts';
 
 export { KeptSources } from './kept-sources.ts';
 
-/** All that an answer depends on, but for files. It is carried as JSON. */
+/** Everything that an answer depends on, except files. It is sent as JSON. */
 export interface FindRequest {
   readonly dir: string;
   readonly own: DiscoveringProcess;
   readonly config: ConfigForDiscovery;
-  /** Nobody else's definitions are looked at. */
+  /** True to ignore all other clients' definitions. */
   readonly isOwnOnly: boolean;
 }
 
 export interface FindAnswer {
-  /** Servers that are served, in their order. */
+  /** The servers to serve, in order. */
   readonly servers: readonly ServerDefinition[];
-  /** Faults of files and entries, for people. */
+  /** Faults of files and entries, in words for people. */
   readonly faults: readonly string[];
-  /** How many wait for approval. */
+  /** The number of definitions that wait for approval. */
   readonly pending: number;
-  /** The policies whose rules hold for the servers of every client. */
+  /** The policies that apply to every client's servers. */
   readonly policies: readonly Policy[];
-  /** The inputs that are missing, by the servers that ask for them. */
+  /** The missing inputs, by the servers that need them. */
   readonly missing?: Readonly<Record<string, readonly string[]>>;
-  /** Processes of servers that run already. */
+  /** Processes of servers that are running already. */
   readonly processes: readonly ProcessIdentity[];
 }
 
 export interface FindingOptions {
-  /** Hears of each path before it is read for the first time, and is waited for. */
+  /** Called before a path is read for the first time; the reading waits for it. */
   readonly asked: (path: string) => Promise<void> | void;
   readonly kept: KeptSources;
 }
@@ -67,13 +67,13 @@ export class ServerSearch {
   readonly #memory: SourceMemory;
   #approvals: Promise<ReadApprovals> | undefined;
   #approvalFile: string | undefined;
-  /** Files of the user's other decisions, which are read at each look. */
+  /** Files with the user's other decisions, read every time. */
   readonly #choices = new Set<string>();
 
   constructor({ asked, kept }: FindingOptions) {
     this.#asked = asked;
     this.#kept = kept;
-    // Directories leave one by one.
+    // The caller drops directories one by one.
     this.#memory = new SourceMemory({ asked, keeper: kept, mostDirectories: Number.POSITIVE_INFINITY });
   }
 
@@ -110,7 +110,7 @@ export class ServerSearch {
     }
   }
 
-  /** Finds servers. One that another client has approved for the first time is served only once that is noted. */
+  /** Finds servers. A server that another client approved for the first time is served only after that was saved. */
   async #findKept(
     { environment, homedir }: DiscoveringProcess,
     discover: (seen: SeenApprovals) => Promise<OwnFindings>,

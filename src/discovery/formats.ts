@@ -1,6 +1,6 @@
-// The formats of config files, each a reader that takes a parsed file and gives the entries in it as they are written:
-// maps of servers, the files of Claude Code, extensions, plugins, registries, and files of bare definitions. A reader opens
-// no file, fills in no variable, and throws nothing.
+// The formats of config files. Each has a reader that takes a parsed file and returns its entries as written: maps of
+// servers, files of Claude Code, extensions, plugins, registries, and files of bare definitions. A reader opens no
+// file, fills in no variable, and throws nothing.
 
 import { createHash } from 'node:crypto';
 import type { ProcessIdentity } from '../local/process-identity.ts';
@@ -46,30 +46,30 @@ export type FormatName =
   | 'vscode-settings'
   | 'zed';
 
-/** A definition as it is written. */
+/** A definition as written. */
 export interface Entry {
   readonly name: string;
   readonly pointer: string;
   readonly fields: unknown;
-  /** The client, where it differs from that of the whole file. */
+  /** The client, if it differs from that of the whole file. */
   readonly client?: string;
   readonly scope?: string;
   readonly project?: string;
-  /** Switched off elsewhere than in the entry itself. */
+  /** True if it is switched off elsewhere than in the entry itself. */
   readonly isOff?: boolean;
-  /** Variables that only this entry knows; one that stands for a list becomes several arguments. */
+  /** Variables that only this entry defines; a list becomes several arguments. */
   readonly variables?: ReadonlyMap<string, string | readonly string[]>;
-  /** Why it is not used, whatever it says. */
+  /** The reason why it is never used, whatever else it says. */
   readonly refusal?: string;
-  /** Why it is a mistake, whatever else it says. */
+  /** The reason why it is invalid, whatever else it says. */
   readonly fault?: string;
-  /** The process that it lives in. */
+  /** The process of the running server. */
   readonly process?: ProcessIdentity;
-  /** The extension that brings it, by its name. */
+  /** The name of the extension that brings it. */
   readonly extension?: string;
-  /** Variables that its client gives it, whatever it says itself. */
+  /** Variables that its client always sets for it. */
   readonly given?: Readonly<Record<string, string>>;
-  /** The directory that it runs in if it names none. */
+  /** The directory that it runs in, unless it names one. */
   readonly dir?: string;
 }
 
@@ -79,21 +79,21 @@ export interface ParsedFile {
   readonly path: string;
   readonly machine: Machine;
   readonly report: Report;
-  /** The content of the file beside it, for formats that have one. */
+  /** The content of the companion file, for formats that have one. */
   readonly companion: unknown;
   isProject(dir: string): boolean;
 }
 
 export interface Format {
   readonly syntax: Syntax | 'by-ending';
-  /** The path of the file beside it. */
+  /** The path of the companion file. */
   readonly companion?: (path: string, machine: Machine) => string;
   readonly read: (file: ParsedFile) => Entry[];
 }
 
 type Detail = Partial<Omit<Entry, 'name' | 'pointer' | 'fields'>>;
 
-/** The entries of a map, or of a list whose items have names. */
+/** The entries of a map, or of a list of named items. */
 function entriesIn(file: ParsedFile, keys: readonly string[], detail: Detail = {}): Entry[] {
   const container = containerAt(file, keys);
   if (container === undefined || container === null) return [];
@@ -108,7 +108,7 @@ export function entriesOfMap(file: ParsedFile, map: Tree, keys: readonly string[
   });
 }
 
-/** For clients that write a list, as some of them read a map too. */
+/** For clients that write a list; some of them accept a map too. */
 function entriesInList(file: ParsedFile, keys: readonly string[]): Entry[] {
   const container = containerAt(file, keys);
   if (!Array.isArray(container)) return entriesIn(file, keys);
@@ -140,10 +140,10 @@ function refuseContainer({ path, report }: ParsedFile, keys: readonly string[]):
 const CONTROL = /\p{Cc}|[\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/u;
 
 const TOO_LONG = `has a name of more than ${LONGEST_NAME} characters`;
-/** As much of a place as a message needs to say. */
+/** The maximum length of a place in a message. */
 const LONGEST_SHOWN = 512;
 
-/** A name that shows as something else than it is, or that objects treat in a special way, is nobody's. */
+/** Rejects names that look like something else, or that objects treat specially. */
 function isUsableName({ path, report }: ParsedFile, name: string, pointer: string): boolean {
   const isShort = name.length <= LONGEST_NAME;
   if (isShort && name !== '' && name !== '__proto__' && !CONTROL.test(name)) return true;
@@ -164,7 +164,7 @@ function warnWrongKey({ path, report }: ParsedFile, found: string, right: string
   report(diagnostic('wrong-key', message, { path, name: found }));
 }
 
-/** Reads the maps of all these names, and those of the others with a warning. */
+/** Reads the maps with the right names; maps with a wrong name are read with a warning. */
 function keyed(right: readonly string[], wrong: readonly string[] = []): Format['read'] {
   return (file) => [
     ...right.flatMap((key) => entriesIn(file, [key])),
@@ -180,19 +180,19 @@ const MCP_SERVERS: Format = {
   syntax: 'json',
   read: switched(keyed(['mcpServers'], ['servers', 'mcp_servers'])),
 };
-/** Copilot's files in a project may be nothing but the map. */
+/** Copilot's files in a project may contain only the map, without a key. */
 const COPILOT: Format = {
   syntax: 'json',
   read: (file) => bareEntries(file) ?? MCP_SERVERS.read(file),
 };
 const SERVERS: Format = { syntax: 'json', read: keyed(['servers'], ['mcpServers']) };
 const ANY_KEY: Format = { syntax: 'json', read: keyed(['mcpServers', 'mcp_servers', 'servers']) };
-/** Files that hold other settings too: what else is in them is no mistake. */
+/** Files with other settings too; these are not reported as mistakes. */
 const SETTINGS: Format = { syntax: 'json', read: switched(keyed(['mcpServers'])) };
 const CRUSH: Format = { syntax: 'json', read: keyed(['mcp']) };
 const LIBRECHAT: Format = { syntax: 'yaml', read: keyed(['mcpServers']) };
 const ZED: Format = { syntax: 'json', read: keyed(['context_servers']) };
-/** The key has a dot in it. */
+/** The key contains a dot. */
 const AMP: Format = { syntax: 'json', read: keyed(['amp.mcpServers']) };
 const TOML: Format = { syntax: 'toml', read: (file) => entriesInList(file, ['mcp_servers']) };
 const CODEX: Format = { syntax: 'toml', read: keyed(['mcp_servers']) };
@@ -217,7 +217,7 @@ const DEVCONTAINER: Format = {
   read: (file) => entriesIn(file, ['customizations', 'vscode', 'mcp', 'servers']),
 };
 
-/** Its second version has the servers one level deeper, where a first one may have a server of that name. */
+/** The second version nests the servers one level deeper, where the first version may have a server of that name. */
 const OPENCODE: Format = {
   syntax: 'json',
   read: (file) => {
@@ -227,7 +227,7 @@ const OPENCODE: Format = {
   },
 };
 
-/** Goose's servers. Those that are built in or come with it cannot be started by others. */
+/** Goose's servers. Others cannot start its built-in and bundled ones. */
 const GOOSE: Format = {
   syntax: 'yaml',
   read: (file) =>
@@ -248,7 +248,7 @@ function gooseVariables(fields: unknown): ReadonlyMap<string, string> {
   return new Map([...envs, ...textsAt(fields, 'env_keys').map((name) => [`${KEYRING}${name}`, ''] as const)]);
 }
 
-/** A list beside the map says which of its servers are off. */
+/** Applies the list next to the map that names switched-off servers. */
 function switched(read: Format['read']): Format['read'] {
   return (file) => {
     const off = new Set(textsAt(file.value, 'disabledMcpServers'));
@@ -256,7 +256,7 @@ function switched(read: Format['read']): Format['read'] {
   };
 }
 
-// Claude Code's own file has the servers of the user and of each project; other clients read the one in a project too.
+// Claude Code's own file has servers of the user and of each project; other clients read the one in a project too.
 const CLAUDE_JSON: Format = {
   syntax: 'json',
   read: (file) => [...localEntries(file), ...entriesIn(file, ['mcpServers'])],
@@ -272,12 +272,12 @@ function localEntries(file: ParsedFile): Entry[] {
   );
 }
 
-/** The keys that the working directory's project goes by. */
+/** The keys under which the working directory's project may be listed. */
 function ownProjects({ value, isProject }: ParsedFile): string[] {
   return Object.keys(treeAt(value, 'projects') ?? {}).filter(isProject);
 }
 
-/** Visual Studio reads the same file, under another key, and Copilot without any. */
+/** Visual Studio reads the same file under another key, and Copilot without a key. */
 const PROJECT_MCP_JSON: Format = {
   syntax: 'json',
   read: (file) => {
@@ -296,7 +296,7 @@ const PROJECT_MCP_JSON: Format = {
 
 const MANAGED: Format = { syntax: 'json', read: (file) => entriesIn(file, ['mcpServers']) };
 
-/** Claude Code does not read servers here, but people who wrote them here meant them. */
+/** Claude Code does not read servers here, but people write them here on purpose. */
 const CLAUDE_SETTINGS: Format = {
   syntax: 'json',
   read: (file) => {
@@ -381,7 +381,7 @@ function manifestVariables({ value, companion, machine }: ParsedFile, dir: strin
   return variables;
 }
 
-/** The mark of values that only Claude Desktop can read. */
+/** The prefix of values that only Claude Desktop can decrypt. */
 const ENCRYPTED = '__encrypted__:';
 
 function userConfig(companion: unknown, key: string): unknown {
@@ -390,7 +390,7 @@ function userConfig(companion: unknown, key: string): unknown {
 
 const USER_DIR = /\$\{(HOME|DESKTOP|DOCUMENTS|DOWNLOADS)\}/g;
 
-/** A default may be a directory of the user. */
+/** Reads a default value, which may name a directory of the user. */
 function defaultOf(option: unknown, machine: Machine): unknown {
   const value = isTree(option) ? option.default : undefined;
   return mapTexts(value, (text) => text.replace(USER_DIR, (_, name: string) => userDir(name, machine)));
@@ -406,8 +406,8 @@ function scalarText(value: unknown): string | undefined {
     : undefined;
 }
 
-// Specification 1.0.0, section 7.2.1: an entry is of one of two kinds, and leads nowhere but into its plugin, or to an
-// address that nobody can listen in on.
+// Specification 1.0.0, section 7.2.1: an entry is of one of two kinds. It may lead only into its plugin, or to an
+// address that nobody can intercept.
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   stdio: ['type', 'command', 'args', 'env', 'cwd'],
   'streamable-http': ['type', 'url', 'headers'],
@@ -419,7 +419,7 @@ interface PluginDirs {
   readonly data: string;
 }
 
-/** Why it is invalid; undefined if it is not. */
+/** The reason why it is invalid; undefined if it is valid. */
 function agentPluginFault(entry: unknown, dirs: PluginDirs, machine: Machine): string | undefined {
   if (!isTree(entry)) return 'it must be an object';
   const type = textAt(entry, 'type') ?? '';
@@ -450,7 +450,7 @@ function isBare(command: string): boolean {
   return !/[\\/]/.test(command) && command !== '.' && command !== '..';
 }
 
-/** The directory itself is within. */
+/** True for paths inside the directory, and for the directory itself. */
 function isWithin({ path }: Machine, dir: string, text: string): boolean {
   if (!text.startsWith('./')) return false;
   const relative = path.relative(dir, path.resolve(dir, text));
@@ -466,7 +466,7 @@ function urlFault(url: string): string | undefined {
   return 'its URL must begin with https:// unless it is on this machine';
 }
 
-// Servers of plugins are named after the plugin.
+// Servers of plugins get the plugin's name.
 const PLUGIN: Format = {
   syntax: 'json',
   read: (file) => {
@@ -495,13 +495,13 @@ const AGENT_PLUGIN: Format = {
   },
 };
 
-/** Wherever it runs: its command is relative to the plugin. */
+/** Resolves the command, which is relative to the plugin, wherever it runs. */
 function atRoot(fields: unknown, root: string, { path }: Machine): unknown {
   const command = textAt(fields, 'command');
   return isTree(fields) && command?.startsWith('./') ? { ...fields, command: path.resolve(root, command) } : fields;
 }
 
-/** One for each plugin that is installed, which stays when the plugin is another version. */
+/** The data directory of an installed plugin, which stays the same across versions. */
 function pluginDataDir(name: string, root: string, machine: Machine): string {
   const [data = ''] = basesOf(machine).get('DATA')?.dirs ?? [];
   const which = createHash('sha256').update(root).digest('hex').slice(0, 8);
@@ -516,7 +516,7 @@ function ofPlugin(
   return entries.map((entry) => ({ ...entry, ...detail, name: `plugin:${plugin}:${entry.name}` }));
 }
 
-/** The manifest may name files instead, which are read as files of their own. */
+/** The servers in a manifest. It may name files instead, which are read separately. */
 function serversIn(file: ParsedFile): Entry[] {
   const servers = member(file.value, 'mcpServers');
   if (isTree(servers)) return entriesIn(file, ['mcpServers']);
@@ -534,8 +534,8 @@ function mapOfServers(value: Tree): Tree {
   return Object.fromEntries(Object.entries(value).filter(([name]) => isServer(name)));
 }
 
-// A server whose process has ended is left out (docs/registry.md). Of several of one name the first has it, and the others
-// go by their ids.
+// A server whose process has ended is left out (docs/registry.md). If several have the same name, the first gets it,
+// and the others use their ids.
 const REGISTRY: Format = { syntax: 'json', read: readRegistry };
 
 function readRegistry(file: ParsedFile): Entry[] {
@@ -580,8 +580,8 @@ function refusalOf({ url, socket }: RegisteredServer, mayBeRemote: boolean): str
   return 'it is on another machine, which discovery.registryHosts does not allow';
 }
 
-// A file of definitions is one server, named by the file; a map of them under a key; or a map that is the whole file.
-// Anything else is somebody's notes.
+// A file of definitions is one server, named by the file; or a map under a key; or a map that is the whole file. Any
+// other content is ignored as somebody's notes.
 const CONTAINERS = ['mcpServers', 'servers', 'mcp_servers'];
 const LAUNCHES = ['command', 'cmd', 'url', 'serverUrl', 'httpUrl', 'uri'];
 
@@ -603,7 +603,7 @@ function readDefinitions(file: ParsedFile): Entry[] {
   return isMapOfServers(value) ? entriesOfMap(file, withoutSchema(value), []) : [];
 }
 
-/** The entries of a file that is a map of servers, without a key around it; undefined for any other. */
+/** The entries of a file that is a map of servers without a key; undefined for other files. */
 function bareEntries(file: ParsedFile): Entry[] | undefined {
   const { value } = file;
   if (!isTree(value) || CONTAINERS.some((key) => Object.hasOwn(value, key)) || !isMapOfServers(value)) return undefined;

@@ -1,5 +1,5 @@
-// From places to entries: reads what is there, decides which of several places is used and which files several clients
-// share, and has each file read once, by the first client that it belongs to. Definitions that a caller gives come last.
+// Turns places into entries: decides which of alternative places is used and which files several clients share, and has
+// each file read once, for the first client that it belongs to. Definitions given by the caller come last.
 
 import { refuseAsKilo } from './client-switches.ts';
 import { traitsOf } from './client-traits.ts';
@@ -25,15 +25,15 @@ interface ReadFile extends FoundFile {
   readonly realpath: string;
   readonly document: Document;
   readonly companion: unknown;
-  /** A file that another one has taken the place of. */
+  /** True for a file that was replaced by another one. */
   readonly isStale: boolean;
 }
 
-/** The entries of all these places, in their order. */
+/** The entries of all these places, in order. */
 export async function gather(locations: readonly Location[], gathering: Gathering): Promise<PlacedEntry[]> {
   const { reader, report } = gathering;
   const found = (await Promise.all(locations.map((location) => reader.find(location)))).flat();
-  // What is the user's too is the user's, whoever else reads it.
+  // A file that belongs to the user stays the user's, whoever else reads it.
   const ofUser = new Set(found.filter(({ location }) => location.project === undefined).map(({ path }) => path));
   const readings = await Promise.all(found.map((file) => readingOf(file, reader, !ofUser.has(file.path))));
   const usable = await withoutForeign(current(found, readings, report), gathering);
@@ -49,7 +49,9 @@ export async function gather(locations: readonly Location[], gathering: Gatherin
 
 const MOST_PROJECT_ENTRIES = 1000;
 
-/** A small file can hold tens of thousands of definitions, and nobody would look at them one by one. */
+/**
+ * Limits the entries of a project's file: a small file can define tens of thousands, and nobody could check them all.
+ */
 function fewOfProject(entries: readonly Unordered[], report: Report): readonly Unordered[] {
   let count = 0;
   return entries.filter(({ location, path }) => {
@@ -80,7 +82,7 @@ function readingOf(
 
 type Current = Omit<ReadFile, 'companion'>;
 
-/** The first that is there of places that stand for each other, broken or not. */
+/** The first existing place among alternatives, broken or not. */
 function current(found: readonly FoundFile[], readings: readonly DocumentReading[], report: Report): Current[] {
   const taken = new Map<string, string>();
   return found.flatMap((file, i) => {
@@ -98,7 +100,10 @@ function current(found: readonly FoundFile[], readings: readonly DocumentReading
   });
 }
 
-/** A user's registry is written by many programs, and contacted without approval: it must be that user's alone. */
+/**
+ * Drops registries that others could have written. Many programs write a user's registry, and its servers need no
+ * approval.
+ */
 async function withoutForeign(files: readonly Current[], { reader, report }: Gathering): Promise<Current[]> {
   const needsPrivacy = ({ location }: Current): boolean =>
     location.format === 'registry' && location.project === undefined;
@@ -118,7 +123,7 @@ async function withCompanion(file: Current, { reader, machine }: Gathering): Pro
   return { ...file, companion: reading?.kind === 'document' ? reading.document.value : undefined };
 }
 
-/** The places of each file. A file of the user stays the user's if a project leads to it too. */
+/** The places of each file. A user's file stays the user's, even if a project leads to it too. */
 function ownersOf(files: readonly ReadFile[], machine: Machine): Map<ReadFile, ReadFile[]> {
   const isProject = ({ location }: ReadFile): boolean => location.project !== undefined;
   const inTurn = [...files.filter((file) => !isProject(file)), ...files.filter(isProject)];
@@ -168,7 +173,7 @@ function placed(entry: Entry, { file, sharers, scope: usualScope }: Placing): Un
     realpath,
     isStale,
     sources: sourcesOf(entry.name, { client, scope }, sharers),
-    // What speaks to the bridge itself was written for it.
+    // Servers that speak to the bridge itself were written for it.
     awaitsApproval: location.project !== undefined && location.scope !== 'dynamic',
     ...(project === undefined ? {} : { project }),
   };
@@ -192,7 +197,7 @@ function sourcesOf(
 }
 
 const FILLED_AS_TEXT = new Set(['opencode', 'kilo']);
-/** Only files are read before its variables are filled in. */
+/** The client whose files may name other files, but no variables, before they are filled in. */
 const FILES_ONLY = 'windsurf';
 
 async function withTexts(entry: PlacedEntry, gathering: Gathering): Promise<PlacedEntry[]> {
@@ -208,18 +213,18 @@ async function withTexts(entry: PlacedEntry, gathering: Gathering): Promise<Plac
 }
 
 export interface GivenServers {
-  /** `bridge` for the bridge's own. */
+  /** `bridge` for the bridge's own definitions. */
   readonly client: string;
   /** `dynamic` for flags and the bridge's own config, `hosted` for connectors. */
   readonly scope: string;
-  /** Their origin, for people. */
+  /** The source, in words for people. */
   readonly file: string;
   readonly servers: unknown;
 }
 
 type Surroundings = Pick<ParsedFile, 'machine' | 'report' | 'isProject'>;
 
-/** They come before all that was found. */
+/** Makes entries of given definitions, which come before all found ones. */
 export function givenEntries(given: readonly GivenServers[], surroundings: Surroundings): PlacedEntry[] {
   const entries = given.flatMap(({ client, scope, file: path, servers }) => {
     const location: Location = {

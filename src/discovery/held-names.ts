@@ -1,24 +1,24 @@
-// Ids that definitions have been given, so that each keeps its own while others come and go, and the file that holds them
-// from one look to the next. A definition is known by its client and its name there: its place and its command may change.
+// The ids given to definitions, so that each keeps its own while others come and go, and the file that saves them. A
+// definition is identified by its client and its name there; its place and its command may change.
 
 import { type StateEnvironment, StateFile } from '../local/state-file.ts';
 import type { Draft } from './discovered-server.ts';
 
-/** Ids by the keys of the definitions that hold them. No two keys hold one id. */
+/** Ids by the key of the definition that holds them. No two keys share an id. */
 export type HeldNames = ReadonlyMap<string, string>;
 
 export const NO_HELD_NAMES: HeldNames = new Map();
 
 type Keyed = Pick<Draft, 'client' | 'name' | 'scope' | 'file' | 'isListedPerFile'>;
 
-/** The key of a definition. Clients with a list for each file never read the same place of two projects together. */
+/** The key of a definition. Clients with separate lists per file never read the same place of two projects at once. */
 export function holderKey({ client, name, scope, file, isListedPerFile }: Keyed): string {
   if (!isListedPerFile) return JSON.stringify([client, name]);
   const isOfProject = scope === 'project' || scope === 'workspace';
   return JSON.stringify([client, name, isOfProject ? file.split(/[\\/]/).slice(-2).join('/') : file]);
 }
 
-/** The id that a definition has, or would get if nobody else holds its name; undefined if somebody does. */
+/** The id that a definition has, or would get if its name is free; undefined if another definition holds it. */
 export function heldOrOwnName(draft: Keyed, held: HeldNames, holders: ReadonlyMap<string, string>): string | undefined {
   const key = holderKey(draft);
   const known = held.get(key);
@@ -27,12 +27,12 @@ export function heldOrOwnName(draft: Keyed, held: HeldNames, holders: ReadonlyMa
   return holder === undefined || holder === key ? draft.name : undefined;
 }
 
-/** The keys by the ids that they hold. */
+/** The keys by id. */
 export function holdersOf(held: HeldNames): Map<string, string> {
   return new Map([...held].map(([key, id]) => [id, key]));
 }
 
-/** The oldest go first; their definitions get another one if somebody else has taken it meanwhile. */
+/** The oldest are dropped first; those definitions get another id if theirs was taken meanwhile. */
 const MOST_HELD = 10_000;
 
 export class HeldNamesFile extends StateFile<HeldNames> {
@@ -48,7 +48,7 @@ export class HeldNamesFile extends StateFile<HeldNames> {
     super(kind, environment, homedir);
   }
 
-  /** Keeps these too; false if one of them, or its key, is somebody else's by now. */
+  /** Saves these too; false if another process has taken one of the ids or keys. */
   async add(young: HeldNames): Promise<boolean> {
     let isAdded = false;
     await this.change((held) => {

@@ -1,4 +1,4 @@
-// What `mcp-bridge/discovery` offers.
+// The exports of `mcp-bridge/discovery`.
 
 export { DEPTH_VARIABLE, nextDepth } from '../local/bridge-depth.ts';
 export type { ClientApproval, FirstSeen, SeenApprovals } from './approval.ts';

@@ -1,6 +1,6 @@
-// Values that the bridge's own config only refers to: inputs (`${input:api-key}`), which a person has given and a private
-// file keeps, and variables of the environment (`${env:TOKEN}`). A config that is written for somebody has the references,
-// never a value.
+// Values that the bridge's own config only refers to: inputs (`${input:api-key}`), which a person entered and a private
+// file keeps, and environment variables (`${env:TOKEN}`). A config that the bridge writes has only references, never
+// values.
 
 import { type StateEnvironment, StateFile } from '../local/state-file.ts';
 import type { RemoteServer, ServerDefinition } from '../model/server-definition.ts';
@@ -23,7 +23,7 @@ export class KeptInputs extends StateFile<ReadonlyMap<string, string>> {
     return this.change((values) => new Map(values).set(name, value));
   }
 
-  /** True if there was one. */
+  /** Removes a value; true if there was one. */
   async remove(name: string): Promise<boolean> {
     let wasThere = false;
     await this.change((values) => {
@@ -47,12 +47,12 @@ function isPair(entry: [string, unknown]): entry is [string, string] {
 
 const REFERENCE = /\$\{((?:input|env):[^{}]+)\}/g;
 
-/** `otherwise` is what a variable that is not set becomes. */
+/** `otherwise` replaces a variable that is not set. */
 export type Reference =
   | { readonly of: 'input'; readonly name: string }
   | { readonly of: 'environment'; readonly name: string; readonly otherwise: string | undefined };
 
-/** The reference that the content of a `${…}` is; undefined for other content. */
+/** The reference in the content of a `${…}`; undefined for other content. */
 export function referenceIn(content: string): Reference | undefined {
   const [, input] = /^input:(.+)$/s.exec(content) ?? [];
   if (input !== undefined) return { of: 'input', name: input };
@@ -60,7 +60,7 @@ export function referenceIn(content: string): Reference | undefined {
   return name === undefined ? undefined : { of: 'environment', name, otherwise };
 }
 
-/** Everything that references are filled in from. An input of its name stands in for a variable that is not set. */
+/** All values for references. If a variable is not set, the input of the same name is used. */
 export interface ReferredValues {
   readonly inputs: ReadonlyMap<string, string>;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -112,12 +112,12 @@ function mapped(map: Readonly<Record<string, string>>, fill: (text: string) => s
   return Object.fromEntries(Object.entries(map).map(([name, text]) => [name, fill(text)]));
 }
 
-/** Stands around a reference while a definition goes through discovery, so that it is not taken for a text of its file. */
+/** Surrounds a reference during discovery, so that it is not mistaken for text of its file. */
 const MARK = '\ue001';
 const MARKED = new RegExp(`${MARK}([^${MARK}]*)${MARK}`, 'g');
 const WORKSPACE = new Set(['workspaceFolder', 'workspaceRoot', 'cwd']);
 
-/** Gives discovery a reference for an input, and no value, where a definition is to be written down. */
+/** Returns references instead of values for inputs, if definitions will be written to a file. */
 export function referenceTo(inputs: ReadonlyMap<string, string>): (name: string) => string | undefined {
   return (name) => {
     if (WORKSPACE.has(name)) return `\${workspaceFolder}`;
@@ -125,12 +125,12 @@ export function referenceTo(inputs: ReadonlyMap<string, string>): (name: string)
   };
 }
 
-/** Gives discovery a reference to a variable, and no value, where a definition is to be written down. */
+/** Returns a reference instead of a value for a variable, if definitions will be written to a file. */
 export function environmentReference(name: string, otherwise?: string): string {
   return `${MARK}\${env:${name}${otherwise === undefined ? '' : `:-${otherwise}`}}${MARK}`;
 }
 
-/** Says if a text has what the bridge would take for a reference, and the file that it comes from does not. */
+/** True if a text contains something that the bridge would take for a reference, but its own client would not. */
 export function isMistakable(text: string): boolean {
   return new RegExp(REFERENCE).test(text.replace(MARKED, ''));
 }

@@ -1,10 +1,10 @@
-// What files said while they were good, packed to be carried from one process that discovers to the next: only what has
-// changed since it was last carried is. Somebody else holds it in between, and understands nothing of it.
+// The last valid contents of files, packed and handed from one discovery process to the next; only changes are sent.
+// The holder in between cannot read them.
 
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Aspect, SourceKeeper } from './source-memory.ts';
 
-/** By a key of ours; null for what is kept no more. */
+/** A key of this file; null if the content is no longer kept. */
 export type KeptChange = readonly [key: string, packed: string | null];
 
 const ASPECTS: readonly Aspect[] = ['json', 'toml', 'yaml', 'names', 'text'];
@@ -42,7 +42,7 @@ export class KeptSources implements SourceKeeper {
     for (const aspect of ASPECTS) this.keep(aspect, path, undefined);
   }
 
-  /** Changes since this was last called. */
+  /** Returns the changes since the last call. */
   takeChanges(): KeptChange[] {
     const changes = [...this.#changes];
     this.#changes.clear();

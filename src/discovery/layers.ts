@@ -1,7 +1,7 @@
-// Clients that merge their files field by field, so that an entry may say no more than `enabled = false`. What a project
-// adds waits for approval beside the definition that holds without it. Without anybody's approval it may only switch
-// off, and say how long to wait: of all other fields, known or not, none reaches a definition that its user agreed to.
-// A project that the client's own user trusts is no exception: what it adds may have changed since.
+// Clients that merge their files field by field, so that an entry may contain only `enabled = false`. Additions of a
+// project wait for approval, beside the definition without them. Before approval, a project may only switch off and set
+// timeouts; no other field, known or not, reaches a definition that the user agreed to. A project that the client's
+// user trusts is no exception, because its additions may have changed since.
 
 import { traitsOf } from './client-traits.ts';
 import type { PlacedEntry } from './definition.ts';
@@ -21,14 +21,17 @@ const TIMES = [
   ...['startup_timeout_sec', 'startup_timeout_ms', 'discoveryTimeoutMs'],
 ];
 
-/** The entries of other clients stay as they are; those of the same name become one, or one and what a project wants. */
+/**
+ * Merges entries with the same name into one, or into one with and one without the project's additions. Entries of
+ * other clients stay unchanged.
+ */
 export function mergeLayers(entries: readonly PlacedEntry[]): PlacedEntry[] {
   const stacks = new Map<string, PlacedEntry[]>();
   const others: PlacedEntry[] = [];
   for (const entry of entries) {
     const key = JSON.stringify([entry.client, entry.name]);
     if (!traitsOf(entry.client).isLayered || !isTree(entry.fields)) others.push(entry);
-    // It stands by itself, to be told of.
+    // Kept separate, so that it is reported.
     else if (entry.refusal !== undefined) others.push(...(isDefinition(entry) ? [entry] : []));
     else stacks.set(key, [...(stacks.get(key) ?? []), entry]);
   }
@@ -47,7 +50,7 @@ function mergeStack(stack: readonly PlacedEntry[]): PlacedEntry[] {
   return wish?.awaitsApproval === true && !isSwitchedOff(fieldsOf(wish)) ? [wish, ...without] : without;
 }
 
-/** A project's part is either trusted by its client's user, or not. */
+/** Merges entries with the same name. A project's part is either trusted by its client's user, or not. */
 function mergeAlike(stack: readonly PlacedEntry[]): PlacedEntry[] {
   const whole = merged(stack);
   const agreed = stack.filter(({ awaitsApproval }) => !awaitsApproval);
@@ -58,7 +61,7 @@ function mergeAlike(stack: readonly PlacedEntry[]): PlacedEntry[] {
   return withProject(base, whole, stack);
 }
 
-/** The project's wish comes first, as it is the stronger one once it is approved. */
+/** The version with the project's additions comes first, because it takes precedence once approved. */
 function withProject(base: PlacedEntry, whole: PlacedEntry, stack: readonly PlacedEntry[]): PlacedEntry[] {
   const heedsUntrusted = base.client !== 'codex' || trustedDirOf(stack) !== undefined;
   if (isSwitchedOff(fieldsOf(whole))) return [heedsUntrusted ? { ...base, isOff: true } : base];
@@ -75,13 +78,13 @@ function waiting(whole: PlacedEntry, stack: readonly PlacedEntry[]): PlacedEntry
   return { ...entry, awaitsApproval: true, ...(trustedDir === undefined ? {} : { trustedDir }) };
 }
 
-/** Undefined unless its client's user trusts all that a project adds. */
+/** The trusted directory; undefined unless the client's user trusts everything that projects add. */
 function trustedDirOf(stack: readonly PlacedEntry[]): string | undefined {
   const added = stack.filter(({ awaitsApproval }) => awaitsApproval);
   return added.every(({ trustedDir }) => trustedDir !== undefined) ? added.at(-1)?.trustedDir : undefined;
 }
 
-/** Neither of them is switched off: how that is written makes no difference. */
+/** True if only timeouts differ and neither is switched off; how that is written does not matter. */
 function onlyTimesDiffer(base: Tree, whole: Tree): boolean {
   const textOf = (fields: Tree, key: string): string | undefined =>
     Object.hasOwn(fields, key) ? JSON.stringify(fields[key]) : undefined;
@@ -104,7 +107,7 @@ function merged(stack: readonly PlacedEntry[]): PlacedEntry | undefined {
   return { ...owner, fields, unfilled, sources };
 }
 
-/** Not only a switch or a timeout for something that is defined nowhere. */
+/** False for an entry that only switches or times something that is defined nowhere. */
 function isDefinition(entry: PlacedEntry): boolean {
   return DEFINES.some((key) => Object.hasOwn(fieldsOf(entry), key));
 }

@@ -1,5 +1,5 @@
-// The places to look at on one machine: the tables of places made into paths, and the places that clients' own settings
-// name. A pattern is matched by its reader. Files that define servers by running something are reported and not read.
+// The places to look at on one machine: paths from the tables of places, and places named in clients' own settings. The
+// reader matches patterns. Files that define servers by running something are reported and not read.
 
 import { type Base, basesOf } from './bases.ts';
 import { diagnostic } from './diagnostic.ts';
@@ -23,16 +23,16 @@ export interface Location {
   readonly client: string;
   readonly scope: string;
   readonly format: FormatName;
-  /** A file; with a pattern, the directory that it begins in. */
+  /** A file; or, with a pattern, the directory where the pattern begins. */
   readonly path: string;
-  /** Names below it, one a level; a star stands for anything. */
+  /** Names below it, one per level; a star matches anything. */
   readonly pattern: readonly string[];
-  /** The project's directory that it belongs to. */
+  /** The directory of the project that it belongs to. */
   readonly project: string | undefined;
   readonly instead: string | undefined;
   /** True if the servers of a registry may be on other machines. */
   readonly mayBeRemote?: boolean;
-  /** Its content, where that is no file. */
+  /** The content, if there is no file. */
   readonly text?: string;
   /** The plugin that brings it. */
   readonly plugin?: Plugin;
@@ -42,9 +42,9 @@ export interface Plugin {
   readonly name: string;
   readonly root: string;
   readonly isOff: boolean;
-  /** Values that only its own entries know; some stand for lists. */
+  /** Values that only its own entries define; some are lists. */
   readonly variables: ReadonlyMap<string, string | readonly string[]>;
-  /** Variables that its client adds to the environment of its servers. */
+  /** Variables that its client adds to its servers' environment. */
   readonly given: Readonly<Record<string, string>>;
 }
 
@@ -58,12 +58,14 @@ const ALL_PLACES = [
 ];
 const INLINE = 'OPENCODE_CONFIG_CONTENT';
 
-/** All of them, those that come first in the order of precedence first. */
+/** All places, highest precedence first. */
 export function locationsOf(machine: Machine): Location[] {
   return locationsAt(machine, ALL_PLACES);
 }
 
-/** Beside the bridge's config, which was read already, a project's file of that kind is one of the project's. */
+/**
+ * All places, given that the bridge's config was read already: any further config of the bridge belongs to a project.
+ */
 export function locationsBeside(ownConfig: { readonly file: string | undefined } | undefined, machine: Machine) {
   const locations = locationsOf(machine);
   if (ownConfig === undefined) return locations;
@@ -74,7 +76,7 @@ export function locationsBeside(ownConfig: { readonly file: string | undefined }
   });
 }
 
-/** Files of the administrator, which always apply. */
+/** The administrator's files, which always apply. */
 export function managedLocations(machine: Machine): Location[] {
   return locationsAt(
     machine,
@@ -105,7 +107,7 @@ function locationsIn(machine: Machine, bases: ReadonlyMap<string, Base>, place: 
   }));
 }
 
-/** Directory by directory, and in each the names in their order. */
+/** The places directory by directory, and within each in the order of names. */
 function everyLocation(machine: Machine, bases: ReadonlyMap<string, Base>, place: ClientPlace): Location[] {
   const [name = ''] = place.at.split('/');
   const names = place.at.slice(name.length + 1).split('|');
@@ -116,7 +118,7 @@ function everyLocation(machine: Machine, bases: ReadonlyMap<string, Base>, place
   });
 }
 
-/** Directories in the order of reading: where the last one wins, the nearest comes last. */
+/** Directories in reading order: if the last one wins, the nearest comes last. */
 function inOrder({ client }: ClientPlace, dirs: readonly string[]): readonly string[] {
   return LAYERED_PLACES.some((layered) => layered.client === client) ? [...dirs].reverse() : dirs;
 }
@@ -138,7 +140,7 @@ function inlineLocation(machine: Machine, { client, format }: ClientPlace): Loca
   ];
 }
 
-/** Agent Plugins have no place of their own: whoever has installed them says where they are. */
+/** Agent Plugins have no fixed place; the user says where they are. */
 export function agentPluginLocations({ path, cwd }: Machine, dirs: readonly string[]): Location[] {
   return dirs.map((dir) => ({
     client: 'agent-plugin',
@@ -151,7 +153,7 @@ export function agentPluginLocations({ path, cwd }: Machine, dirs: readonly stri
   }));
 }
 
-/** Registries that the bridge's own config names: whoever wrote that has looked at them. */
+/** Registries that the bridge's own config names. Whoever wrote the config trusts them. */
 export function registryLocations(files: readonly string[]): Location[] {
   return files.map((path) => ({
     client: REGISTRY,
@@ -164,10 +166,10 @@ export function registryLocations(files: readonly string[]): Location[] {
   }));
 }
 
-/** Places that MCP_SERVERS_CONFIG names; undefined without it. With it, no other place is searched. */
+/** Places that MCP_SERVERS_CONFIG names; undefined if it is not set. If it is set, no other place is searched. */
 export interface Override {
   readonly locations: readonly Location[];
-  /** Names that would be another file in each directory, and whatever its author has put there. */
+  /** Relative names: they would mean another file in each directory, with whatever its author wrote. */
   readonly refused: readonly string[];
 }
 
@@ -183,7 +185,7 @@ export function overrideOf({ path, home, env }: Machine): Override | undefined {
   };
 }
 
-/** More files and directories of definitions, which the bridge's own config names. */
+/** More files and directories of definitions, named in the bridge's own config. */
 export function sourceLocations(files: readonly string[]): Location[] {
   return files.map((file) => ({ ...namedLocation('source', file), scope: 'user' }));
 }
@@ -200,7 +202,7 @@ function namedLocation(client: string, path: string): Location {
   };
 }
 
-/** The locations, with those before them that have taken their place. */
+/** The locations, each preceded by the places that have replaced it. */
 export async function withMoved(locations: readonly Location[], { reader, machine }: Gathering): Promise<Location[]> {
   const { path } = machine;
   const [data = ''] = basesOf(machine).get('DATA')?.dirs ?? [];
@@ -213,7 +215,7 @@ export async function withMoved(locations: readonly Location[], { reader, machin
   );
 }
 
-/** Crush runs these files, and takes over what they set. */
+/** Reports shell files: Crush runs them and uses what they set. */
 export async function tellShellFiles({ reader, machine, report }: Gathering): Promise<void> {
   const config = (basesOf(machine).get('XC')?.dirs ?? []).map((dir) => machine.path.join(dir, 'crush'));
   const dirs = [...config, ...(machine.hasProject ? projectDirs(machine) : [])];

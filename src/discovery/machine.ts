@@ -1,11 +1,10 @@
-// The host as discovery asks it: paths of its platform, its environment, and the project that the working directory
-// belongs to.
+// The host as discovery uses it: paths of its platform, its environment, and the project of the working directory.
 
 import { posix, win32 } from 'node:path';
 import type { ProcessIdentity } from '../local/process-identity.ts';
 import type { DiscoveryHost, Platform } from './host.ts';
 
-/** The types of newer lines of Node have no name for it. */
+/** Types of newer Node versions have no name for it. */
 export type PathRules = typeof posix;
 
 export interface Machine {
@@ -13,12 +12,12 @@ export interface Machine {
   readonly path: PathRules;
   readonly home: string;
   readonly cwd: string;
-  /** The directory of the repository around the working directory; without one, the working directory. */
+  /** The directory of the repository around the working directory; if there is none, the working directory. */
   readonly root: string;
-  /** True if the working directory is a project at all: a home directory is none. */
+  /** True if the working directory belongs to a project; a home directory does not. */
   readonly hasProject: boolean;
   env(name: string): string | undefined;
-  /** The text for a variable in a definition: its value, or a reference to it where the definition is to be written down. */
+  /** The value of a variable for a definition; or a reference to it, if the definition will be written to a file. */
   variable(name: string, otherwise?: string): string | undefined;
   isAlive(process: ProcessIdentity): boolean;
 }
@@ -43,7 +42,7 @@ export function pathsOf({ platform }: Pick<DiscoveryHost, 'platform'>): PathRule
   return platform === 'win32' ? win32 : posix;
 }
 
-/** For a root that is known. */
+/** Makes a machine whose root is known. */
 export function machineAt(host: Omit<DiscoveryHost, 'files' | 'self'>, root: string): Machine {
   const path = pathsOf(host);
   const cwd = path.resolve(host.cwd);
@@ -71,12 +70,12 @@ function lookupIn({ platform, env }: Pick<DiscoveryHost, 'platform' | 'env'>): M
   return (name) => byUpperCase.get(name.toUpperCase());
 }
 
-/** A variable that is set, as a definition gets it. */
+/** The value of a variable that is set, for a definition. */
 export function suppliedVariable(name: string, { env, variable }: Machine): string | undefined {
   return env(name) === undefined ? undefined : variable(name);
 }
 
-/** The same place, whatever separators, case (on Windows) and trailing slash it is written with. */
+/** The same key for equal places, whatever separators, case (on Windows) or trailing slash they are written with. */
 export function pathKey({ platform, path }: Pick<Machine, 'platform' | 'path'>, text: string): string {
   const normal = path.normalize(text);
   const bare =

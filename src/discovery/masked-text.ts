@@ -1,6 +1,6 @@
-// The parts of a command line or a URL that may be shown: secrets in it become three stars. Variables stay as they are
-// written, and so does whatever a shell runs or may run (ADR 44): a mask must not hide a command. In doubt a script runs a
-// variable: its value is then shown to whoever approves it, whatever its name looks like.
+// Shows command lines and URLs with secrets replaced by three stars. Variables stay as written, and so does everything
+// that a shell runs or may run (ADR 44): a mask must not hide a command. If it is uncertain whether a script runs a
+// variable, the variable's value is shown to whoever approves it, whatever its name looks like.
 
 import { executedWords, programName } from '../util/executed-words.ts';
 import { KNOWN_TOKEN, looksRandom, looksSecret, PLAIN_WORD } from '../util/secret-signs.ts';
@@ -8,7 +8,7 @@ import { KNOWN_TOKEN, looksRandom, looksSecret, PLAIN_WORD } from '../util/secre
 const MASK = '***';
 const VARIABLE = /\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{(?:env|file):[^{}]*\}|%[A-Za-z_]\w*%/g;
 
-/** A value that is a secret: only variables in it, and the kind of authorization, are left. */
+/** Masks a secret value; only variables in it and the kind of authorization remain. */
 export function maskedValue(value: string): string {
   if (PLAIN_WORD.test(value)) return value;
   const [scheme = ''] = /^(?:Bearer|Basic|Token|Digest)\s+/i.exec(value) ?? [];
@@ -31,8 +31,8 @@ function withoutDefault(variable: string): string {
 }
 
 /**
- * The command line of a shell. The words that say what is run are shown, whatever they look like, and so is what a variable stands
- * for that the script uses; `hide` takes more secrets out of the rest.
+ * Masks a shell's command line. Words that say what is run are shown, whatever they look like, and so are the values of
+ * variables that the script uses; `hide` removes more secrets from the rest.
  */
 export function maskedScript(script: string, hide: (text: string) => string = (text) => text): string {
   const executed: string[] = [];
@@ -54,7 +54,7 @@ export function maskedScript(script: string, hide: (text: string) => string = (t
   return unstashed(masked, executed);
 }
 
-/** An assignment that was stashed may have words in it, which were stashed before it. */
+/** Restores a stashed assignment. Words inside it were stashed before, so they are restored too. */
 function unstashed(text: string, executed: readonly string[]): string {
   return text.replace(/\ue000(\d+)\ue000/g, (_, i: string) =>
     unstashed(withoutUsers(executed[Number(i)] ?? ''), executed),
@@ -75,7 +75,7 @@ function stash(word: string, executed: string[]): string {
   return `${STASH}${executed.push(word) - 1}${STASH}`;
 }
 
-/** A word that is run, without the user of a URL. */
+/** A word that is run, without the user in a URL. */
 export function withoutUsers(word: string): string {
   return word.includes('://') && word.includes('@') ? maskedUrl(word) : word;
 }
@@ -84,7 +84,7 @@ type UseOf = (name: string) => VariableUse;
 
 const NOTHING_USED: UseOf = () => 'unused';
 
-/** Any text. What is in quotes, or has no meaning for a shell, can be hidden without hiding a command. */
+/** Masks any text. Text in quotes, or without meaning to a shell, can be hidden without hiding a command. */
 export function maskedText(text: string, useOf: UseOf = NOTHING_USED): string {
   return text
     .replace(/[a-z][a-z0-9+.-]{0,20}:\/\/[^\s'"`<>]+/gi, maskedUrl)
@@ -102,7 +102,7 @@ export function maskedText(text: string, useOf: UseOf = NOTHING_USED): string {
     .replace(KNOWN_TOKEN, MASK);
 }
 
-/** The length of `sha256:`, which stands before a digest. */
+/** The length of the prefix `sha256:` of a digest. */
 const PIN_LENGTH = 8;
 
 const INERT = `(?:[^\\s'"\`$;&|()<>]|\\$(?![({]))+`;
@@ -116,12 +116,12 @@ function maskedMember(whole: string, before: string, name: string, between: stri
   return looksSecret(name) ? `${before}${name}${between}${maskedValue(value)}` : whole;
 }
 
-/** Decides if the value of a variable is shown: always where it is run, and where it may be run unless it is a token. */
+/** True if the value of a variable is shown: always if it is run; if it may be run, unless it is a token. */
 export function isShown(use: VariableUse, value: string): boolean {
   return use === 'runs' || (use === 'may-run' && !isToken(value));
 }
 
-/** Nobody names a program so, and it is one word. */
+/** True for one word that cannot be a program's name. */
 function isToken(value: string): boolean {
   const word = value.replace(/^(["'])(.*)\1$/, '$2');
   return /^[\w+=~-]+$/.test(word) && (looksRandom(word) || word.replace(KNOWN_TOKEN, '') === '');
@@ -131,13 +131,13 @@ function maskedAssignment(whole: string, before: string, name: string, between: 
   return looksSecret(name) || isVariableName(name) ? `${before}${name}${between}${maskedValue(value)}` : whole;
 }
 
-/** As of an environment: of those the names are shown, and nothing else. */
+/** True for names like those of environment variables; for these only the names are shown. */
 function isVariableName(name: string): boolean {
   return /^[A-Z_][A-Z0-9_]*$/.test(name) && !isSteering(name);
 }
 
 const ADDRESS = /^((?:[a-z][a-z0-9+.-]*:\/\/)?)([^?#]*)(\?[^#]*)?(#.*)?$/is;
-/** A password may hold what ends the host elsewhere; a port may not. */
+/** A password may contain characters that end the host elsewhere; a port may not. */
 const USER = /^(?:[^/?#@]*|[^/?#@:]*:(?!\d*(?:[/?#]|$)).*)@/s;
 
 export function maskedUrl(url: string): string {
@@ -234,39 +234,39 @@ const STEERING = new RegExp(
   'i',
 );
 
-/** Says if a variable of this name can make a program run something else than it would. */
+/** True if a variable of this name can change what a program runs. */
 export function isSteering(name: string): boolean {
   return STEERING.test(name);
 }
 
 /**
- * `runs`: the value is a command, or part of one. `may-run`: the script uses it in some other way. `unused`: the script does
- * not name it, or hands it to a program as a secret (`--token "$NAME"`).
+ * `runs`: the value is a command, or part of one. `may-run`: the script uses it in another way. `unused`: the script
+ * does not name it, or passes it to a program as a secret (`--token "$NAME"`).
  */
 export type VariableUse = 'runs' | 'may-run' | 'unused';
 
-/** Words by which a shell comes to a variable without its name. */
+/** Words that let a shell use a variable without its name. */
 const INDIRECT = /\beval\b|\$\{!/;
-/** Words that say all variables, to whoever reads on in the same command. */
+/** Words that pass on all variables to later words of the same command. */
 const ALL_VARIABLES = /(?<![.\w])(?:env|set|export|declare|typeset|printenv|compgen)\b/;
-/** A part of a script that may pass on a value in a way that is not followed here. */
+/** Parts of a script that may pass on values in ways that are not analysed here. */
 const NOT_FOLLOWED = /[|`<>(){}]/;
 const HARMLESS = /\|\||\d?>&\d|\d?>\s*\/dev\/null/g;
 const EXPANSION = /[$%!][{(]?(?:env:)?[#!]?([A-Za-z_]\w*)/g;
 const ASSIGNED_NAME = /^([A-Za-z_]\w*)\+?=/;
-/** Commands of a shell that run their arguments, or keep them to be run. */
+/** Shell commands that run their arguments, or store them to be run. */
 const RUNS_ARGUMENTS = /^(?:eval|source|\.|trap|set|alias|for|select|case)$/;
 const ASSIGNS_ARGUMENTS = /^(?:export|declare|typeset|local|readonly)$/;
 const KEYWORD = /^(?:then|do|else|elif|if|while|until|not|!)$/;
-/** Words of a program in another language that run what it has as a text. */
+/** Words with which programs in other languages run text. */
 const RUNS_TEXT = /eval|exec|spawn|system|popen|Function|require|import|compile|subprocess/;
-/** Neither one that a shell assigns nor one that it expands. */
+/** A name that the shell neither assigns nor expands. */
 const NAME = /(?<![\w$]|\$\{)[A-Za-z_]\w*(?![\w=])/g;
 
 export class ScriptVariables {
   readonly #runs = new Set<string>();
   readonly #mayRun = new Set<string>();
-  /** The variables that each assigned one takes its value from. */
+  /** For each assigned variable, the variables that its value comes from. */
   readonly #givers = new Map<string, Set<string>>();
   readonly #mayRunAll: boolean;
 
@@ -313,13 +313,13 @@ export class ScriptVariables {
     this.#givers.set(assigned, givers);
   }
 
-  /** A set grows while it is walked: each name is looked at once. */
+  /** Iterating over the set includes elements added meanwhile, so each name is visited once. */
   #spread(used: Set<string>): void {
     for (const name of used) for (const giver of this.#givers.get(name) ?? []) used.add(giver);
   }
 }
 
-/** Command by command: one expression for all of it takes a time that grows with the square of the length. */
+/** Checks command by command: one expression for the whole script would take quadratic time. */
 function readsAllVariables(script: string): boolean {
   return script.split(/[;&\n]/).some((command) => {
     const at = command.search(ALL_VARIABLES);
@@ -327,7 +327,7 @@ function readsAllVariables(script: string): boolean {
   });
 }
 
-/** The value of an option whose name says that it is a secret. */
+/** True for the value of an option whose name marks it as secret. */
 function isSecretOption(words: readonly string[], at: number): boolean {
   const own = /^(--?[A-Za-z][\w-]*)=/.exec(words[at] ?? '')?.[1];
   const name = own ?? words[at - 1] ?? '';
@@ -336,7 +336,7 @@ function isSecretOption(words: readonly string[], at: number): boolean {
 
 const PART = /"(?:[^"\\]|\\.)*"|'[^']*'|\\.|([;&|\n(){}`]+)|(\s+)|[^\s"';&|(){}`\\]+|["'\\]/gs;
 
-/** The words of each simple command, without their quotes. What stands in quotes that are not closed is a word too. */
+/** The words of each simple command, without quotes. Text in an unclosed quote counts as a word. */
 function simpleCommands(script: string): string[][] {
   const commands: string[][] = [];
   let words: string[] = [];

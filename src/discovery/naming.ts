@@ -1,6 +1,6 @@
-// Names that tell all definitions apart. What holds is named before what waits for approval, and that before the rest; of
-// what holds, the user's before a project's: the name that a user knows a server by is not for a project to take, nor for
-// what cannot be used.
+// Gives each definition a unique name. Usable definitions are named first, then those that wait for approval, then the
+// rest; among usable ones the user's come before a project's. So neither a project nor an unusable definition can take
+// the name by which a user knows a server.
 
 import { aliasesOf } from '../model/aliases.ts';
 import type { DiscoveredServer, Draft, ServerState } from './discovered-server.ts';
@@ -10,11 +10,11 @@ const HOLDING = new Set<ServerState>(['ready', 'needs-input', 'disabled', 'dupli
 
 export interface Named {
   readonly servers: DiscoveredServer[];
-  /** Ids that were given for the first time, to be held from now on. */
+  /** Ids given for the first time, to be kept from now on. */
   readonly given: HeldNames;
 }
 
-/** Takes the drafts in their order of precedence, and keeps it. What an id is held by is all that it is ever given to. */
+/** Takes and keeps the drafts' order of precedence. A held id is given only to its holder. */
 export function named(drafts: readonly Draft[], held: HeldNames = NO_HELD_NAMES): Named {
   const inTurn = [0, 1, 2, 3].flatMap((turn) => drafts.filter((draft) => turnOf(draft) === turn));
   const { ids, given } = idsOf(inTurn, held);
@@ -23,7 +23,7 @@ export function named(drafts: readonly Draft[], held: HeldNames = NO_HELD_NAMES)
   return { servers, given };
 }
 
-/** Member by member, without those of a draft: thousands of these are made. */
+/** Builds the server member by member, without the draft's own ones: there are thousands of these. */
 function serverOf(draft: Draft, id: string, alias: string): DiscoveredServer {
   return {
     id,
@@ -62,17 +62,19 @@ function turnOf(draft: Draft): number {
   return draft.state === 'pending-approval' ? 2 : 3;
 }
 
-/** True if the author of a project has written it. Claude Code's user has a file of their own for each project. */
+/** True if a project's author has written it. Claude Code keeps the user's own servers for each project elsewhere. */
 export function isOfProject({ scope, client }: Pick<DiscoveredServer, 'scope' | 'client'>): boolean {
   return scope === 'project' || scope === 'workspace' || (scope === 'local' && client !== 'claude-code');
 }
 
-/** True for servers of the bridge's own config, which are served first and under their own names. */
+/** True for servers of the bridge's own config, which come first and keep their names. */
 export function isOwn({ client, scope }: Pick<DiscoveredServer, 'scope' | 'client'>): boolean {
   return client === 'bridge' && scope === 'dynamic';
 }
 
-/** A repository could else take any name for good, and fill what is kept, with servers that nobody has approved. */
+/**
+ * True if its id may be kept. Otherwise a repository could reserve any name, and fill the file with unapproved servers.
+ */
 function mayHold({ state, awaitsApproval }: Draft): boolean {
   return HOLDING.has(state) && !awaitsApproval;
 }
@@ -110,7 +112,7 @@ function newId({ name, client, scope }: Draft, isFree: (id: string) => boolean):
   return `${last}-${n}`;
 }
 
-/** As the view of all servers makes them: of their ids, in the order in which they are served. */
+/** Aliases, made from the ids in serving order, as in the view of all servers. */
 function aliasesFor(inTurn: readonly Draft[], ids: ReadonlyMap<Draft, string>): Map<Draft, string> {
   const rankOf = (draft: Draft): number => (isOwn(draft) ? 0 : draft.state === 'ready' ? 1 : 2);
   const served = [0, 1, 2].flatMap((rank) => inTurn.filter((draft) => rankOf(draft) === rank));

@@ -1,4 +1,4 @@
-// The machine that we run on, for discovery. Only regular files are read, and none that is larger than any config.
+// This machine as a host for discovery. Only regular files are read, and none larger than a config can be.
 
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { ownUid } from '../local/owned-path.ts';
@@ -24,7 +24,7 @@ export function nodeDiscoveryHost(process: NodeProcess): DiscoveryHost {
   };
 }
 
-/** The platform whose places are used: every other system keeps its files as Linux does. */
+/** The platform whose places are used. All other systems count as Linux. */
 function platformOf(platform: string): Platform {
   return platform === 'darwin' || platform === 'win32' ? platform : 'linux';
 }

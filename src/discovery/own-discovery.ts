@@ -1,5 +1,5 @@
-// Discovery as the bridge itself does it, so that the daemon and every command come to the same answer: on this machine,
-// under its config, and with what was approved.
+// Discovery as the bridge itself runs it, so that daemon and commands get the same result: on this machine, under its
+// config, and with its approvals.
 
 import type { Config } from '../config/config.ts';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
@@ -19,7 +19,7 @@ import { SwitchedServers } from './switched-servers.ts';
 
 export { ApprovalFile, ClientApprovalFile } from './approval-file.ts';
 
-/** The process that discovers. */
+/** The process that runs discovery. */
 export interface DiscoveringProcess {
   readonly platform: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -27,40 +27,40 @@ export interface DiscoveringProcess {
   /** The file that runs `mcp-bridge`. */
   readonly program: string;
   readonly socketPath: string;
-  /** Where the bridge takes clients over HTTP beside its socket, as the beginning of a URL. */
+  /** The bridge's HTTP address besides its socket, as the beginning of a URL. */
   readonly httpOrigin?: string | undefined;
 }
 
-/** The part of a config that discovery needs. */
+/** The parts of a config that discovery needs. */
 export type ConfigForDiscovery = Pick<LoadedConfig, 'file' | 'servers'> & {
   readonly config: Pick<Config, 'servers' | 'discovery' | 'serverSettings'>;
 };
 
 export interface OwnDiscoveryOptions {
-  /** The directory of the project that is looked at; the home directory is none. */
+  /** The directory of the project to look at; a home directory is no project. */
   readonly cwd: string;
   readonly config: ConfigForDiscovery;
   readonly approvals: Approvals;
   /** Definitions that other clients' approvals covered before. */
   readonly seenApprovals: SeenApprovals;
   readonly isOwnOnly?: boolean;
-  /** True if definitions are to be written down: inputs and variables become references, never values. */
+  /** True if definitions will be written to a file: inputs and variables become references, never values. */
   readonly isToBeWritten?: boolean;
-  /** True if the ids that are given here are kept: those that only look write nothing. */
+  /** True if ids given here are saved. Read-only uses save nothing. */
   readonly keepsNames?: boolean;
-  /** The memory of a process that discovers more than once. */
+  /** The memory, for a process that discovers repeatedly. */
   readonly memory?: SourceMemory;
 }
 
-/** Another process may give the same ids at the same moment. */
+/** Another process may give the same ids at the same time. */
 const MOST_TRIES = 5;
 
 export interface OwnFindings extends Discovery {
-  /** For the references of the bridge's own definitions. */
+  /** For references in the bridge's own definitions. */
   readonly values: ReferredValues;
 }
 
-/** With what the user of the bridge has said: values for inputs, and which servers are off. */
+/** Runs discovery with the user's input values and switched-off servers. */
 export async function discoverHere(own: DiscoveringProcess, options: OwnDiscoveryOptions): Promise<OwnFindings> {
   const [inputs, inputFault] = attempted(() => new KeptInputs(own.environment, own.homedir).read(), new Map());
   const [off, switchFault] = attempted(() => new SwitchedServers(own.environment, own.homedir).read(), new Set());
@@ -127,7 +127,7 @@ function discoverWith(
     heldNames,
     isToBeWritten,
     input: isToBeWritten ? referenceTo(inputs) : (id) => inputs.get(id),
-    // Who remembers is told when a file that was half written is whole.
+    // With a memory, no retry is needed: the watcher reports when a half-written file is complete.
     ...(memory === undefined ? { pause } : { memory }),
     ownConfig: { file: config.file, servers: config.servers },
   });
@@ -142,7 +142,7 @@ function attempted<Value>(task: () => Value, otherwise: Value): [Value, BridgeEr
   }
 }
 
-/** Servers are found all the same; their ids may be others the next time. */
+/** Adds a diagnostic: servers are found anyway, but their ids may differ next time. */
 function withDiagnostic<Found extends Discovery>(found: Found, { message, hint }: BridgeError): Found {
   const told = diagnostic('unreadable', `${message}.${hint === undefined ? '' : ` ${hint}`}`);
   return { ...found, diagnostics: [told, ...found.diagnostics] };
@@ -161,13 +161,13 @@ function hostOf(
   return nodeDiscoveryHost({ platform, homedir, cwd, env, self });
 }
 
-/** A file, or a pattern of files, and the client that it belongs to. */
+/** A file or pattern of files, and the client it belongs to. */
 export interface LookedAt {
   readonly client: string;
   readonly path: string;
 }
 
-/** The places where definitions may be; nothing needs to be there. */
+/** All places where definitions may be, existing or not. */
 export async function placesHere(own: DiscoveringProcess, cwd: string): Promise<LookedAt[]> {
   const host = hostOf(own, cwd);
   const machine = await machineOf(host, (path) => isThere(host, path));
@@ -185,8 +185,8 @@ function isThere({ files }: DiscoveryHost, path: string): Promise<boolean> {
 }
 
 /**
- * The config of a daemon that clients start. One that stands in the working directory is not: whoever wrote what is there
- * may have written it.
+ * The config for daemons that clients start. A config in the working directory does not count, because the repository's
+ * author may have written it.
  */
 export function ownConfigOf(loaded: LoadedConfig, { environment, homedir }: DiscoveringProcess): Promise<LoadedConfig> {
   if (loaded.origin !== 'directory') return Promise.resolve(loaded);

@@ -1,6 +1,6 @@
 // The tables of places where clients keep their definitions. `at` begins with the name of a base: `~` is the home
-// directory, `P` the project, `XC` mostly ~/.config, and the others are in bases.ts. A segment with a star stands for all
-// names that fit. Several paths with bars between them are looked at directory by directory.
+// directory, `P` the project, `XC` mostly ~/.config; the others are in bases.ts. A star in a segment matches any name
+// part. Paths separated by bars are tried directory by directory.
 
 import type { FormatName } from './formats.ts';
 import type { Platform } from './host.ts';
@@ -9,10 +9,12 @@ export interface ClientPlace {
   readonly client: string;
   readonly at: string;
   readonly format: FormatName;
-  /** `project` below a project's directory, else `user`. A star is what the star of the path stood for. */
+  /**
+   * Default: `project` below a project's directory, else `user`. A star is replaced by what the path's star matched.
+   */
   readonly scope?: string;
   readonly on?: readonly Platform[];
-  /** Only the first that is there is used of the places with the same word. */
+  /** Among places with the same word, only the first existing one is used. */
   readonly instead?: string;
 }
 
@@ -22,7 +24,7 @@ function place(client: string, at: string, format: FormatName, detail: Detail = 
   return { client, at, format, ...detail };
 }
 
-// Looked at first, in the order that decides among equals.
+// Read first, in the order that decides between equals.
 export const FIRST_PLACES: readonly ClientPlace[] = [
   ...['json', 'jsonc'].map((ending) =>
     place('bridge', `P/mcp-bridge.config.${ending}`, 'bridge', { scope: 'dynamic', instead: 'bridge' }),
@@ -40,10 +42,10 @@ export const FIRST_PLACES: readonly ClientPlace[] = [
   place('windsurf', '~/.codeium/windsurf/mcp_config.json', 'mcp-servers'),
 ];
 
-// Claude Code, Claude Desktop and its extensions, and what an administrator has set for them. Plugins have a list of their
-// own (plugins.ts).
+// Claude Code, Claude Desktop and its extensions, and an administrator's settings for them. Plugins are listed in
+// plugins.ts.
 const DESKTOP_FILE = 'Claude/claude_desktop_config.json';
-/** The directory that the Store's package of Claude Desktop gets in place of %APPDATA%. */
+/** The directory that replaces %APPDATA% for the Store's package of Claude Desktop. */
 const PACKAGED = 'LAD/Packages/Claude_*/LocalCache/Roaming';
 
 export const MANAGED_SERVERS = 'CLAUDE_MANAGED/managed-mcp.json';
@@ -65,7 +67,7 @@ export const CLAUDE_PLACES: readonly ClientPlace[] = [
   }),
 ];
 
-// Registries of servers that run already (docs/registry.md).
+// Registries of running servers (docs/registry.md).
 export const REGISTRY = 'registry';
 
 export const REGISTRY_PLACES: readonly ClientPlace[] = [
@@ -74,7 +76,7 @@ export const REGISTRY_PLACES: readonly ClientPlace[] = [
   place(REGISTRY, 'P/.nisaba/mcp_servers.json', 'registry'),
 ];
 
-// Clients that merge their files field by field, from the weakest to the strongest.
+// Clients that merge their files field by field, weakest first.
 const each = (client: string, bases: readonly string[], names: readonly string[], detail = {}): ClientPlace[] =>
   bases.map((base) => place(client, `${base}/${names.join('|')}`, 'opencode', detail));
 
@@ -109,7 +111,7 @@ export const LAYERED_PLACES: readonly ClientPlace[] = [
   place('codex', 'PROGRAMDATA/OpenAI/Codex/managed_config.toml', 'codex', { scope: 'enterprise' }),
 ];
 
-// Agents in a terminal, and programs of their own.
+// Terminal agents, and other programs.
 const GEMINI_SYSTEM = ['ETC/gemini-cli', 'LIBRARY/GeminiCli', 'PROGRAMDATA/gemini-cli'];
 const AMP_SYSTEM = ['ETC/ampcode', 'LIBRARY/ampcode', 'PROGRAMDATA/ampcode'];
 const AMP_FILES = ['settings.json', 'settings.jsonc'];
@@ -172,7 +174,10 @@ const TERMINAL: readonly ClientPlace[] = [
   place('pi', '~/.config/mcp/mcp.json', 'mcp-servers'),
 ];
 
-/** Files of other clients that VS Code's agents read too. Their clients stand above, so each server counts as theirs. */
+/**
+ * Files of other clients that VS Code's agents read too. Those clients are listed above, so the servers count as
+ * theirs.
+ */
 const READ_BY_CODE: readonly ClientPlace[] = [
   place('vscode', 'P/.mcp.json', 'any-key', { scope: 'workspace' }),
   place('vscode', 'COPILOT/mcp-config.json', 'mcp-servers'),
@@ -190,10 +195,10 @@ const PROGRAMS: readonly ClientPlace[] = [
 
 export const AGENT_PLACES: readonly ClientPlace[] = [...TERMINAL, ...READ_BY_CODE, ...PROGRAMS];
 
-// Editors and the assistants that live in them.
+// Editors and their assistants.
 const CODE = 'APP/Code/User';
 
-/** The programs that are built on VS Code, and the directories of their settings. */
+/** Programs based on VS Code, with the directories of their settings. */
 const CODE_FAMILY: readonly (readonly [client: string, dir: string])[] = [
   ['vscodium', 'VSCodium'],
   ['cursor', 'Cursor'],

@@ -1,5 +1,5 @@
-// Servers of plugins and extensions: the files in which a plugin of any client has them, where Claude Code keeps its plugins
-// and skills, and the linked extensions of the Gemini CLI with what a user's settings add to them.
+// Servers of plugins and extensions: the files in which plugins define them, the plugins and skills of Claude Code, and
+// linked extensions of the Gemini CLI with the user's changes to them.
 
 import { basesOf } from './bases.ts';
 import type { ClaudeSettings } from './claude-settings.ts';
@@ -15,9 +15,9 @@ interface FoundPlugin {
   readonly root: string;
   /** The directory of the project that brings it. */
   readonly project: string | undefined;
-  /** Below its root; the first manifest that exists is used. */
+  /** Relative to its root; the first existing manifest is used. */
   readonly manifests: readonly string[];
-  /** Below its root. */
+  /** Relative to its root. */
   readonly files: readonly string[];
   about(manifest: unknown): Plugin;
 }
@@ -57,13 +57,13 @@ async function manifestOf(
   return { file: [], value: undefined };
 }
 
-/** A plugin brings its own files, and names nobody else's. */
+/** True if the file is inside the plugin: a plugin may not name other files. */
 export function isInside({ path }: Machine, root: string, file: string): boolean {
   const relative = path.relative(root, file);
   return relative !== '' && !relative.startsWith('..') && !path.isAbsolute(relative);
 }
 
-/** Plugins of Codex: those that its user's config names, in the version that is installed. */
+/** Plugins of Codex: those in the user's config, in the installed version. */
 export async function codexPlugins(reader: SourceReader, machine: Machine, dir: string): Promise<Location[]> {
   const { path } = machine;
   const config = await reader.read(path.join(dir, 'config.toml'), 'toml');
@@ -94,7 +94,7 @@ function isPlainName(name: string): boolean {
   return /^[\w.-]+$/.test(name) && !/^\.+$/.test(name);
 }
 
-/** A copy that its author works on comes before every release. */
+/** The newest version. A working copy of its author comes before every release. */
 function newest(versions: readonly string[]): string | undefined {
   if (versions.includes('local')) return 'local';
   return versions.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1);
@@ -102,7 +102,7 @@ function newest(versions: readonly string[]): string | undefined {
 
 const COPILOT_MANIFESTS = ['', '.plugin/', '.github/plugin/', '.claude-plugin/'].map((dir) => `${dir}plugin.json`);
 
-/** Plugins of Copilot CLI: `installed-plugins/MARKETPLACE/PLUGIN`, and `_direct` for those of no marketplace. */
+/** Plugins of Copilot CLI: `installed-plugins/MARKETPLACE/PLUGIN`, or `_direct` for those without a marketplace. */
 export async function copilotPlugins(reader: SourceReader, machine: Machine, dir: string): Promise<Location[]> {
   const { path } = machine;
   const settings = await reader.read(path.join(dir, 'settings.json'), 'json');
@@ -142,13 +142,13 @@ export async function copilotPlugins(reader: SourceReader, machine: Machine, dir
 const MANIFEST = '.claude-plugin/plugin.json';
 
 interface Found {
-  /** The name that settings have for it, such as `name@marketplace`. */
+  /** Its name in settings, such as `name@marketplace`. */
   readonly id: string;
   readonly name: string;
   readonly root: string;
   /** The directory of the project that brings it. */
   readonly project: string | undefined;
-  /** True if it is for this project only. */
+  /** True if it belongs only to this project. */
   readonly isOfProject: boolean;
 }
 
@@ -156,7 +156,7 @@ interface Finding {
   readonly reader: SourceReader;
   readonly machine: Machine;
   readonly settings: ClaudeSettings;
-  /** The home directory, below which plugins keep their files. */
+  /** The home directory; plugins keep their files below it. */
   readonly home: string;
 }
 
@@ -226,7 +226,7 @@ async function skillPlugins(
   return found.flat();
 }
 
-/** Without a word in any settings, the manifest says whether it is on. */
+/** Decides if a plugin is on. If no settings mention it, its manifest decides. */
 function pluginOf({ machine, settings, home }: Finding, found: Found, manifest: unknown): Plugin {
   const { id, name, root, isOfProject } = found;
   const isOn = settings.enabledPlugins.get(id) ?? member(manifest, 'defaultEnabled') !== false;
@@ -238,7 +238,7 @@ function pluginOf({ machine, settings, home }: Finding, found: Found, manifest: 
   return { name, root, isOff: !isOn, variables, given: isOfProject ? { ...own, ...project } : own };
 }
 
-/** The options that its user has chosen, and its defaults for the rest. */
+/** The options chosen by the user, with defaults for the rest. */
 function optionsOf(config: unknown, declared: unknown): ReadonlyMap<string, string | readonly string[]> {
   const defaults = Object.entries(isTree(declared) ? declared : {}).map(
     ([key, option]) => [key, member(option, 'default')] as const,
@@ -258,7 +258,7 @@ function scalarText(value: unknown): string | undefined {
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined;
 }
 
-// An extension that is linked lives where its author works on it.
+// A linked extension is in its author's working directory.
 const INSTALL_FILE = '.gemini-extension-install.json';
 
 export async function linkedExtensions(reader: SourceReader, machine: Machine): Promise<Location[]> {
@@ -287,7 +287,10 @@ async function linkAt(reader: SourceReader, { path }: Machine, dir: string): Pro
 
 const STARTS = ['command', 'url', 'httpUrl', 'tcp', 'type'];
 
-/** An entry of settings that starts nothing by itself is what its user changes of the extension's server. */
+/**
+ * Merges user settings into extensions: an entry that starts nothing itself changes the extension's server of that
+ * name.
+ */
 export function mergeExtensions(entries: readonly PlacedEntry[]): PlacedEntry[] {
   const isGemini = ({ client }: PlacedEntry): boolean => client === 'gemini-cli';
   const changes = entries.filter((entry) => isGemini(entry) && isChange(entry));
@@ -297,13 +300,13 @@ export function mergeExtensions(entries: readonly PlacedEntry[]): PlacedEntry[] 
     if (!isGemini(entry) || entry.extension === undefined) return entry;
     const own = changes.filter(({ name }) => name === entry.name);
     for (const change of own) merged.add(change);
-    // The strongest comes first.
+    // Strongest first.
     return own.reduceRight(withChange, entry);
   });
   return result.filter((entry) => !merged.has(entry));
 }
 
-/** True for a change that the user has made; what a project says is none. */
+/** True for a change by the user; projects cannot change extensions. */
 function isChange({ extension, fields, awaitsApproval }: PlacedEntry): boolean {
   return (
     extension === undefined &&
@@ -318,7 +321,7 @@ function withChange(below: PlacedEntry, { fields, sources }: PlacedEntry): Place
   return { ...below, fields: mergedFields(below.fields, fields), sources: [...below.sources, ...sources] };
 }
 
-/** A tool is used if both allow it, and neither excludes it. */
+/** Merges tool filters: a tool is used if both allow it and neither excludes it. */
 function mergedFields(below: Tree, above: Tree): Tree {
   const lists = [below, above].map((fields) =>
     Array.isArray(fields.includeTools) ? textsAt(fields, 'includeTools') : undefined,

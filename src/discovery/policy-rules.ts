@@ -1,14 +1,15 @@
-// The lists of allowed and denied servers, read: what each rule fits, and which can fit nothing. A denial that cannot be
-// understood is an error: it lets through what somebody meant to block, or blocks all if it is the bridge's own.
+// Reads the lists of allowed and denied servers: what each rule matches, and which rules can match nothing. A denial
+// that cannot be parsed is an error: it would let through what somebody meant to block. In the bridge's own list it
+// blocks all.
 
 import { diagnostic, type Report } from './diagnostic.ts';
 import { isTree } from './tree.ts';
 import { type UrlPattern, urlPattern } from './url-pattern.ts';
 
 interface AnyRule {
-  /** How it is named to people, such as `deniedMcpServers[2]`. */
+  /** The rule's name for people, such as `deniedMcpServers[2]`. */
   readonly label: string;
-  /** The file that it stands in. */
+  /** The file that contains it. */
   readonly file: string;
 }
 
@@ -16,17 +17,17 @@ export type PolicyRule =
   | (AnyRule & { readonly kind: 'name'; readonly name: string; readonly hasWildcards: boolean })
   | (AnyRule & { readonly kind: 'command'; readonly argv: readonly string[]; readonly hasWildcards: boolean })
   | (AnyRule & { readonly kind: 'url'; readonly pattern: UrlPattern })
-  /** Fits every server: what it says is not understood. */
+  /** Matches every server, because the rule cannot be parsed. */
   | (AnyRule & { readonly kind: 'unclear' });
 
 export type ListName = 'allowedMcpServers' | 'deniedMcpServers';
 
 export interface RuleReading {
   readonly file: string;
-  /** The section that the lists stand in, such as `policy.`. */
+  /** The section that contains the lists, such as `policy.`. */
   readonly within?: string;
   readonly report: Report;
-  /** True if a denial that is not understood denies every server. */
+  /** True if a denial that cannot be parsed denies every server. */
   readonly closes?: boolean;
   env(name: string): string | undefined;
 }
@@ -34,7 +35,7 @@ export interface RuleReading {
 const KINDS = ['serverName', 'serverCommand', 'serverUrl'];
 const VARIABLE = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
 
-/** Undefined without a list; rules that cannot be used are left out, and reported. */
+/** The rules; undefined without a list. Unusable rules are left out and reported. */
 export function rulesIn(value: unknown, list: ListName, reading: RuleReading): PolicyRule[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value)) {
@@ -57,7 +58,7 @@ export function rulesIn(value: unknown, list: ListName, reading: RuleReading): P
   });
 }
 
-/** A permission that is not understood permits nobody. */
+/** Handles a rule that cannot be parsed: an allow rule then allows nothing. */
 function unclear(at: AnyRule, list: ListName): PolicyRule[] {
   return list === 'deniedMcpServers' ? [{ ...at, kind: 'unclear' }] : [];
 }
@@ -80,7 +81,7 @@ function nameRule(name: unknown, at: AnyRule, list: ListName): PolicyRule | stri
   return { ...at, kind: 'name', name, hasWildcards: list === 'deniedMcpServers' };
 }
 
-/** A permission says each word: a star in it would allow what nobody has looked at. */
+/** Reads a command rule. An allow rule must spell out each word: a star would allow unknown commands. */
 function commandRule(argv: unknown, at: AnyRule, list: ListName, reading: RuleReading): PolicyRule | string {
   if (!Array.isArray(argv) || argv.length === 0 || argv[0] === '') return 'fits nothing: it has no command';
   if (!argv.every((arg) => typeof arg === 'string')) return 'fits nothing: a command is a list of texts';
@@ -104,7 +105,7 @@ function filled(text: string, { env }: RuleReading): string {
   );
 }
 
-/** True if a variable could choose the scheme, the host, or how much of its paths is allowed. */
+/** True if a variable could change the scheme, the host, or the extent of the allowed paths. */
 function widens(text: string, { env }: RuleReading): boolean {
   const pathAt =
     /^[^:]*:\/\/[^/?#]*/.exec(text.replace(VARIABLE, (whole) => '_'.repeat(whole.length)))?.[0].length ?? 0;

@@ -1,6 +1,6 @@
-// The decision which servers may be used, and the rules it rests on, from each place that may set some. An administrator's
-// rules hold for the servers of every client; a user's own Claude Code lists for those of Claude Code; the bridge's own for
-// all. Denial beats permission, and nothing a user writes can take back what an administrator has denied.
+// Decides which servers may be used, by rules from several places. An administrator's rules apply to every client's
+// servers; a user's own Claude Code lists to Claude Code's; the bridge's rules to all. Denial beats permission, and a
+// user cannot lift an administrator's denial.
 
 import { basesOf } from './bases.ts';
 import { type ClaudeSettings, type SettingsFile, settingsIn } from './claude-settings.ts';
@@ -13,10 +13,10 @@ import { member, treeAt } from './tree.ts';
 import { fitsGlob, fitsUrl } from './url-pattern.ts';
 
 export interface Policy {
-  /** Undefined when everything is allowed that is not denied. */
+  /** Undefined if everything is allowed that is not denied. */
   readonly allowed: readonly PolicyRule[] | undefined;
   readonly denied: readonly PolicyRule[];
-  /** The file that takes all others' place. */
+  /** The file that replaces all others. */
   readonly exclusiveFile: string | undefined;
   readonly admitsHosted: boolean;
   readonly isPluginOnly: boolean;
@@ -32,7 +32,7 @@ export const OPEN_POLICY: Policy = {
   refusesHosted: false,
 };
 
-/** `rule` is where it is written, such as `deniedMcpServers[0] in FILE`; undefined when no rule was needed. */
+/** `rule` is the location of the rule, such as `deniedMcpServers[0] in FILE`; undefined if no rule decided. */
 export type PolicyDecision =
   | { readonly isAllowed: true; readonly rule: string | undefined }
   | { readonly isAllowed: false; readonly rule: string; readonly reason: string };
@@ -41,7 +41,7 @@ export interface PolicySubject extends Pick<DiscoveredServer, 'name' | 'scope' |
   readonly transport: DiscoveredServer['transport'] | 'dial-in';
 }
 
-/** The first refusal of a server that has connected by itself; undefined if it may be used. */
+/** The first refusal of a server that connected by itself; undefined if it is allowed. */
 export function refusalOfDialIn(name: string, policies: readonly Policy[]): PolicyDecision | undefined {
   const what = { transport: 'dial-in', command: undefined, args: [], url: undefined } as const;
   const server: PolicySubject = { name, scope: 'dial-in', file: '', ...what };
@@ -70,8 +70,8 @@ function byDenial(server: PolicySubject, { denied }: Policy): PolicyDecision | u
 }
 
 /**
- * Names count only where no rule says what may be started, or connected to; who connects by itself has nothing but a
- * name.
+ * Applies the allow list. Names count only if no rule is about commands or URLs; a server that connects by itself has
+ * only a name.
  */
 function byPermission(server: PolicySubject, { allowed }: Policy): PolicyDecision {
   if (allowed === undefined) return { isAllowed: true, rule: undefined };
@@ -100,7 +100,7 @@ function fits(server: PolicySubject, rule: PolicyRule): boolean {
   }
 }
 
-/** With wildcards, a star that stands alone at the end is for any further arguments. */
+/** Matches a command. With wildcards, a lone star at the end matches all further arguments. */
 function fitsCommand(argv: readonly string[], rule: PolicyRule & { kind: 'command' }): boolean {
   const { hasWildcards } = rule;
   const isOpen = hasWildcards && rule.argv.at(-1) === '*';
@@ -117,11 +117,11 @@ function refusal(rule: string, reason: string): PolicyDecision {
   return { isAllowed: false, rule, reason };
 }
 
-/** As in the bridge's config file. */
+/** The policy in the bridge's config file. */
 export interface OwnPolicy {
   readonly allowedMcpServers?: unknown;
   readonly deniedMcpServers?: unknown;
-  /** Nobody can tell what it denies, so it denies everything. */
+  /** True if it cannot be parsed: then it denies everything. */
   readonly deniesAll?: true;
 }
 
@@ -130,18 +130,18 @@ function unclearPolicy(file = 'the config'): PolicyRule {
 }
 
 export interface Policies {
-  /** For the servers of every client: Claude Code's administrator's first. */
+  /** For every client's servers; those of Claude Code's administrator come first. */
   readonly everybody: readonly Policy[];
-  /** For Claude Code's. */
+  /** For Claude Code's servers. */
   readonly claude: Policy;
 }
 
 export interface PolicySources {
   readonly settings: ClaudeSettings;
-  /** Rules of Copilot CLI's administrator. */
+  /** The rules of Copilot CLI's administrator. */
   readonly copilot: readonly SettingsFile[];
   readonly own: OwnPolicy | undefined;
-  /** The config file that it stands in. */
+  /** The config file that contains it. */
   readonly ownFile: string | undefined;
   readonly exclusiveFile: string | undefined;
   readonly machine: Machine;
@@ -198,7 +198,7 @@ export async function copilotPolicyFiles(reader: SourceReader, machine: Machine)
   return found.flat();
 }
 
-/** The first refusal, or the last permission. For Claude Code the lists of all its settings are one. */
+/** The first refusal, or the last permission. For Claude Code, all its settings' lists count as one. */
 export function explainPolicy(server: PolicySubject & { readonly client: string }, policies: Policies): PolicyDecision {
   const [admin = OPEN_POLICY, ...others] = policies.everybody;
   const decisions = [server.client === 'claude-code' ? policies.claude : admin, ...others].map((policy) =>
@@ -218,7 +218,7 @@ function isPluginOnly(value: unknown): boolean {
   return value === true || (Array.isArray(value) && value.includes('mcp'));
 }
 
-/** The environment at the start, and what the administrator adds to it. */
+/** The environment at the start, with the administrator's additions. */
 function environmentWith(managed: readonly SettingsFile[], machine: Machine): Machine['env'] {
   const added = new Map(managed.flatMap(({ value }) => Object.entries(treeAt(value, 'env') ?? {})));
   return (name) => {

@@ -1,6 +1,6 @@
-// Which of several definitions of one name is used. Within a client the stronger scope does; of different clients both
-// are kept, unless the flat order is asked for. The bridge's own definitions stand for everybody's of their name, but for
-// those that go by another id already.
+// Decides which of several definitions with one name is used. Within a client the stronger scope wins. Definitions of
+// different clients are all kept, unless the flat order is wanted. The bridge's own definitions replace all others of
+// their name, except those that have another id already.
 
 import { traitsOf } from './client-traits.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from './discovered-server.ts';
 import { type HeldNames, heldOrOwnName, holdersOf, NO_HELD_NAMES } from './held-names.ts';
 
-/** `scope`: by scope within each client. `first-wins`: the first in the list of places, over everything. */
+/** `scope`: by scope within each client. `first-wins`: the first in the list of places wins over all others. */
 export type Precedence = 'scope' | 'first-wins';
 
 const COUNTING = new Set(['ready', 'disabled', 'needs-input']);
@@ -39,7 +39,7 @@ export function shadow(drafts: readonly Draft[], precedence: Precedence, held: H
 
 const everybody = (name: string): string => JSON.stringify([name]);
 
-/** `id` is undefined where its name means another one's. */
+/** `id` is undefined if the name already means another definition. */
 function keysOf({ client, name, file, isListedPerFile }: Draft, id: string | undefined): string[] {
   const own = JSON.stringify([client, name, ...(isListedPerFile ? [file] : [])]);
   return id === undefined ? [own] : [everybody(id), own];
@@ -56,7 +56,7 @@ function isOwn({ client, scope }: Draft): boolean {
 
 const REPLACED = new Set([...COUNTING, 'duplicate', 'shadowed']);
 
-/** The user's own definitions whose place this one of a project takes, or would take once it is approved. */
+/** The user's own definitions that this project's definition replaces, or would replace once approved. */
 export function replacedBy(server: DiscoveredServer, servers: readonly DiscoveredServer[]): DiscoveredServer[] {
   const { client, name, file, scope, state } = server;
   const isOfProject = scope === 'project' || scope === 'workspace';

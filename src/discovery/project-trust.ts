@@ -1,5 +1,5 @@
-// The question whether somebody trusts the project that we are in: which of the paths in a client's file is this project,
-// also through a link or as a git worktree, and how Codex trusts it, directory by directory.
+// Finds out if the user trusts the present project: which path in a client's file is this project, through links and
+// git worktrees too, and how Codex trusts directories.
 
 import { basesOf } from './bases.ts';
 import type { PlacedEntry } from './definition.ts';
@@ -24,7 +24,7 @@ export async function trustCodexProjects(
   });
 }
 
-/** The directory by whose trust another one is trusted. */
+/** The directory whose trust makes another one trusted. */
 async function trustIn(dirs: readonly string[], gathering: Gathering): Promise<(dir: string) => string | undefined> {
   const { reader, machine } = gathering;
   const levels = await trustLevels(gathering);
@@ -53,8 +53,8 @@ async function trustLevels({ reader, machine }: Gathering): Promise<ReadonlyMap<
 }
 
 /**
- * Undefined where the project is no worktree. Both sides have to say so: whoever wrote a project can name any repository
- * in its `.git`, but not write into that one.
+ * The main checkout of a worktree; undefined for other projects. Both sides must agree: a project's author can name any
+ * repository in `.git`, but cannot write into that repository.
  */
 export async function mainCheckoutOf(reader: SourceReader, { path, root }: Machine): Promise<string | undefined> {
   const link = path.join(root, '.git');
@@ -69,7 +69,7 @@ export async function mainCheckoutOf(reader: SourceReader, { path, root }: Machi
   return there === here ? path.dirname(git) : undefined;
 }
 
-/** Claude Code's file may have hundreds of projects: only those of the same name are looked at. */
+/** Claude Code's file may list hundreds of projects: only those with the same name are checked. */
 const MOST_LOOKED_AT = 32;
 
 export async function projectTest(reader: SourceReader, machine: Machine): Promise<(dir: string) => boolean> {

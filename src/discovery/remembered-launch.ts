@@ -1,5 +1,5 @@
-// The memory of a definition that somebody has decided about, and the difference of another one from it: each part as it
-// was shown, and a digest of its real value. The digest is too short to find a secret by.
+// Remembers a definition that a person decided about, and compares another one with it: each part as it was shown, with
+// a digest of its real value. The digest is too short to guess a secret from.
 
 import { createHmac, randomBytes } from 'node:crypto';
 import type { DiscoveredServer } from './discovered-server.ts';
@@ -21,7 +21,7 @@ export type PartKind =
   | 'variable'
   | 'header';
 
-/** `shown` is the name of a variable or a header. */
+/** `shown` is the name of a variable or header. */
 interface RememberedPart {
   readonly what: PartKind;
   readonly shown: string;
@@ -35,7 +35,7 @@ export interface RememberedLaunch {
 
 export type DecidedLaunch = Shown & Pick<DiscoveredServer, 'tools'> & { readonly oauth: unknown };
 
-/** Guards what was read from a file. */
+/** Validates data that was read from a file. */
 export function isRememberedLaunch(value: unknown): value is RememberedLaunch {
   const parts = treeAt(value)?.parts;
   if (textAt(value, 'salt') === undefined || !Array.isArray(parts)) return false;
@@ -43,7 +43,7 @@ export function isRememberedLaunch(value: unknown): value is RememberedLaunch {
 }
 
 const DIGITS = 8;
-/** Long texts are kept by their beginnings; the digest of all of it is `filled`. */
+/** Long texts are stored by their beginnings; `filled` is the digest of everything. */
 const MOST_NAMED = 500;
 const LONGEST = 2000;
 
@@ -82,7 +82,7 @@ export function rememberedLaunch(server: DecidedLaunch, salt = randomBytes(16).t
 
 type Texts = Readonly<Record<string, string>>;
 
-/** The values that a file has a part in. */
+/** The values that come partly from a file. */
 function ofFiles(raw: Texts, filled: Texts): [string, string | undefined][] {
   return Object.entries(raw).flatMap(([name, text]) => (namesFile(text) ? [[name, filled[name]]] : []));
 }
@@ -94,7 +94,7 @@ function digestOf(salt: string, value: unknown): string {
     .slice(0, DIGITS);
 }
 
-/** Without `before` it is new, without `now` it is gone; both are as they may be shown. */
+/** Without `before` it is new, without `now` it is gone. Both are safe to show. */
 export interface Difference {
   readonly what: PartKind;
   readonly before?: string;
@@ -109,7 +109,7 @@ export function differencesIn(server: DecidedLaunch, before: RememberedLaunch): 
     ...inSequence(of(before, 'argument'), of(now, 'argument')),
     ...NAMED.flatMap((what) => inNamed(what, of(before, what), of(now, what))),
   ];
-  // What variables stand for is only worth a word where nothing else is different.
+  // Values of variables are mentioned only if nothing else differs.
   return found.length > 0 ? found : inSingle('filled', of(before, 'filled')[0], of(now, 'filled')[0]);
 }
 
@@ -131,7 +131,7 @@ function inNamed(what: PartKind, before: readonly RememberedPart[], now: readonl
   return names.flatMap((name) => inSingle(what, named(before, name), named(now, name)));
 }
 
-/** The longest common part of both stays; the rest went, or came. */
+/** Compares two lists: the longest common sequence stays; the rest was removed or added. */
 function inSequence(before: readonly RememberedPart[], now: readonly RememberedPart[]): Difference[] {
   const lengths = commonLengths(before, now);
   const found: Difference[] = [];
@@ -152,7 +152,7 @@ function inSequence(before: readonly RememberedPart[], now: readonly RememberedP
   return found;
 }
 
-/** The lengths of the common parts that begin at each pair of places. */
+/** The length of the common sequence from each pair of positions. */
 function commonLengths(before: readonly RememberedPart[], now: readonly RememberedPart[]): number[][] {
   const lengths = Array.from({ length: before.length + 1 }, () => new Array<number>(now.length + 1).fill(0));
   for (let i = before.length - 1; i >= 0; i--)

@@ -1,4 +1,4 @@
-// The definitions that a person means: by a name, or those of some clients, with what is wrong with their files.
+// Selects the definitions that a person means: by name or by client, with the faults in their files.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { nearest, suggestion } from '../util/nearest.ts';
@@ -6,12 +6,12 @@ import type { DiscoveredServer } from './discovered-server.ts';
 import { type LookedAt, placesHere } from './own-discovery.ts';
 import type { Survey } from './survey.ts';
 
-/** `text` is a name, an id, an alias, or one of them behind a client, such as `cursor:github`. */
+/** True if `text` is its name, id or alias, or one of these after a client, as in `cursor:github`. */
 export function isNamed({ id, name, alias, client }: DiscoveredServer, text: string): boolean {
   return [name, id, alias].some((known) => text === known || text === `${client}:${known}`);
 }
 
-/** Throws when nothing is called so. */
+/** The definitions with this name. Throws if there are none. */
 export function named(servers: readonly DiscoveredServer[], text: string): DiscoveredServer[] {
   const found = servers.filter((server) => isNamed(server, text));
   if (found.length > 0) return found;
@@ -21,14 +21,14 @@ export function named(servers: readonly DiscoveredServer[], text: string): Disco
   });
 }
 
-/** The part that tells it apart from the others. */
+/** The shortest text that identifies it among the others. */
 export function handleOf(server: DiscoveredServer, among: readonly DiscoveredServer[]): string {
   const handle = `${server.client}:${server.name}`;
   return among.filter((other) => isNamed(other, handle)).length > 1 ? `${server.client}:${server.id}` : handle;
 }
 
 export interface Narrowed extends Survey {
-  /** The files of these clients, there or not; a star stands for any name. */
+  /** The files of these clients, existing or not; a star matches any name. */
   readonly files: readonly string[];
 }
 

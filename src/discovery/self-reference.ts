@@ -1,5 +1,5 @@
-// Definitions that lead back to the bridge itself: as a server of its own it would wait for itself. Cycles through
-// other gateways are seen by a mark in the environment of what is started (local/bridge-depth.ts).
+// Finds definitions that lead back to the bridge itself; it would wait for itself. Cycles through other gateways are
+// found by a mark in the environment of started servers (local/bridge-depth.ts).
 
 import { parsedUrl } from '../util/parsed-url.ts';
 import { programName, unwrapped } from './command-line.ts';
@@ -12,7 +12,7 @@ const INTERPRETERS = new Set(['node', 'bun', 'deno', 'tsx', 'nodejs']);
 
 export type LaunchedProgram = Pick<Draft, 'transport' | 'command' | 'args' | 'cwd' | 'url'>;
 
-/** The paths of a definition that may be our own under another name. */
+/** The paths in a definition that may be ours under another name. */
 export function ownPathsOf({ transport, command = '', args, cwd }: LaunchedProgram, machine: Machine): string[] {
   if (transport !== 'stdio') return [];
   const line = unwrapped(command, args);
@@ -27,10 +27,10 @@ export function ownPathsOf({ transport, command = '', args, cwd }: LaunchedProgr
 export class SelfReference {
   readonly #self: OwnIdentity;
   readonly #machine: Machine;
-  /** Real paths by the paths that were asked for. */
+  /** Real paths by given path. */
   readonly #realpaths: ReadonlyMap<string, string>;
   readonly #bins: ReadonlySet<string>;
-  /** The names of our own files, under which another copy of this program has them too. */
+  /** The names of our own files; other copies of this program use the same names. */
   readonly #fileNames: ReadonlySet<string>;
   readonly #addresses: ReadonlySet<string>;
 
@@ -61,7 +61,7 @@ export class SelfReference {
     return this.#bins.has(path) || this.#bins.has(this.#realpaths.get(path) ?? path);
   }
 
-  /** True for another copy of this program, such as the installed one beside a clone: its `connect` leads here too. */
+  /** True for another copy of this program, such as an installed one beside a clone: its `connect` leads here too. */
   #isOurCopy(path: string): boolean {
     return this.#fileNames.has(this.#machine.path.basename(path));
   }
@@ -74,7 +74,7 @@ export class SelfReference {
 const FORWARDERS = new Set(['socat', 'nc', 'ncat', 'netcat', 'mcp-remote', 'mcp-proxy', 'curl', 'websocat']);
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '0.0.0.0', '[::]']);
 
-/** Host and port, or the path of a socket, in the ways that programs are told of them. */
+/** Finds host and port, or a socket's path, in the forms in which programs take them. */
 function addressesIn(text: string): string[] {
   const path = /^(?:unix:(?:\/\/)?|unix-connect:|unix-client:)?(\/[^,#]*)/i.exec(text)?.[1];
   if (path !== undefined) return [path];

@@ -1,5 +1,5 @@
-// The servers that the bridge serves of what discovery found: its own definitions, as its config has them, and ready ones of
-// other programs, under their ids. Nothing is started here.
+// Selects the servers to serve from what discovery found: the bridge's own definitions, as in its config, and other
+// programs' ready ones, under their ids. It starts nothing.
 
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
@@ -13,12 +13,14 @@ import { NO_VALUES, type ReferredValues, withReferences } from './inputs.ts';
 import { isOfProject, isOwn } from './naming.ts';
 import { natureOf } from './server-natures.ts';
 
-/** States in which a definition of the bridge's own config is not served; what else is wrong with it, the config says. */
+/**
+ * States in which the config's own definitions are not served. Their other faults are reported when the config is read.
+ */
 const REFUSED = new Set(['blocked-by-policy', 'self']);
 
 /**
- * `home` is where a definition starts that may not start in its project; `values` are for the references of the bridge's
- * own.
+ * `home` is the directory for definitions that may not start in their project; `values` are for references in the
+ * bridge's own definitions.
  */
 export interface Serving {
   readonly home?: string;
@@ -39,9 +41,9 @@ export function servedServers(
 }
 
 /**
- * A definition that a user of Claude Code has for one project starts outside of that, unless it has a `cwd`: in it, whoever
- * wrote the repository would say what `npx` runs. What it names by a path is what stands in the project. The same goes for
- * its command for headers.
+ * A user's definition for one project in Claude Code starts outside the project, unless it has a `cwd`: inside, the
+ * repository's author could choose what `npx` runs. Paths in it still mean files of the project. The same applies to
+ * its headers command.
  */
 function outsideProject(server: DiscoveredServer, home: string): DiscoveredServer {
   const { client, scope, transport, command, args, cwd: project, headersHelper, raw } = server;
@@ -63,8 +65,8 @@ function wordsOutside(project: string, words: readonly string[], path = /^\.\.?(
 }
 
 /**
- * A word in quotes stays as it is: a path in it is not found outside of the project, and nothing is run. A dot by itself
- * stays too, because it is a filter of `jq`.
+ * Makes a script's paths absolute. Words in quotes stay: their paths are then not found outside the project, and
+ * nothing is run. A lone dot stays too, because it is a filter of `jq`.
  */
 function scriptOutside(project: string, script: string): string {
   return script
@@ -86,7 +88,7 @@ function quotedWord(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** With what the bridge knows of the program, and what its user has said of the server. */
+/** Adds known facts about the program, and the user's settings for the server. */
 function settled(definition: ServerDefinition, settings: ServerSettings = {}): ServerDefinition {
   const { transport } = definition;
   const nature = transport === 'stdio' ? natureOf(definition.command, definition.args) : undefined;
@@ -114,7 +116,7 @@ function definitionsOf(
   );
   for (const name of refused) served.delete(name);
   if (!config.discovery.isEnabled) return served;
-  // The user's own first: an alias that two want is the first one's.
+  // The user's own come first, because the first server gets a contested alias.
   const inTurn = [...servers.filter((server) => !isOfProject(server)), ...servers.filter(isOfProject)];
   for (const server of inTurn)
     if (server.state === 'ready' && !own.has(server) && !served.has(server.id))
@@ -124,7 +126,7 @@ function definitionsOf(
 
 type Same = (server: DiscoveredServer) => readonly DiscoveredServer[];
 
-/** Looks up the definitions whose place another one takes because they are the same. */
+/** Finds the definitions that another one replaces because they are equal. */
 function duplicatesOf(servers: readonly DiscoveredServer[]): Same {
   const keyOf = ({ client, name, file }: Pick<DiscoveredServer, 'client' | 'name' | 'file'>): string =>
     JSON.stringify([client, name, file]);
@@ -134,7 +136,7 @@ function duplicatesOf(servers: readonly DiscoveredServer[]): Same {
   return ({ sources }) => sources.flatMap((source) => duplicates.get(keyOf(source)) ?? []);
 }
 
-/** The other names and the filters that clients have for the same server. */
+/** The other names and tool filters that clients have for the same server. */
 function sharedBy(
   server: DiscoveredServer,
   same: readonly DiscoveredServer[],
@@ -159,7 +161,7 @@ function definitionOf(server: DiscoveredServer): ServerDefinition {
   const { transport, command = '', env, cwd, url = '', headers, headersHelper } = server;
   if (transport === 'stdio' || transport === 'unknown') {
     const args = argsForClients(server);
-    // A client that does not say where it works counts as in the directory that the process starts in.
+    // A client that names no directory counts as being in the process's own.
     const dir = args.some((arg, at) => arg !== server.args[at]) ? cwd : undefined;
     return { ...common, transport: 'stdio', command, args, env, cwd, dir, ...dataDirOf(server) };
   }
@@ -171,14 +173,14 @@ function definitionOf(server: DiscoveredServer): ServerDefinition {
   };
 }
 
-/** Agent Plugins are promised theirs. */
+/** The data directory that Agent Plugins are promised. */
 function dataDirOf({ client, env }: DiscoveredServer): { readonly dataDir?: string } {
   return client === 'agent-plugin' && env.PLUGIN_DATA !== undefined ? { dataDir: env.PLUGIN_DATA } : {};
 }
 
 const SHARED = { idleMs: undefined, sharing: undefined, trustHints: false } as const;
 
-/** Clients spell it in several ways; a scope may be a list. */
+/** Reads the OAuth settings. Clients spell them differently; a scope may be a list. */
 function oauthOf(oauth: DiscoveredServer['oauth'] = {}): OAuthSettings {
   const text = (...keys: string[]): string | undefined =>
     keys.map((key) => textOf(oauth[key])).find((found) => found !== '');

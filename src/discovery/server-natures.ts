@@ -1,5 +1,5 @@
-// Servers of which it is known that clients cannot share them as they are, each with the reason. They are known by the
-// package or program that runs, never by the name that somebody has given them.
+// Servers that are known not to be shareable as they are, each with the reason. They are recognized by the package or
+// program that runs, never by the name that a user chose.
 
 import type { ServerNature } from '../model/server-definition.ts';
 import { type CommandLine, programName, unwrapped } from './command-line.ts';
@@ -8,7 +8,7 @@ import { packageRun } from './signature.ts';
 interface Entry {
   /** Packages and programs, without scope, registry or version. */
   readonly names?: readonly string[];
-  /** Words of a package's or program's name, which say enough. */
+  /** Words in a package's or program's name that identify it. */
   readonly words?: readonly string[];
   readonly nature: ServerNature;
 }
@@ -61,7 +61,7 @@ const NATURES: readonly Entry[] = [
   },
 ];
 
-/** Undefined for what nothing is known of. */
+/** The nature of a server; undefined if nothing is known. */
 export function natureOf(command: string, args: readonly string[]): ServerNature | undefined {
   const names = namesOf(unwrapped(command, args));
   return NATURES.find((entry) => names.some((name) => isOf(entry, name)))?.nature;
@@ -74,7 +74,7 @@ function isOf({ names = [], words = [] }: Entry, name: string): boolean {
 const IN_MODULES = /[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/g;
 const INTERPRETERS = new Set(['node', 'deno', 'bun', 'python', 'python3', 'uv', 'poetry', 'npx', 'npm', 'java']);
 
-/** By what a command line may be known: its package, its program, and the script or module that an interpreter runs. */
+/** The names to recognize a command line by: its package, program, and an interpreter's script or module. */
 function namesOf(line: CommandLine): string[] {
   const run = packageRun(line);
   if (run !== undefined) return [ofMcpImage(run.unversioned)];
@@ -85,7 +85,7 @@ function namesOf(line: CommandLine): string[] {
   return [...packages, program, ...(script === undefined ? [] : [programName(script)])].map(ownName);
 }
 
-/** The image `mcp/memory` is that server; an image called `memory` of somebody else is anything. */
+/** Only the image `mcp/memory` is that server; another publisher's image `memory` may be anything. */
 function ofMcpImage(identity: string): string {
   const isImage = identity.startsWith('docker:');
   return isImage && !/^docker:(?:docker\.io\/)?mcp\//.test(identity) ? `image-${ownName(identity)}` : ownName(identity);
@@ -97,10 +97,10 @@ function scriptIn(args: readonly string[]): string | undefined {
   return module >= 0 ? rest[module + 1] : rest.find((arg) => !arg.startsWith('-'));
 }
 
-/** Names that say nothing, as of `@playwright/mcp`: the scope does. */
+/** Generic names, as in `@playwright/mcp`; there the scope identifies the server. */
 const GENERIC = /^(?:mcp|server|mcp-server|server-mcp)$/;
 
-/** Without registry, scope and ending. */
+/** The name without registry, scope and ending. */
 function ownName(name: string): string {
   const [, scope = '', inScope = ''] = /@([^\\/@]+)[\\/]([^\\/@]+)$/.exec(name) ?? [];
   if (GENERIC.test(inScope)) return scope.toLowerCase();

@@ -1,6 +1,6 @@
-// A definition as it may be shown: on a terminal, in JSON, and in the file of approvals. The one place that decides what of
-// it is a secret. Variables stay as they are written, with the variable, file or input that each takes; of the environment
-// and of headers there are names only, but for the values that are run.
+// A definition as it may be shown: on a terminal, in JSON, and in the file of approvals. Only this file decides which
+// parts are secret. Variables stay as written, with the variable, file or input each refers to. For environment and
+// headers only names are shown, except for values that are run.
 
 import { executedWords } from '../util/executed-words.ts';
 import { printable } from '../util/printable.ts';
@@ -55,7 +55,7 @@ export function shownLaunch(server: Shown): ShownLaunch {
   };
 }
 
-/** A value that a script runs may name more variables, so it is a script by itself. */
+/** The values that are run. Such a value may use more variables, so it counts as a script too. */
 function executedValues(server: Shown): Readonly<Record<string, string>> {
   const values = { ...withoutGiven(server.env, server.raw.env), ...withoutGiven(server.raw.env, server.raw.env) };
   const waiting = new Map(Object.entries(values));
@@ -78,7 +78,7 @@ function executedValues(server: Shown): Readonly<Record<string, string>> {
   return Object.fromEntries(shown);
 }
 
-/** Texts that a shell or an interpreter is given to run. */
+/** Texts that a shell or interpreter is told to run. */
 function scriptsOf({ command, args, raw }: Shown): string[] {
   const program = raw.command ?? command ?? '';
   return [
@@ -87,7 +87,7 @@ function scriptsOf({ command, args, raw }: Shown): string[] {
   ];
 }
 
-/** The directory that it really runs in; as it is written if a variable is in it. */
+/** The directory that it really runs in; as written if it contains a variable. */
 function shownDir(cwd: string, written: string | undefined): string {
   return written !== undefined && /[$%{]/.test(written) ? written : cwd;
 }
@@ -98,9 +98,9 @@ function namesOf(...maps: readonly Readonly<Record<string, string>>[]): string[]
 
 const SHORTEST_VALUE = 6;
 
-/** A secret that the definition has in its environment or headers may stand in its arguments once more. */
+/** Makes a function that hides secrets of the environment or headers where they occur again in arguments. */
 function hiding({ env, headers, raw }: Shown): (text: string) => string {
-  // Where a client works is no secret, though the name of the directory may look like one.
+  // A client's directory is no secret, even if its name looks like one.
   const named = [withoutGiven(env, raw.env), headers, raw.env, raw.headers].flatMap((map) => Object.entries(map));
   const secrets = named
     .filter(([name, value]) => value.length >= SHORTEST_VALUE && (looksSecret(name) || looksRandom(value)))
@@ -111,14 +111,14 @@ function hiding({ env, headers, raw }: Shown): (text: string) => string {
   return (text) => secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text);
 }
 
-/** One that has white space in it is run by a shell, in some clients. */
+/** Shows the command. In some clients, a command with white space is run by a shell. */
 function shownCommand(command: string, hide: Hide): string {
   return /\s/.test(command) ? maskedScript(command, hide) : withoutUsers(command);
 }
 
 type Hide = (text: string) => string;
 
-/** Each argument by itself, and by the one before it. What is run is shown. */
+/** Masks each argument by its own text and by the argument before it. What is run is shown. */
 export function maskedArgs(args: readonly string[], command: string, hide: Hide = (text) => text): string[] {
   const executed = executedWords([command, ...args]);
   return args.map((arg, i) => {
@@ -142,7 +142,7 @@ function maskedArg(arg: string, before: string): string {
   return maskedWhole(arg) ?? maskedText(arg);
 }
 
-/** True for a script of a shell or an interpreter, which is shown whatever names stand in it. */
+/** True for a script of a shell or interpreter; it is shown whatever names it contains. */
 function isScript(before: string, command: string): boolean {
   if (/^-[a-z]*c$|^\/[ck]$|^-S$|^-(?:Encoded)?Command$/i.test(before)) return true;
   return INTERPRETER.test(programName(command)) && /^(?:-[a-z]*e|-p|--eval|--print)$/i.test(before);
@@ -152,7 +152,7 @@ function steered(arg: string): string | undefined {
   return isSteering(arg.split('=')[0] ?? '') ? maskedText(arg) : undefined;
 }
 
-/** An argument that is all name and value. */
+/** Masks an argument of the form NAME=VALUE. */
 function maskedWhole(arg: string): string | undefined {
   const [, dashes = '', name = ''] = /^(--?)?([A-Za-z_][\w.-]*)[=:]/.exec(arg) ?? [];
   if (HEADER_FLAG.test(`${dashes}${name}`)) return maskedHeaderFlag(arg);
@@ -173,7 +173,7 @@ function maskedPair(text: string, separator: string | RegExp): string | undefine
   return text.slice(0, at + 1) + gap + maskedValue(text.slice(at + 1 + gap.length));
 }
 
-/** As one would type it. */
+/** The command line as a person would type it. */
 export function commandLine({ command, args }: Pick<ShownLaunch, 'command' | 'args'>): string {
   return [command ?? '', ...args].map(quoted).join(' ');
 }
@@ -182,14 +182,14 @@ function quoted(word: string): string {
   return /^[\w@%+=:,./~${}*-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-// A repository that sends `$AWS_SECRET_ACCESS_KEY` in a header must not look harmless.
-/** Such as `$NAME`, `the file ~/x`, `the input x`. */
+// Shown because a repository that sends `$AWS_SECRET_ACCESS_KEY` in a header must not look harmless.
+/** Sources such as `$NAME`, `the file ~/x`, `the input x`. */
 export type Sources = Readonly<Record<string, readonly string[]>>;
 
 const REFERENCE =
   /\$\{\{\s*([^{}]+?)\s*\}\}|\$\{([^{}]+)\}|\{((?:env|file):[^{}]+)\}|\$([A-Za-z_]\w*)|%([A-Za-z_]\w*)%/g;
 
-/** By the names of those that take any. */
+/** The sources of each value that has any, by name. */
 function sourcesIn(values: Readonly<Record<string, string>>): Sources {
   const found = Object.entries(values).flatMap(([name, text]) => {
     const sources = sourcesOf(text);
@@ -212,7 +212,7 @@ function named(reference: string): string {
   return `$${(kind === 'env' ? rest : reference).replace(/:-.*$/s, '')}`;
 }
 
-/** All that a definition sends to the other side, or starts it with. */
+/** All sources of what a definition sends, or starts with. */
 export function sourcesOfLaunch({ headers, env, url }: Pick<Launch, 'headers' | 'env' | 'url'>): {
   readonly headers: Sources;
   readonly variables: Sources;
@@ -221,8 +221,8 @@ export function sourcesOfLaunch({ headers, env, url }: Pick<Launch, 'headers' | 
   return { headers: sourcesIn(headers), variables: sourcesIn(env), url: sourcesOf(url ?? '') };
 }
 
-// Variables that a client adds to the environment of its servers are about the client and where it works: they tell no
-// servers apart, and nobody has to approve them.
+// Variables that a client adds to its servers' environment describe the client and its directory. They do not
+// distinguish servers, and need no approval.
 const GIVEN = new Set([
   ...['CLAUDE_PROJECT_DIR', 'CLAUDE_PLUGIN_ROOT', 'CLAUDE_PLUGIN_DATA'],
   ...['PLUGIN_ROOT', 'PLUGIN_DATA'],
@@ -230,12 +230,12 @@ const GIVEN = new Set([
 
 type Texts = Readonly<Record<string, string>>;
 
-/** As an entry would write them. */
+/** The variables in the spelling of an entry. */
 export function givenAsWritten(given: Texts): Texts {
   return Object.fromEntries(Object.keys(given).map((name) => [name, `\${${name}}`]));
 }
 
-/** The variables of an environment that are the entry's own; `written` is the same before any variable was filled in. */
+/** The entry's own variables of an environment; `written` is the same environment before variables were filled in. */
 export function withoutGiven(env: Texts, written: Texts): Texts {
   const isGiven = (name: string): boolean => GIVEN.has(name) && written[name] === `\${${name}}`;
   const names = Object.keys(env);

@@ -1,5 +1,6 @@
-// The identity of a server: `key` is equal for definitions of the same one, and holds secrets, so it is never shown.
-// `canonical` is for people. A command line is known by the package that it runs, a hosted proxy by the address behind it.
+// The identity of a server: `key` is equal for definitions of the same server, and contains secrets, so it is never
+// shown; `canonical` is for people. A command line is identified by the package it runs, a hosted proxy by the address
+// behind it.
 
 import { parsedUrl } from '../util/parsed-url.ts';
 import { besideClient } from './client-place.ts';
@@ -11,7 +12,7 @@ export interface Signature {
   readonly key: string;
   readonly canonical: string;
   /**
-   * A key that probable duplicates share: equal but for environment, headers and arguments. Undefined where that says
+   * A key shared by probable duplicates: equal except for environment, headers and arguments. Undefined if it would say
    * nothing.
    */
   readonly kin: string | undefined;
@@ -38,7 +39,7 @@ function ofProcess({ command = '', args, env: whole, cwd, raw }: Signed): Signat
   return { key: JSON.stringify([run?.identity ?? line.command, rest, env, dir]), canonical, kin };
 }
 
-/** The identity as it may be shown: what looks like a package or a program may be a text with a secret in it. */
+/** The identity in a form safe to show: a supposed package or program may be a text with a secret in it. */
 function shownIdentity(identity: string): string {
   const [, registry = '', spec = ''] = /^(\w+:)(.*)$/s.exec(identity) ?? [];
   return `${registry}${maskedArgs([spec], '').join('')}`;
@@ -55,7 +56,7 @@ function ofUrl({ transport, url = '', headers }: Signed): Signature {
   const sorted = Object.entries(headers)
     .map(([name, value]) => [name.toLowerCase(), value] as const)
     .sort(byName);
-  // Streamable HTTP may be what `auto` turns out to be; SSE at the same address is something else.
+  // `auto` may turn out to be Streamable HTTP; SSE at the same address is a different server.
   const kind = transport === 'auto' ? 'http' : transport;
   const normal = normalUrl(address);
   const shown = shownUrl(normal);
@@ -75,7 +76,7 @@ function normalUrl(url: string): string {
   return parsed.href.replace(/\/(?=$|\?)/, '');
 }
 
-/** Without whatever may be a secret: the user, the values of the query, and long words that no person chose. */
+/** The URL without possible secrets: the user, query values, and long words that look random. */
 function shownUrl(url: string): string {
   const parsed = parsedUrl(url);
   if (parsed === undefined) return 'a URL';
@@ -99,11 +100,11 @@ function byName([a]: readonly [string, string], [b]: readonly [string, string]):
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-// `npx -y p`, `cmd /c npx p@latest` and `bunx p` are all `npm:p`. A pinned version is a package of its own.
+// `npx -y p`, `cmd /c npx p@latest` and `bunx p` are all `npm:p`. A pinned version is a separate package.
 export interface PackageRun {
   /** Such as `npm:@scope/name@1.2.3`. */
   readonly identity: string;
-  /** The same without a version. */
+  /** The identity without a version. */
   readonly unversioned: string;
   /** The rest of the command line. */
   readonly rest: readonly string[];
@@ -113,7 +114,7 @@ type Registry = 'npm' | 'pypi';
 
 interface Runner {
   readonly registry: Registry;
-  /** The words behind the runner's own name. */
+  /** The possible subcommands after the runner's name. */
   readonly subcommands: readonly (readonly string[])[];
   readonly ownFlags: readonly string[];
   readonly valueFlags: readonly string[];
@@ -146,7 +147,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   pipx: { ...PYPI_FLAGS, subcommands: [['run']] },
 };
 
-/** Undefined for what is not known to run a package. */
+/** The package that a command runs; undefined if it is not known to run one. */
 export function packageRun({ command, args }: CommandLine): PackageRun | undefined {
   const name = programName(command).toLowerCase();
   if (name === 'docker' || name === 'podman') return imageRun(args);
@@ -203,7 +204,7 @@ const IMAGE_SWITCHES = new Set([
   '--privileged',
   '--read-only',
 ]);
-/** They say nothing of what the server is. */
+/** Switches that do not affect the server's identity. */
 const IDLE_SWITCHES = new Set(['-i', '--rm', '--interactive', '--init']);
 
 function imageRun(args: readonly string[]): PackageRun | undefined {
@@ -223,7 +224,7 @@ function imageRun(args: readonly string[]): PackageRun | undefined {
   return { identity, unversioned, rest: [...kept, '--', ...args.slice(i + 1)] };
 }
 
-// The parameter that holds the address is documented nowhere: any that is a URL will do, and without one the address stays.
+// The parameter with the address is undocumented: any URL value counts; without one the address stays.
 const MARKERS = ['/v2/session_ingress/shttp/mcp/', '/v2/ccr-sessions/'];
 
 function unproxied(url: string): string {

@@ -1,6 +1,5 @@
-// The files that discoveries have read, kept from one to the next, so that only what has changed is read
-// again. A path that breaks counts as it was when it was last good. Nothing is watched here: a path of
-// which no change is reported is believed to be as it was.
+// The files that discoveries have read, kept so that the next one reads only what has changed. If a file breaks, its
+// last valid content counts. Nothing is watched here: a path without a reported change is assumed to be unchanged.
 
 import { posix, win32 } from 'node:path';
 import type { Diagnostic } from './diagnostic.ts';
@@ -9,19 +8,19 @@ import { LOST } from './source-reader.ts';
 
 export interface SourceMemoryOptions {
   /**
-   * Hears of each path before it is read for the first time: who watches it from then on misses nothing. It is waited
-   * for, if it takes time.
+   * Called before each path is read for the first time, so that the caller can watch it without missing a change.
+   * Reading waits for the result.
    */
   readonly asked?: (path: string) => Promise<void> | void;
-  /** The number of working directories whose last discovery is kept; the oldest goes first. */
+  /** The number of working directories whose last discovery is kept; the oldest is dropped first. */
   readonly mostDirectories?: number;
-  /** Keeps what to fall back on for longer than this memory lives. */
+  /** Keeps the fallback content for longer than this memory lives. */
   readonly keeper?: SourceKeeper;
 }
 
 const MOST_DIRECTORIES = 256;
 
-/** A memory of the files of one machine and one user, which discoveries in any number of working directories share. */
+/** A memory of one user's files on one machine, shared by discoveries in any number of directories. */
 export class SourceMemory {
   readonly #asked: NonNullable<SourceMemoryOptions['asked']>;
   readonly #mostDirectories: number;
@@ -38,8 +37,8 @@ export class SourceMemory {
   }
 
   /**
-   * Something else may stand at this path now, and at all paths below it and those that lead to them; the directory
-   * that it is in may have other names in it.
+   * Notes a change at this path: everything at it, below it, and at links to it may differ, and the names in its parent
+   * directory too.
    */
   changed(path: string): void {
     const isMeant = within(path);
@@ -50,31 +49,31 @@ export class SourceMemory {
     for (const { dirname, join, sep } of [posix, win32]) this.#places.get(join(dirname(path), sep))?.forget();
   }
 
-  /** Everything is read again; where something is broken, what was good is still used. */
+  /** Has everything read again; for broken files the last valid content still counts. */
   changedAll(): void {
     for (const place of this.#places.values()) place.forget();
   }
 
   /**
-   * Every path that the discoveries that count have asked for, there or not, and where those lead to that are links.
-   * One with a separator at its end is a directory whose names were asked for.
+   * Every path that the current discoveries asked for, existing or not, and the targets of links. A separator at the
+   * end means that the names in a directory were asked for.
    */
   watched(): ReadonlySet<string> {
     return new Set(this.#places.keys());
   }
 
-  /** The paths of `watched` that the last discovery in this working directory asked for. */
+  /** The part of `watched` that the last discovery in this directory asked for. */
   pathsOf(cwd: string): string[] {
     return [...(this.#last.get(cwd)?.paths() ?? [])];
   }
 
-  /** Nobody works in this directory any more. */
+  /** Forgets a directory that nobody works in any more. */
   leave(cwd: string): void {
     this.#last.get(cwd)?.end();
     this.#last.delete(cwd);
   }
 
-  /** One discovery in this working directory: what it has asked for counts in place of what the last one did. */
+  /** Runs a discovery in this directory: its paths replace those of the last one there. */
   async visit<Result>(cwd: string, discover: (visit: SourceVisit) => Promise<Result>): Promise<Result> {
     const visit = new SourceVisit(
       (path) => this.#claim(path),
@@ -116,7 +115,7 @@ export class SourceMemory {
   }
 }
 
-/** One discovery's way through the memory. */
+/** The paths that one discovery asks for. */
 export class SourceVisit {
   readonly #claim: (path: string) => SourcePlace;
   readonly #release: (path: string) => void;
@@ -127,7 +126,7 @@ export class SourceVisit {
     this.#release = release;
   }
 
-  /** The known value of a path, or the one that `looking` finds if there is none. */
+  /** The known value of a path, or the one that `looking` finds. */
   async recall<Name extends Aspect>(
     aspect: Name,
     path: string,
@@ -158,14 +157,17 @@ export class SourceVisit {
   }
 }
 
-/** A test for paths in a directory, on any platform: a name with a backslash that is taken for two costs one reading. */
+/**
+ * A test for paths inside a directory, on any platform. A backslash in a name may be misread, which only costs one
+ * reading.
+ */
 function within(dir: string): (path: string) => boolean {
   const bare = dir.replace(/[\\/]$/, '');
   const isEnd = (char: string | undefined): boolean => char === undefined || char === '/' || char === '\\';
   return (path) => path.startsWith(bare) && isEnd(path[bare.length]);
 }
 
-/** Aspects of a path that discovery asks for. */
+/** The questions that discovery asks about a path. */
 export interface Aspects {
   readonly json: DocumentReading;
   readonly toml: DocumentReading;
@@ -179,30 +181,30 @@ export interface Aspects {
 
 export type Aspect = keyof Aspects;
 
-/** The value that was found at a path, and the diagnostics about it. */
+/** The value found at a path, with its diagnostics. */
 export interface Observation<Value> {
   readonly value: Value;
   readonly diagnostics: readonly Diagnostic[];
-  /** True if it is something to fall back on when what comes next is broken. */
+  /** True if it can be the fallback when the next content is broken. */
   readonly isGood: boolean;
-  /** Why it cannot be used, though something is there. */
+  /** The reason why existing content cannot be used. */
   readonly fault?: Diagnostic;
-  /** The origin that the value can be made of again; without it, the value is JSON. Nobody holds it for long. */
+  /** The data from which the value can be rebuilt; without it, the value itself is JSON. It is not kept for long. */
   readonly origin?: unknown;
 }
 
-/** How one aspect of one path is looked at. */
+/** The way to look at one aspect of one path. */
 export interface SourceLook<Value> {
   observe(): Promise<Observation<Value>>;
-  /** The value, out of what it was made of, or of its JSON. */
+  /** Rebuilds the value from its origin or its JSON. */
   revive(origin: unknown): Promise<Value>;
 }
 
-/** Keeps the last good content of files for the next process. */
+/** Keeps the last valid contents of files for the next process. */
 export interface SourceKeeper {
-  /** With undefined, there is nothing to fall back on any more. */
+  /** Keeps an origin; undefined drops the fallback. */
   keep(aspect: Aspect, path: string, origin: unknown): void;
-  /** Undefined if nothing is kept. */
+  /** The kept origin; undefined if there is none. */
   kept(aspect: Aspect, path: string): unknown;
   forget(path: string): void;
 }
@@ -211,7 +213,7 @@ export interface SourceKeeper {
 interface Remains {
   keep(origin: unknown): void;
   kept(): unknown;
-  /** Settles when it may be looked at. */
+  /** Settles when the path may be read. */
   readonly ready: Promise<void> | undefined;
 }
 
@@ -236,7 +238,7 @@ class Note<Value> {
     return this.#current;
   }
 
-  /** Forgets the reading under way: it is for those who wait for it, and for nobody after them. */
+  /** Forgets the current reading: its result is only for those who wait for it already. */
   forget(): void {
     this.#current = undefined;
   }
@@ -259,7 +261,7 @@ class Note<Value> {
     const { origin, ...seen } = await looking.observe();
     if (seen.fault !== undefined)
       return afterFault(seen, seen.fault, this.#last.good ?? (await this.#revived(looking)));
-    // One that was begun before may end after.
+    // An earlier reading may end later.
     if (turn > this.#last.turn) {
       this.#last = { turn, good: seen.isGood ? seen : undefined };
       this.#remains.keep(seen.isGood ? (origin ?? seen.value) : undefined);
@@ -267,7 +269,7 @@ class Note<Value> {
     return seen;
   }
 
-  /** The value that was good in an earlier process. */
+  /** The valid value from an earlier process. */
   async #revived(looking: SourceLook<Value>): Promise<Observation<Value> | undefined> {
     const origin = this.#remains.kept();
     if (origin === undefined) return undefined;
@@ -288,16 +290,16 @@ function afterFault<Value>(
 
 type Notes = { [Name in Aspect]?: Note<Aspects[Name]> };
 
-/** All that is known of one path, for as long as a discovery that counts has asked for it. */
+/** Everything known about one path, as long as a current discovery has asked for it. */
 export class SourcePlace {
   readonly #notes: Notes = {};
   readonly #path: string;
   readonly #keeper: SourceKeeper | undefined;
-  /** Settles when whoever watches it does. */
+  /** Settles when the path is being watched. */
   readonly #ready: Promise<void> | undefined;
-  /** How many discoveries have asked for it. */
+  /** The number of discoveries that asked for it. */
   claims = 0;
-  /** The real path, if somebody has asked. */
+  /** The real path, once somebody has asked. */
   realpath: string | undefined;
 
   constructor(path: string, keeper: SourceKeeper | undefined, ready: Promise<void> | undefined) {
@@ -325,7 +327,7 @@ export class SourcePlace {
     for (const note of this.#all()) note.forget();
   }
 
-  /** While a path is read for the first time, nobody knows yet where it leads. */
+  /** True during the first reading of a path, when it is unknown where it leads. */
   mayLeadAnywhere(): boolean {
     return this.realpath === undefined && this.#all().some(({ isPending }) => isPending);
   }

@@ -1,5 +1,5 @@
-// Reads the files of all locations, each once however many clients share it. Text is UTF-8 and nothing else, because a
-// guess would make servers out of garbage. A file that cannot be read or parsed is reported, and hides no other.
+// Reads the files of all locations, each only once, even if several clients share it. Text must be UTF-8, because
+// guessing would make servers out of garbage. An unreadable or broken file is reported, and hides no other.
 
 import { isUtf8 } from 'node:buffer';
 import { MOST_CONFIG_BYTES } from '../local/regular-file.ts';
@@ -12,11 +12,11 @@ import type { Location } from './locations.ts';
 import { type PathRules, pathsOf } from './machine.ts';
 import type { Aspect, Aspects, Observation, SourceVisit } from './source-memory.ts';
 
-/** A file as it was found. */
+/** A file that was found. */
 export interface FoundFile {
   readonly location: Location;
   readonly path: string;
-  /** The names that the stars of a pattern stood for. */
+  /** The names that the pattern's stars matched. */
   readonly matched: readonly string[];
 }
 
@@ -25,15 +25,15 @@ const FAILURES: Readonly<Record<string, DiagnosticCode>> = {
   NOT_A_FILE: 'not-a-file',
   EFBIG: 'too-large',
 };
-/** The files of a directory that are read, in the order of their names. */
+/** The maximum number of files read from a directory, in order of names. */
 const MOST_FILES = 500;
 const MOST_PROJECT_FILES = 50;
 
-/** How long an editor may take to write the rest of a file. */
+/** The time in which an editor should have written the rest of a file. */
 const HALF_WRITTEN_MS = 200;
 
 interface Asked extends Omit<Writing, 'text'> {
-  /** How many bytes it may have. */
+  /** The maximum size in bytes. */
   readonly most: number;
 }
 
@@ -56,7 +56,7 @@ export class SourceReader {
     this.#pause = pause;
   }
 
-  /** The files that a location stands for, those of a directory in the order of the bytes of their names. */
+  /** The files at a location; those of a directory sorted by the bytes of their names. */
   async find(location: Location): Promise<FoundFile[]> {
     let found: FoundFile[] = [{ location, path: location.path, matched: [] }];
     for (const segment of location.pattern) {
@@ -81,7 +81,7 @@ export class SourceReader {
     }));
   }
 
-  /** The first of what a directory holds, as many as are read. */
+  /** The first names of a directory, up to the limit. */
   fewOf(names: readonly string[], dir: string, isOfProject: boolean): readonly string[] {
     const most = isOfProject ? MOST_PROJECT_FILES : MOST_FILES;
     if (names.length <= most) return names;
@@ -105,7 +105,7 @@ export class SourceReader {
     });
   }
 
-  /** Looks for the name in its directory; a directory that may not be read has no names. */
+  /** True if the directory lists the name; a directory that may not be read has no names. */
   isThere(path: string): Promise<boolean> {
     const { basename, dirname } = this.#path;
     return this.#recall('presence', path, async () => {
@@ -114,7 +114,7 @@ export class SourceReader {
     });
   }
 
-  /** Tells whether only this user can have written the file; false for a file that may not be looked at. */
+  /** True if only this user can have written the file; false if its status cannot be read. */
   isPrivate(path: string): Promise<boolean> {
     const { files } = this.#host;
     return this.#recall('privacy', path, async () => {
@@ -127,7 +127,7 @@ export class SourceReader {
     return this.#recall('realpath', path, async () => plain(await this.#looked(this.#host.files.realpath(path), path)));
   }
 
-  /** Gives `otherwise` where the path cannot be looked at. An error that says nothing of the path fails the discovery. */
+  /** Returns `otherwise` if the path cannot be read. An error that is not about the path fails the discovery. */
   async #looked<Found>(look: Promise<Found>, otherwise: Found): Promise<Found> {
     try {
       return await look;
@@ -137,7 +137,7 @@ export class SourceReader {
     }
   }
 
-  /** Reads and parses a file; of one that a project brings, fewer bytes. */
+  /** Reads and parses a file; for a project's file the size limit is lower. */
   read(path: string, syntax: Syntax, isOfProject = false): Promise<DocumentReading> {
     const known = this.#readings.get(path);
     if (known !== undefined) return known;
@@ -162,7 +162,7 @@ export class SourceReader {
     }
   }
 
-  /** The text of a file that another one refers to; undefined, and reported, when there is none. */
+  /** The text of a file that another file refers to; undefined, with a report, if there is none. */
   async readText(path: string, isOfProject = false): Promise<string | undefined> {
     const { value, diagnostics } = await this.#textAt(path, isOfProject);
     for (const found of diagnostics) this.#report(found);
@@ -187,7 +187,7 @@ export class SourceReader {
     return this.#visit.recall('text', path, { observe, revive });
   }
 
-  /** The text of a file that may well not be there, or be something else. */
+  /** The text of a file that may be missing, or be something else. */
   async peek(path: string, isOfProject = false): Promise<string | undefined> {
     const { value } = await this.#textAt(path, isOfProject);
     return value;
@@ -221,7 +221,7 @@ export class SourceReader {
     } catch (error) {
       const unusable = { kind: 'unusable', path } as const;
       const fault = faultOf(path, error);
-      // An empty file is no JSON, but for the others a file that says nothing.
+      // An empty file is invalid JSON, but valid in the other formats.
       if (isGone(error) || (fault.code === 'empty' && syntax !== 'json'))
         return { value: unusable, diagnostics: [...diagnostics, fault], isGood: false };
       return { ...broken(unusable, fault), diagnostics };
@@ -239,16 +239,16 @@ export class SourceReader {
     }
   }
 
-  /** Reads a broken file again a moment later, if it has changed. */
+  /** Reads a broken file again after a pause, if it has changed. */
   async #textLater({ path, most }: Asked, before: string): Promise<string | undefined> {
     if (this.#pause === undefined) return undefined;
     await this.#pause(HALF_WRITTEN_MS);
-    const bytes = await this.#bytesOf(path, most).catch(() => undefined); // then the first fault is told
+    const bytes = await this.#bytesOf(path, most).catch(() => undefined); // then the first fault is reported
     const text = bytes && textIn(bytes, path, most);
     return text === before ? undefined : text;
   }
 
-  /** One parser at a time, and between two of them whoever else has something to do. */
+  /** Runs one parser at a time, and lets other work run in between. */
   #turn(): Promise<void> {
     this.#lastTurn = this.#lastTurn.then(nextTurn);
     return this.#lastTurn;
@@ -265,7 +265,7 @@ export class SourceReader {
   }
 }
 
-/** The text that a document is made of, and the real path of its file. */
+/** The text of a document, and the real path of its file. */
 interface Origin {
   readonly text: string;
   readonly realpath: string;
@@ -284,7 +284,7 @@ function broken<Value>(value: Value, fault: Diagnostic): Observation<Value> {
   return { value, diagnostics: [], isGood: false, fault };
 }
 
-/** As where a link leads nowhere, but it is told. */
+/** Handles a broken link like a missing file, but reports it. */
 function gone<Value>(value: Value, fault: Diagnostic): Observation<Value> {
   return { value, diagnostics: [fault], isGood: false };
 }
@@ -293,7 +293,7 @@ function isGone(error: unknown): boolean {
   return error instanceof SourceFault && error.isGone;
 }
 
-/** Links that lead back to themselves lead nowhere, and no waiting makes a file of them. */
+/** True for circular links: they lead nowhere, and waiting does not help. */
 function isLoop(error: unknown): boolean {
   return codeOf(error) === 'ELOOP';
 }
@@ -327,7 +327,7 @@ function refusal(path: string, error: unknown, most: number): SourceFault {
   );
 }
 
-/** Errors of the machine say nothing of a path: too many open files, or no memory. */
+/** Errors of the machine, not of a path: too many open files, or no memory. */
 const EXHAUSTED: readonly unknown[] = ['EMFILE', 'ENFILE', 'ENOMEM'];
 
 function expectPathError(error: unknown): void {
@@ -335,7 +335,7 @@ function expectPathError(error: unknown): void {
   if (EXHAUSTED.includes(codeOf(error))) throw error;
 }
 
-/** Lets errors of the file system pass: any other one is ours, and must not be told as the file's. */
+/** Accepts errors of the file system. Any other error is ours, and must not be reported as the file's. */
 function expectFileError(error: unknown): void {
   if (codeOf(error) === undefined) throw error;
 }
@@ -345,21 +345,21 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** The limit for a file that a project brings: its author must not keep everybody waiting for the parser. */
+/** The size limit for a project's file: its author must not be able to occupy the parser for long. */
 const MOST_PROJECT_BYTES = 256 * 1024;
 
 function sizeWords(bytes: number): string {
   return bytes < 1024 * 1024 ? `${bytes / 1024} KB` : `${bytes / 1024 / 1024} MB`;
 }
 
-/** How the message about a file ends where nothing of it was read before. */
+/** The end of the message about a file if no earlier content is known. */
 export const LOST = 'Nothing of it is used.';
 
-/** There is something, and nothing to read in it. */
+/** A file that exists but cannot be read. */
 class SourceFault extends Error {
   override readonly name = 'SourceFault';
   readonly diagnostic: Diagnostic;
-  /** True if the file has gone: nothing that was read before is used. */
+  /** True if the file has gone: then no earlier content is used. */
   readonly isGone: boolean;
 
   constructor(code: DiagnosticCode, message: string, path: string, isGone = false) {
@@ -369,7 +369,7 @@ class SourceFault extends Error {
   }
 }
 
-/** Throws a SourceFault when that is no text, or none at all. */
+/** Decodes the content. Throws a SourceFault if it is not text. */
 function textOf(bytes: Uint8Array, path: string, report: Report, most = MOST_CONFIG_BYTES): string {
   const refuse = (code: DiagnosticCode, message: string): SourceFault => new SourceFault(code, message, path);
   if (bytes.length > most) throw refuse('too-large', `${path} is larger than ${sizeWords(most)}. ${LOST}`);
@@ -388,7 +388,7 @@ function wideEncodingOf(bytes: Uint8Array): string | undefined {
   const [first, second, third, fourth] = bytes;
   if (first === 0xff && second === 0xfe) return 'UTF-16';
   if (first === 0xfe && second === 0xff) return 'UTF-16';
-  // Without a mark, the zero bytes of the first two letters tell.
+  // Without a byte order mark, zero bytes in the first two letters show the encoding.
   if (bytes.length >= 4 && (first === 0) !== (second === 0) && (third === 0) !== (fourth === 0)) return 'UTF-16';
   return undefined;
 }

@@ -1,5 +1,5 @@
-// A look at all that is defined on this machine, as the daemon of this user sees it from some directory, with what was decided
-// about it: for whoever shows definitions or decides about them. Asks no daemon, starts nothing and writes nothing.
+// A survey of all definitions on this machine, as this user's daemon would see them from a directory, with the
+// decisions about them; for showing and deciding. It asks no daemon, starts nothing and writes nothing.
 
 import { accessSync, constants, statSync } from 'node:fs';
 import { platform } from 'node:os';
@@ -15,13 +15,13 @@ import { type DiscoveringProcess, discoverHere, type OwnFindings, ownConfigOf } 
 import type { RememberedLaunch } from './remembered-launch.ts';
 import { LOST } from './source-reader.ts';
 
-/** The place to look at, and the bridge's own config there. */
+/** The directory to survey, and the bridge's own config there. */
 export interface SurveyPlace {
   readonly own: DiscoveringProcess;
-  /** The directory whose project is looked at. */
+  /** The directory whose project is surveyed. */
   readonly cwd: string;
   readonly loaded: LoadedConfig;
-  /** Directories of Agent Plugins, besides those of the config. */
+  /** Directories of Agent Plugins, in addition to those of the config. */
   readonly agentPlugins: readonly string[];
   /** Faults of the config that are known already. */
   readonly failures: readonly string[];
@@ -31,19 +31,19 @@ export interface Survey {
   readonly discovery: OwnFindings;
   readonly approvals: StoredApprovals;
   readonly approvalFile: ApprovalFile;
-  /** Definitions that other clients' approvals covered when they were first seen. */
+  /** Definitions that other clients' approvals covered when first seen. */
   readonly clientApprovals: StoredClientApprovals;
   readonly config: LoadedConfig;
   readonly own: DiscoveringProcess;
-  /** The directory whose project was looked at. */
+  /** The directory whose project was surveyed. */
   readonly cwd: string;
-  /** Programs and directories that ready servers need and this machine does not have. */
+  /** Programs and directories that ready servers need but this machine lacks. */
   readonly missing: ReadonlyMap<DiscoveredServer, string>;
   /** Faults of the bridge's own files. */
   readonly failures: readonly string[];
 }
 
-/** Looks at everything once. */
+/** Surveys everything once. */
 export async function takeSurvey(place: SurveyPlace): Promise<Survey> {
   const { own, cwd, agentPlugins } = place;
   const { environment, homedir } = own;
@@ -73,9 +73,9 @@ function withPlugins(loaded: LoadedConfig, dirs: readonly string[]): LoadedConfi
     : { ...loaded, config: { ...config, discovery: { ...config.discovery, agentPlugins } } };
 }
 
-/** The decision about another definition at the same place, the bridge's own or that of another client's user. */
+/** The decision about another definition at the same place, in the bridge or by another client's user. */
 export interface EarlierDecision {
-  /** Such as `it was approved on 2026-11-19`. */
+  /** In words, such as `it was approved on 2026-11-19`. */
   readonly words: string;
   readonly launch: RememberedLaunch;
 }
@@ -93,20 +93,20 @@ export function decidedBefore(
   return { words: `${theirs.client} approved it (seen on ${theirs.at.slice(0, 10)})`, launch: theirs.launch };
 }
 
-/** The config has said already what is wrong with a server of the bridge's own. */
+/** Drops diagnostics about the bridge's own servers that the config has already reported. */
 function toldOnce(discovery: OwnFindings, { file, faults }: LoadedConfig): OwnFindings {
   const isTold = ({ code, path, server }: OwnFindings['diagnostics'][number]): boolean =>
     code === 'invalid-entry' && path === file && faults.some((fault) => fault.startsWith(`mcpServers.${server} `));
   return { ...discovery, diagnostics: discovery.diagnostics.filter((found) => !isTold(found)).map(asOfNow) };
 }
 
-/** This look at the files knows nothing of what a daemon has read of one before it broke. */
+/** Rewords a diagnostic, because a survey does not know the earlier contents that a daemon may have. */
 function asOfNow(found: Diagnostic): Diagnostic {
   if (found.code === 'bad-container' || !found.message.endsWith(LOST)) return found;
   return { ...found, message: `${found.message.slice(0, -1)}, but for what a daemon that runs has read of it before.` };
 }
 
-/** One broken file hides nothing else. */
+/** Runs a step so that one broken file hides nothing else. */
 async function unlessBroken<Result>(
   task: () => Promise<Result>,
   otherwise: Result,
@@ -125,11 +125,11 @@ export function wordsOf({ message, hint }: BridgeError): string {
   return hint === undefined ? message : `${message}. ${hint}`;
 }
 
-// --- programs that are missing ---
+// --- missing programs ---
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The missing program or file, by server. A daemon with another PATH than this shell may find what is missing here. */
+/** The missing program or file, by server. A daemon with another PATH may find programs that are missing here. */
 function missingPrograms(
   servers: readonly DiscoveredServer[],
   environment: Environment,

@@ -1,5 +1,4 @@
-// Servers that a person has switched off in the bridge, by their ids: `mcp-bridge disable NAME`. They stay defined where
-// they are.
+// Servers that a person switched off in the bridge with `mcp-bridge disable NAME`, by id. Their definitions stay.
 
 import { type StateEnvironment, StateFile } from '../local/state-file.ts';
 
@@ -17,7 +16,7 @@ export class SwitchedServers extends StateFile<ReadonlySet<string>> {
     super(kind, environment, homedir);
   }
 
-  /** The ids of which this is new. */
+  /** Switches these servers; returns the ids that changed. */
   async switch(ids: readonly string[], isOff: boolean): Promise<string[]> {
     let changed: string[] = [];
     await this.change((before) => {

@@ -1,5 +1,5 @@
-// Variables that OpenCode and Kilo fill in all over a file: {env:NAME}, and {file:path} for what a file says. Windsurf's
-// ${file:path} is filled in here too, and the file of variables that an entry may name is read.
+// Variables that OpenCode and Kilo fill in anywhere in a file: {env:NAME}, and {file:path} for a file's content.
+// Windsurf's ${file:path} is filled in here too, and the variable file that an entry may name is read.
 
 import { diagnostic, type Report } from './diagnostic.ts';
 import type { Draft } from './discovered-server.ts';
@@ -23,12 +23,12 @@ export function namesEnvironment(value: unknown): boolean {
   return textsMatching(value, ENV).length > 0;
 }
 
-/** As they are written: from the file that names them. */
+/** The file names as written. */
 export function filesNamedIn(value: unknown): string[] {
   return textsMatching(value, FILE);
 }
 
-/** Values before anything was filled in, but for those that a file has a part in: of these it is what they became. */
+/** The values before anything was filled in; values that come partly from a file stay filled in. */
 export function asWritten(raw: Values, filled: Values): Values {
   return Object.fromEntries(
     Object.entries(raw).map(([name, text]) => [name, namesFile(text) ? (filled[name] ?? text) : text]),
@@ -41,7 +41,7 @@ export function namesFile(value: unknown): boolean {
   return textsMatching(value, FILE).length > 0;
 }
 
-/** A missing variable or file becomes an empty text. */
+/** Fills in all texts. A missing variable or file becomes an empty text. */
 export async function fillTexts(value: unknown, path: string, server: string, fill: TextVariables): Promise<unknown> {
   const { machine, report } = fill;
   const contents = new Map<string, string>();
@@ -59,7 +59,7 @@ export async function fillTexts(value: unknown, path: string, server: string, fi
   );
 }
 
-/** A file that cannot be read leaves its variable as it is. */
+/** Fills in files. A file that cannot be read leaves its variable unchanged. */
 export async function fillFiles(value: unknown, path: string, fill: TextVariables): Promise<unknown> {
   const contents = new Map<string, string | undefined>();
   for (const name of new Set(textsMatching(value, FILE)))
@@ -85,7 +85,7 @@ function textsMatching(value: unknown, pattern: RegExp): string[] {
 
 const LINE = /^\s*(?:export\s+)?([A-Za-z_][\w.]*)\s*=(.*)$/;
 
-/** The draft with the variables of its file. A variable that the entry itself sets has precedence. */
+/** The draft with its file's variables. Variables that the entry itself sets take precedence. */
 export async function withEnvFile(
   draft: Draft,
   envFile: string,
@@ -103,7 +103,7 @@ export async function withEnvFile(
   };
 }
 
-/** A variable that the entry only names, and that its file has a value for, is the file's. */
+/** Removes variables that the entry only names if the file has a value for them. */
 function withoutThose({ env, raw }: Draft, read: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const isOfFile = (name: string): boolean => Object.hasOwn(read, name) && !Object.hasOwn(env, name);
   return Object.fromEntries(Object.entries(raw.env).filter(([name]) => !isOfFile(name)));

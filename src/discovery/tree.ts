@@ -1,5 +1,5 @@
-// Values of parsed files, which may be anything. Only own members are ever looked at, so that a key such as
-// `__proto__` or `constructor` is a name like any other.
+// Values of parsed files, which may be anything. Only own members are read, so that keys such as `__proto__` or
+// `constructor` are ordinary names.
 
 export type Tree = Readonly<Record<string, unknown>>;
 
@@ -26,18 +26,18 @@ export function textAt(value: unknown, ...keys: readonly string[]): string | und
   return typeof found === 'string' ? found : undefined;
 }
 
-/** The texts of a list; what is no text is left out. */
+/** The texts of a list; other values are left out. */
 export function textsAt(value: unknown, ...keys: readonly string[]): string[] {
   const found = member(value, ...keys);
   return Array.isArray(found) ? found.filter((item) => typeof item === 'string') : [];
 }
 
-/** A tree of these members. `Object.fromEntries` defines them, so `__proto__` becomes a member too. */
+/** A tree of these members. `Object.fromEntries` defines `__proto__` as an ordinary member. */
 export function treeOf(members: Iterable<readonly [string, unknown]>): Tree {
   return Object.fromEntries(members);
 }
 
-/** The same tree with each text in it replaced. */
+/** The same tree with every text replaced. */
 export function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value);
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
@@ -45,7 +45,7 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
   return treeOf(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]));
 }
 
-/** Level by level and without recursion: parsers take millions of levels, the stack does not. */
+/** Counts level by level, without recursion: parsers accept millions of levels, the stack does not. */
 export function sizeOf(value: unknown): { readonly keys: number; readonly depth: number } {
   let keys = 0;
   let depth = 0;

@@ -1,11 +1,11 @@
-// URLs whose text says what is asked. Programs repair others in silence, and people read them otherwise than programs do:
-// `https://evil.example\@api.github.com` looks as if it asked the second host, and asks the first.
+// Finds misleading URLs. Programs silently repair malformed URLs, and people read them differently:
+// `https://evil.example\@api.github.com` looks like the second host, but contacts the first.
 
 import { domainToUnicode } from 'node:url';
 import { expectUriError } from '../util/expected-error.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
 
-/** The part that a reader may take for something else; undefined if the text is the URL as it is asked. */
+/** The misleading part of a URL; undefined if the text shows the URL as it is contacted. */
 export function urlDeceit(text: string): string | undefined {
   if (/[\p{Cc}\p{Cf}\p{Z}\\]/u.test(text)) return 'it has a backslash, white space or a character that is not seen';
   const [, authority, path = ''] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)([^?#]*)/i.exec(text) ?? [];
@@ -14,12 +14,12 @@ export function urlDeceit(text: string): string | undefined {
   const at = authority.lastIndexOf('@');
   if (authority.indexOf('@') !== at) return 'it has more than one @ before its host';
   if (!isHost(authority.slice(at + 1), parsed)) return `its host is not written as it is asked, ${parsed.host}`;
-  // A path may be escaped or not; its steps up must not be hidden in it.
+  // A path may be escaped or not, but escapes must not hide steps up.
   if (decoded(path === '' ? '/' : path) !== decoded(parsed.pathname)) return 'its path is not written as it is asked';
   return undefined;
 }
 
-/** In any case, with its default port or without, and in its own letters. */
+/** True if the text is the host, in any case, with or without its default port, and in its own script. */
 function isHost(written: string, { protocol, host, hostname }: URL): boolean {
   const port = ['https:', 'wss:'].includes(protocol) ? ':443' : ':80';
   const lower = written.toLowerCase();
@@ -39,8 +39,8 @@ function decoded(path: string): string {
 }
 
 /**
- * The host that a URL asks, for people. Where a variable stands for a part of it, it is shown as it is written: what is
- * filled in may be a secret.
+ * The host of a URL, for people. If a variable is part of the host, it is shown as written, because its value may be
+ * secret.
  */
 export function hostOfUrl(filled: string, written: string): string | undefined {
   const [, authority = ''] = /^[a-z][a-z0-9+.-]*:[\\/]*([^/?#\\]*)/i.exec(written) ?? [undefined, written];

@@ -1,5 +1,5 @@
-// URL patterns of policy rules: a star stands for anything, in the scheme, the host or the path, and never reaches
-// beyond the part that it stands in. A pattern without a path fits every path.
+// URL patterns of policy rules: a star matches anything within the scheme, the host or the path, but not beyond that
+// part. A pattern without a path matches every path.
 
 import { expectUriError } from '../util/expected-error.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
@@ -11,7 +11,7 @@ export interface UrlPattern {
   readonly path: string | undefined;
 }
 
-/** Undefined for a text that no URL can fit. */
+/** Parses a pattern; undefined if no URL can match it. */
 export function urlPattern(text: string): UrlPattern | undefined {
   const [, scheme = '*', rest = ''] = /^(?:([^:/?#]*):\/\/)?(.*)$/s.exec(text) ?? [];
   if (!text.includes('://') && !text.startsWith('*')) return undefined;
@@ -35,7 +35,7 @@ export function fitsUrl(url: string, pattern: UrlPattern): boolean {
   return [path, decoded(path)].some((text) => fitsGlob(text, pattern.path ?? '*'));
 }
 
-/** The same path may be written with escapes. */
+/** The path without escapes, because equal paths may be escaped differently. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -50,14 +50,14 @@ function withoutDefaultPort(scheme: string, host: string): string {
   return port !== undefined && host.endsWith(port) ? host.slice(0, -port.length) : host;
 }
 
-/** Takes a time that grows with the sum of the lengths, whatever the pattern. */
+/** Matches in linear time, whatever the pattern. */
 export function fitsGlob(text: string, pattern: string): boolean {
   const [first = '', ...parts] = pattern.split('*');
   const last = parts.pop();
   if (last === undefined) return text === pattern;
   const end = text.length - last.length;
   if (first.length > end || !text.startsWith(first) || !text.endsWith(last)) return false;
-  // The first place of each part leaves the most for those behind it.
+  // The first position of each part leaves most text for the parts after it.
   let at = first.length;
   for (const part of parts) {
     at = endOfFirst(part, text, at, end);
@@ -66,7 +66,7 @@ export function fitsGlob(text: string, pattern: string): boolean {
   return true;
 }
 
-/** The end of the first copy of a part in `text`, between two places; -1 if there is none. `indexOf` is not linear. */
+/** The end of the first occurrence of a part in `text` between two positions; -1 if none. `indexOf` is not linear. */
 function endOfFirst(part: string, text: string, from: number, to: number): number {
   if (part.length > to - from) return -1;
   const borders = bordersOf(part);
@@ -80,7 +80,7 @@ function endOfFirst(part: string, text: string, from: number, to: number): numbe
   return -1;
 }
 
-/** The length of the longest border of each beginning: a proper beginning that is also its end (Knuth, Morris, Pratt). */
+/** The length of the longest border of each prefix: a proper prefix that is also its end (Knuth, Morris, Pratt). */
 function bordersOf(part: string): Uint32Array {
   const borders = new Uint32Array(part.length);
   let length = 0;

@@ -1,5 +1,5 @@
-// An entry in the words of this program, as it is written: its fields in every spelling that some client has for them, with
-// no variable filled in yet. The client's own traits (client-traits.ts) apply here; nothing depends on the machine.
+// An entry translated into this program's terms: its fields in every client's spelling, with variables not filled in
+// yet. The client's traits (client-traits.ts) are applied here; nothing depends on the machine.
 
 import type { ClientTraits } from './client-traits.ts';
 import type { DiscoveredTransport } from './discovered-server.ts';
@@ -24,7 +24,7 @@ export interface Written {
   readonly ignored: readonly string[];
 }
 
-/** A remark for the author of the entry. */
+/** A hint for the author of the entry. */
 type Remark = 'ambiguous' | 'no-sandbox' | 'url-without-type';
 
 export type Verdict =
@@ -34,7 +34,7 @@ export type Verdict =
 export interface WrittenEntry {
   readonly written: Written;
   readonly verdict: Verdict;
-  /** The names of variables and headers whose values are of no use. */
+  /** The names of variables and headers with unusable values. */
   readonly badValues: readonly string[];
 }
 
@@ -51,7 +51,7 @@ const TRANSPORTS: Readonly<Record<string, DiscoveredTransport>> = {
   remote: 'auto',
   auto: 'auto',
 };
-/** Types of servers that live in their own program. */
+/** Types of servers that run inside their own client. */
 const FOREIGN_TYPES = new Set(['sse-ide', 'ws-ide', 'sdk', 'claudeai-proxy']);
 const URL_KEYS = ['httpUrl', 'url', 'serverUrl', 'uri'];
 
@@ -92,13 +92,13 @@ function verdictOf({ fault }: EntryNotes, verdict: Verdict): Verdict {
   return fault === undefined ? verdict : { kind: 'invalid', reason: fault };
 }
 
-/** Cline has an object for the transport, with the rest of the entry in it. */
+/** Flattens Cline's entries, which nest everything in a transport object. */
 function flat(fields: Tree): Tree {
   const transport = treeAt(fields, 'transport');
   return transport === undefined ? fields : { ...fields, ...transport, transport: transport.type };
 }
 
-/** The command may have its arguments with it, in a list, or in an object as Zed had them. */
+/** The command and its arguments. The command may contain them, as a list, or as an object as in older Zed files. */
 function programOf(fields: Tree, notes: EntryNotes): Pick<Written, 'command' | 'args'> {
   const found = firstOf(fields, ['command', 'cmd']);
   const args = textList(member(fields, 'args'), 'args', notes);
@@ -124,7 +124,7 @@ function envOf(fields: Tree, client: string, notes: EntryNotes): EntryValues {
   ]);
 }
 
-/** Goose takes the values of its keyring from the environment too. */
+/** Variables of Goose's keyring; Goose also reads them from the environment. */
 function keyringVariables(fields: Tree): EntryValues {
   const names = listField(fields, ['env_keys']) ?? [];
   return new Map(names.map((name) => [name, { prefix: '', variable: name, isNeeded: true }]));
@@ -216,19 +216,19 @@ function timesOf(fields: Tree, traits: ClientTraits): Pick<Written, 'timeoutMs' 
   };
 }
 
-/** A text, or a variable of the environment that is named and not written. */
+/** A text, or a reference to an environment variable. */
 export type EntryValue = string | Reference;
 
 interface Reference {
   readonly prefix: string;
   readonly variable: string;
-  /** True if there is no use in the entry without it. */
+  /** True if the entry is useless without it. */
   readonly isNeeded: boolean;
 }
 
 export type EntryValues = ReadonlyMap<string, EntryValue>;
 
-/** The faults of an entry: `fault` for all of it, the names of variables for those. */
+/** Collects the faults of an entry: `fault` for the whole entry, `badValues` for single variables. */
 class EntryNotes {
   fault: string | undefined;
   readonly badValues: string[] = [];
@@ -242,7 +242,7 @@ class EntryNotes {
 const TRUE = new Set<unknown>([true, 'true', 'yes', 'on', 1]);
 const FALSE = new Set<unknown>([false, 'false', 'no', 'off', 0]);
 
-/** True if it says so. YAML of today makes texts of `yes` and `no`. */
+/** True if the field has one of these words. Modern YAML reads `yes` and `no` as strings. */
 function says(fields: Tree, key: string, words: ReadonlySet<unknown>): boolean {
   const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
   return value !== undefined && words.has(typeof value === 'string' ? value.toLowerCase() : value);
@@ -274,7 +274,7 @@ function scalarText(value: unknown): string | undefined {
   return undefined;
 }
 
-/** A list of texts; numbers and such become texts. */
+/** A list of texts; numbers and the like become texts. */
 function textList(value: unknown, key: string, notes: EntryNotes): string[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) {
@@ -288,13 +288,13 @@ function textList(value: unknown, key: string, notes: EntryNotes): string[] {
 
 const NO_TEXTS: ReadonlyMap<string, string> = new Map();
 
-/** All maps in one; a later value replaces an earlier one. Most entries have one map or none, and need no other. */
+/** Joins all maps; later values win. Most entries have one map or none, and need no copy. */
 function joinedValues(maps: readonly EntryValues[]): EntryValues {
   const filled = maps.filter(({ size }) => size > 0);
   return filled.length < 2 ? (filled[0] ?? NO_TEXTS) : new Map(filled.flatMap((map) => [...map]));
 }
 
-/** A map of texts, or a list of `NAME=value`. A value that is no text is left out, and noted. */
+/** A map of texts, or a list of `NAME=value`. Values that are no text are left out and noted. */
 function textMap(value: unknown, key: string, notes: EntryNotes): ReadonlyMap<string, string> {
   if (value === undefined || value === null) return NO_TEXTS;
   if (Array.isArray(value)) return mapOfList(value, notes);
@@ -306,7 +306,7 @@ function textMap(value: unknown, key: string, notes: EntryNotes): ReadonlyMap<st
   for (const [name, item] of Object.entries(value)) {
     const text = scalarText(item);
     if (text !== undefined) map.set(name, text);
-    else if (item !== null) notes.badValues.push(name); // null takes a variable away
+    else if (item !== null) notes.badValues.push(name); // null removes a variable
   }
   return map;
 }
@@ -321,7 +321,7 @@ function mapOfList(list: readonly unknown[], notes: EntryNotes): Map<string, str
   return map;
 }
 
-/** The texts of the first of these that is a list. */
+/** The texts of the first of these fields that is a list. */
 function listField(fields: Tree, keys: readonly string[]): string[] | undefined {
   for (const key of keys) {
     const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
@@ -330,7 +330,7 @@ function listField(fields: Tree, keys: readonly string[]): string[] | undefined 
   return undefined;
 }
 
-/** A time in the client's unit, or in the one that its key names. */
+/** A time in the client's unit, or in the unit that the key names. */
 function milliseconds(value: unknown, unit: 'ms' | 's'): number | undefined {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isFinite(number) || number <= 0) return undefined;
@@ -350,7 +350,7 @@ function checkCodexFields(fields: Tree, notes: EntryNotes): void {
     notes.refuse(`Codex takes no "${has(OF_A_PROCESS)}" beside a "url"`);
 }
 
-/** Variables that are handed on under their own names. */
+/** Variables that are passed on under their own names. */
 function codexVariables(fields: Tree): Map<string, EntryValue> {
   const listed = member(fields, 'env_vars');
   const found = new Map<string, EntryValue>();
@@ -371,8 +371,8 @@ function codexHeaders(fields: Tree, notes: EntryNotes): Map<string, EntryValue> 
   return headers;
 }
 
-// Fields that mean something here, in every spelling. Other fields are the client's own affair; consent is never taken from
-// one of them.
+// Fields with a meaning here, in every spelling. All other fields are the client's own; consent is never read from
+// them.
 const KNOWN = new Set([
   ...['name', 'description', 'type', 'transport', 'transportType', 'source', 'settings', 'anythingllm'],
   ...['enabled', 'disabled', 'active', 'isActive'],
@@ -395,7 +395,7 @@ const KNOWN = new Set([
     'excludeTools',
   ],
 ]);
-/** In the bridge's own config they have a meaning that discovery does not look into. */
+/** Fields of the bridge's own config that discovery does not interpret. */
 const OF_THE_BRIDGE = new Set(['sharing', 'maxConcurrentCalls', 'idleMs', 'trustHints']);
 
 const NONE: readonly string[] = [];
