@@ -4,7 +4,7 @@ import type { BusPrincipal } from '../model/principal.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, rpcError } from '../protocol/rpc-error.ts';
 import type { Carrier } from '../wire/link.ts';
 import type { ReceivedMessage } from './bus.ts';
-import { type CallPlace, countIn, HEADER, WIRE_CODE } from './frames.ts';
+import { type CallPlace, countIn, HEADER, LISTEN, WIRE_CODE } from './frames.ts';
 import { type CallContext, type CallPorts, OwnedCall } from './owned-call.ts';
 import { isFencedOff } from './owner-context.ts';
 import { OwnerLink } from './owner-link.ts';
@@ -44,6 +44,10 @@ export class CallStream {
   /** The numbers of calls of callers that do not count. They count down, away from all others. */
   #uncounted = 0;
   #openCount = 0;
+  /** Those of them that only listen. */
+  #listens = 0;
+  /** The last time that something else was asked or answered. */
+  #workedMs: number;
   #isEnded = false;
 
   constructor({ server, principal }: Pick<CallStream, 'server' | 'principal'>, context: StreamContext) {
@@ -51,6 +55,7 @@ export class CallStream {
     this.principal = principal;
     this.#context = context;
     this.#usedMs = context.clock.now();
+    this.#workedMs = this.#usedMs;
     this.#ports = {
       context,
       isNumbered: true,
@@ -77,6 +82,11 @@ export class CallStream {
   /** The calls that are not answered. */
   get openCount(): number {
     return this.#openCount;
+  }
+
+  /** The time since when nothing was under way but listening; undefined if something else is, or nothing at all. */
+  get listensSinceMs(): number | undefined {
+    return this.#openCount > 0 && this.#openCount === this.#listens ? this.#workedMs : undefined;
   }
 
   get heldBytes(): number {
@@ -109,6 +119,8 @@ export class CallStream {
     this.calls.set(number, call);
     this.#notCome.delete(number);
     this.#openCount++;
+    if (isListen(call)) this.#listens++;
+    else this.#workedMs = this.#usedMs;
     call.start(message, isInParts ? length : undefined);
   }
 
@@ -139,10 +151,16 @@ export class CallStream {
 
   #settled(call: OwnedCall): void {
     this.#context.settled(call);
-    this.#openCount--;
+    this.#noteOver(call);
     if (this.calls.size - this.#openCount <= MOST_KEPT) return;
     // One that is not sent whole waits for credit: its bytes are counted, and its caller reads it.
     for (const [number, one] of this.calls) if (one.isSent) return this.#forget(number);
+  }
+
+  #noteOver(call: OwnedCall): void {
+    this.#openCount--;
+    if (isListen(call)) this.#listens--;
+    else this.#workedMs = this.#context.clock.now();
   }
 
   #forgetDone(done: number): void {
@@ -156,7 +174,7 @@ export class CallStream {
   /** Numbers rise, but a call may be forgotten before an earlier one has ended: that one keeps its entry, which is looked at first. */
   #forget(number: number): void {
     const call = this.calls.get(number);
-    if (call?.isOver === false) this.#openCount--;
+    if (call?.isOver === false) this.#noteOver(call);
     call?.drop();
     this.calls.delete(number);
     if (number <= this.#floor) return;
@@ -192,4 +210,9 @@ export class CallStream {
     this.calls.clear();
     this.#context.ended();
   }
+}
+
+/** True for a call that stays open to tell its caller what changes. */
+function isListen({ subject }: OwnedCall): boolean {
+  return subject.method === LISTEN;
 }

@@ -79,6 +79,9 @@ export const WIRE_CODE = {
   mismatch: ERA_2026.errors.headerMismatch ?? 0,
 } as const;
 
+/** The method of a call that stays open and tells its caller what changes. */
+export const LISTEN = 'subscriptions/listen';
+
 /** No frame carries more. */
 export const MOST_FRAME_BYTES = 256 * 1024;
 /** The most bytes of one call that are on their way. */

@@ -25,6 +25,7 @@ import {
   HEADER,
   headerValue,
   KEEP_ALIVE_MS,
+  LISTEN,
   LOST_MS,
   MOST_FRAME_BYTES,
   PROTOCOL_VERSION,
@@ -48,7 +49,6 @@ import { isBusMethod, nameToken, requestSubject, serverToken, tokenOf } from './
 
 /** A connection on which nothing was asked for so long asks something itself, so that its owner keeps what it has for it. */
 const IDLE_MS = 240_000;
-const LISTEN = 'subscriptions/listen';
 const PING_ID = '"mcp-bridge/ping"';
 const STREAM_BYTES = 12;
 /** The kinds of requests that a connection remembers, and how long the name of one may be. */

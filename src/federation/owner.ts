@@ -59,6 +59,8 @@ const MOST_BYTES_OF_HOST = 64 * 1024 * 1024;
 const MOST_BYTES_UNLISTED = 64 * 1024 * 1024;
 const MOST_BYTES_OF_USER = 192 * 1024 * 1024;
 const MOST_BYTES = 256 * 1024 * 1024;
+/** A stream that has only listened for so long gives way where no idle one does. Its home comes back, and its own gets as long a time. */
+const LISTENED_MS = 60_000;
 /** The most subjects that are remembered, and their length. */
 const MOST_SUBJECTS = 256;
 const MOST_SUBJECT_LETTERS = 256;
@@ -295,7 +297,7 @@ export class Owner {
       return this.#refuse(message, { server, who }, INTERNAL_ERROR, busy, { retryAfterMs: TICK_MS });
     const stream = known ?? this.#newStream(key, server, who, place !== undefined);
     if (stream === undefined) {
-      const why = `There is no room for one more client of host ${who.host}: all that are here have calls under way`;
+      const why = `There is no room for one more client of host ${who.host}: all that are here have calls under way, or have begun to listen a moment ago`;
       return this.#refuse(message, { server, who }, INTERNAL_ERROR, why);
     }
     this.#left.delete(stream);
@@ -391,18 +393,29 @@ export class Owner {
     const { ofHost, unlisted, ofUser, all } = this.#sums(who, (stream) => (counts(stream) ? 1 : 0));
     const streams = [...this.#streams.values()].filter(counts);
     if (ofHost >= bounds.ofHost)
-      return endIdle(streams.filter(({ principal: { user, host } }) => user === who.user && host === who.host));
+      return this.#endOne(streams.filter(({ principal: { user, host } }) => user === who.user && host === who.host));
     if (!this.#isListed(who.host) && unlisted >= bounds.unlisted)
-      return endIdle(streams.filter(({ principal }) => !this.#isListed(principal.host)));
+      return this.#endOne(streams.filter(({ principal }) => !this.#isListed(principal.host)));
     if (ofUser < bounds.ofUser && all < bounds.all) return true;
     const byUser = new Map<string, CallStream[]>();
     for (const stream of streams) {
       const { user } = stream.principal;
       byUser.set(user, [...(byUser.get(user) ?? []), stream]);
     }
-    if (ofUser >= bounds.ofUser) return endIdle(byUser.get(who.user) ?? []);
+    if (ofUser >= bounds.ofUser) return this.#endOne(byUser.get(who.user) ?? []);
     const [most = []] = [...byUser.values()].toSorted((one, other) => other.length - one.length);
-    return endIdle(most);
+    return this.#endOne(most);
+  }
+
+  /** Ends the stream on which nothing has been under way for longest, else the one that has only listened for longest. False if there is none. */
+  #endOne(streams: readonly CallStream[]): boolean {
+    const untilMs = this.#options.clock.now() - LISTENED_MS;
+    const [idle] = streams
+      .filter(({ openCount }) => openCount === 0)
+      .toSorted((one, other) => one.usedMs - other.usedMs);
+    const [one] = idle === undefined ? listening(streams, untilMs) : [idle];
+    one?.end();
+    return one !== undefined;
   }
 
   #hasRoomFor(who: Sender, bytes: number): boolean {
@@ -500,18 +513,17 @@ export class Owner {
   }
 }
 
+/** Those that do nothing but listen, at least since then. The one that has done so for longest comes first. */
+function listening(streams: readonly CallStream[], untilMs: number): CallStream[] {
+  const sinceMs = ({ listensSinceMs = Number.POSITIVE_INFINITY }: CallStream): number => listensSinceMs;
+  return streams.filter((one) => sinceMs(one) <= untilMs).toSorted((one, other) => sinceMs(one) - sinceMs(other));
+}
+
 const NOBODY: Sender = { user: '', host: '' };
 
 /** The key of a stream of calls. User and stream are tokens; only the host, which comes last, may be any text. */
 function streamKey({ user, host }: Sender, server: string, stream = ''): string {
   return `${user} ${stream} ${server.length} ${server} ${host}`;
-}
-
-/** Ends the stream on which nothing has been under way for longest. False if there is none. */
-function endIdle(streams: readonly CallStream[]): boolean {
-  const [idle] = streams.filter(({ openCount }) => openCount === 0).toSorted((one, other) => one.usedMs - other.usedMs);
-  idle?.end();
-  return idle !== undefined;
 }
 
 /** The sender by its own word, but for the user, which is in the subject. */

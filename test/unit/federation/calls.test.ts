@@ -1059,6 +1059,45 @@ describe('where each client has an instance of its own', () => {
     expect(first?.returned).toEqual([2]);
   });
 
+  test('a client that has only listened for a minute gives way to one that calls, and no sooner', async () => {
+    const { world, open, owner } = dedicated();
+    const home = world.home('laptop');
+    const listen = (connection: ReturnType<typeof home.open>): void =>
+      connection.write({ jsonrpc: '2.0', id: 'listen', method: 'subscriptions/listen', params: { _meta: META } });
+    const connections = Array.from({ length: 128 }, () => home.open('builder'));
+    for (const connection of connections) {
+      listen(connection);
+      world.advance(100);
+    }
+    const [first, second, third] = connections;
+    third?.call(1, {});
+    world.advance(30_000);
+    first?.call(1, {});
+    open.at(-1)?.answer({ text: 'done' });
+    world.settle();
+    expect(first?.answersTo(1)[0]?.result?.text).toBe('done');
+    const late = home.open('builder');
+    late.call(1, {});
+    expect(late.answersTo(1)[0]?.error?.message).toMatch(/^There is no room for one more client/);
+    world.advance(25_000);
+    const asked = open.length;
+    home.open('builder').call(1, {});
+    expect([owner.load.streams, open.length]).toEqual([128, asked + 1]);
+    expect(open.filter(({ isCancelled }) => isCancelled)).toEqual([]);
+    // The second one has to go: the first has worked since, and the third still does. Its home knows at once, and may come back.
+    await second?.connection.ended;
+    expect(connections.flatMap(({ endedBy }, i) => (endedBy === undefined ? [] : [i, endedBy]))).toEqual([
+      1,
+      'has ended the call',
+    ]);
+    const back = home.open('builder');
+    listen(back);
+    expect([owner.load.streams, open.at(-1)?.method]).toEqual([128, 'subscriptions/listen']);
+    await connections[3]?.connection.ended;
+    first?.call(2, {});
+    expect(open.at(-1)?.method).toBe('tools/call');
+  });
+
   test.each([
     ['one user', (i: number) => `host-${i}`, 256],
     ['hosts that are on no list', (i: number) => `invented-${i}`, 32],
