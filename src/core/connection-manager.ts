@@ -36,11 +36,6 @@ interface ConnectionManagerOptions extends RouterContext {
   readonly manyListed?: () => void;
 }
 
-/** The number of clients above which no further one is let in. Clients of other hosts never get the last quarter. */
-function mostClients({ maxClients }: Limits, { kind }: Principal): number {
-  return kind === 'bus' ? maxClients - (maxClients >> 2) : maxClients;
-}
-
 /** All sessions of the daemon, from accept to their end. */
 export class ConnectionManager {
   readonly #options: ConnectionManagerOptions;
@@ -140,8 +135,7 @@ export class ConnectionManager {
       now: { date: new Date(), ms: clock.now() },
       ...{ principal, fixedView },
     });
-    const most = mostClients(this.#limits, principal);
-    const refusal = this.#refusalNow(most) === undefined ? undefined : this.#refusalFor(most);
+    const refusal = this.#refusalNow() === undefined ? undefined : this.#refusal();
     this.#sessions.add(session);
     this.#openCount++;
     link.start(this.#handlerOf(session));
@@ -199,9 +193,9 @@ export class ConnectionManager {
   }
 
   /** The reason why one more client is refused, even if a silent one is ended for it. */
-  #refusalFor(most: number): string | undefined {
+  #refusal(): string | undefined {
     if (!this.#isDraining) this.#endOneSilent();
-    return this.#refusalNow(most);
+    return this.#refusalNow();
   }
 
   /**
@@ -222,7 +216,8 @@ export class ConnectionManager {
     }
   }
 
-  #refusalNow(most: number): string | undefined {
+  #refusalNow(): string | undefined {
+    const { maxClients: most } = this.#limits;
     if (this.#isDraining) return 'The bridge is shutting down';
     if (this.#openCount >= most) return `The bridge has ${most} clients already (limits.maxClients)`;
     if (this.#options.hasRoom?.() === false) return 'The bridge has no descriptors left for another client';

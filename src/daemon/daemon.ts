@@ -51,6 +51,7 @@ import { ToolFinder } from '../meta-tools/tool-finder.ts';
 import type { AgentsHere } from '../model/agent-mail.ts';
 import type { FederationReport } from '../model/federation-report.ts';
 import type { Limits } from '../model/limits.ts';
+import type { Places } from '../model/places.ts';
 import type { Principal } from '../model/principal.ts';
 import type { ToolAnswers } from '../model/tool-answers.ts';
 import { knownRegistries } from '../registry/registry-places.ts';
@@ -143,6 +144,7 @@ export class Daemon implements ControlledDaemon {
   readonly #accounts = new ToolAccounts();
   readonly #meters = new CallMeters(this.#clock, this.#events);
   readonly #turn = new FlushTurn(setImmediate, this.#onFault);
+  readonly #places: Places;
   readonly #pacer = new ReadPacer({
     beforeWork: () => this.#turn.flush(),
     flooded: collectionInFlood(),
@@ -212,6 +214,7 @@ export class Daemon implements ControlledDaemon {
       clock: this.#clock,
       logger,
     });
+    this.#places = new Places(limits);
     this.#audit = this.#makeAudit();
     this.#tracing = options.telemetry?.watch(this.#events);
     if (options.logsCalls) logCalls(this.#events, logger);
@@ -328,6 +331,7 @@ export class Daemon implements ControlledDaemon {
       dir: catalogDir === undefined ? undefined : dirname(catalogDir),
       ...{ settings: config.federation, limits, version, logger, clock: this.#clock, turn: this.#turn, uid: LOCAL.uid },
       pacer: this.#pacer,
+      places: this.#places,
       faults: config.federationFaults,
       accept: (link, principal, view) => this.#connections.accept(link, principal, view),
       refusalOf: (name) => finder.refusalOfDialIn(name),
@@ -354,6 +358,7 @@ export class Daemon implements ControlledDaemon {
       });
     return new HttpDoor({
       ...{ settings: http, limits, version, logger, clock: this.#clock, turn: this.#turn, local: LOCAL },
+      places: this.#places,
       access: () => ({ tokens: http.needsToken ? tokens() : undefined, uid: LOCAL.uid }),
       accept: (link, principal, fixedView) => this.#connections.accept(link, principal, fixedView),
       rules: () => finder.config.config.http,

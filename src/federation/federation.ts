@@ -7,6 +7,7 @@ import type { BusRefusal } from '../model/bus-refusal.ts';
 import type { FederationReport, HostReport, LeaseReport } from '../model/federation-report.ts';
 import type { FederationSettings } from '../model/federation-settings.ts';
 import type { Limits } from '../model/limits.ts';
+import type { Places } from '../model/places.ts';
 import type { BusPrincipal } from '../model/principal.ts';
 import type { BusServer } from '../model/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -41,6 +42,8 @@ export interface FederationOptions {
   readonly turn: FlushTurn;
   readonly pacer: ReadPacer;
   readonly limits: Limits;
+  /** The places of clients that have no connection of their own. */
+  readonly places: Places;
   readonly version: string;
   readonly uid: number;
   readonly logger: Logger;

@@ -1,6 +1,7 @@
 // The owner's side: answers requests of other hosts for the servers that are offered. It checks what a request says of itself, and hands
 // it to the core as that of a client. A request that came twice is one call; its answer is kept until the caller has it.
 
+import { OTHER_HOSTS, type Places } from '../model/places.ts';
 import type { BusPrincipal } from '../model/principal.ts';
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { certainId, INTERNAL_ERROR, rpcError } from '../protocol/rpc-error.ts';
@@ -72,6 +73,8 @@ const LATEST_MS = 600_000;
 export interface OwnerOptions extends OwnerContext {
   readonly uid: number;
   readonly pacer: ReadPacer;
+  /** The places of clients that have no connection of their own. */
+  readonly places: Places;
   readonly failed: (error: unknown) => void;
   /** The run of a host that is on the list of hosts. */
   readonly runOf: (host: string) => string | undefined;
@@ -98,8 +101,6 @@ export class Owner {
   #offered: ReadonlySet<string> = new Set();
   /** Those of them that have an instance for each client. */
   #dedicated: ReadonlySet<string> = new Set();
-  /** Bounds all streams: clients of this host keep the other half of the places for clients. */
-  readonly #streamBounds: StreamBounds;
   readonly #subjects = new Map<string, RequestSubject>();
   /** The headers of each frame for callers that count. */
   readonly #ownHeaders: FixedHeaders;
@@ -129,8 +130,7 @@ export class Owner {
 
   constructor(options: OwnerOptions) {
     this.#options = options;
-    const { bus, tenant, host, run, clock, limits } = options;
-    this.#streamBounds = { ...STREAMS, all: Math.min(STREAMS.all, Math.max(1, limits.maxClients >> 1)) };
+    const { bus, tenant, host, run, clock } = options;
     this.#intake = new Intake(options);
     this.#ownHeaders = new FixedHeaders({ [HEADER.owner]: `${host} ${run}` });
     this.#tick = everyOnTime(clock, TICK_MS, () => this.tick());
@@ -338,7 +338,7 @@ export class Owner {
   }
 
   #newStream(key: string, server: string, { user, host }: Sender, isCounted: boolean): CallStream | undefined {
-    const { tenant, uid } = this.#options;
+    const { tenant, uid, places } = this.#options;
     if (!this.#hasRoomForStream({ user, host }, server)) return undefined;
     for (const name of [this.#countedAs({ user, host }), user]) this.#new.set(name, (this.#new.get(name) ?? 0) + 1);
     const asking = { client: undefined };
@@ -350,6 +350,7 @@ export class Owner {
         ownHeaders: this.#ownHeaders,
         ended: () => {
           this.#streams.delete(key);
+          places.giveBack(OTHER_HOSTS);
           this.#left.delete(stream);
           if (isCounted) this.#noteEnded(key);
         },
@@ -364,6 +365,7 @@ export class Owner {
       },
     );
     this.#streams.set(key, stream);
+    places.take(OTHER_HOSTS);
     return stream;
   }
 
@@ -382,7 +384,8 @@ export class Owner {
   #hasRoomForStream(who: Sender, server: string): boolean {
     const isDedicated = (one: string): boolean => this.#dedicated.has(one);
     if (isDedicated(server) && !this.#isWithin(INSTANCES, who, (stream) => isDedicated(stream.server))) return false;
-    return this.#isWithin(this.#streamBounds, who, () => true);
+    if (!this.#isWithin(STREAMS, who, () => true)) return false;
+    return this.#options.places.hasRoom(OTHER_HOSTS) || this.#endOne(ofMost([...this.#streams.values()]));
   }
 
   /**
@@ -397,14 +400,8 @@ export class Owner {
     if (!this.#isListed(who.host) && unlisted >= bounds.unlisted)
       return this.#endOne(streams.filter(({ principal }) => !this.#isListed(principal.host)));
     if (ofUser < bounds.ofUser && all < bounds.all) return true;
-    const byUser = new Map<string, CallStream[]>();
-    for (const stream of streams) {
-      const { user } = stream.principal;
-      byUser.set(user, [...(byUser.get(user) ?? []), stream]);
-    }
-    if (ofUser >= bounds.ofUser) return this.#endOne(byUser.get(who.user) ?? []);
-    const [most = []] = [...byUser.values()].toSorted((one, other) => other.length - one.length);
-    return this.#endOne(most);
+    if (ofUser >= bounds.ofUser) return this.#endOne(streams.filter(({ principal }) => principal.user === who.user));
+    return this.#endOne(ofMost(streams));
   }
 
   /** Ends the stream on which nothing has been under way for longest, else the one that has only listened for longest. False if there is none. */
@@ -511,6 +508,18 @@ export class Owner {
       else if (nowMs >= untilMs) this.hostGone(host);
     }
   }
+}
+
+/** Those of the user with most. */
+function ofMost(streams: readonly CallStream[]): readonly CallStream[] {
+  const byUser = new Map<string, CallStream[]>();
+  for (const stream of streams) {
+    const of = byUser.get(stream.principal.user);
+    if (of === undefined) byUser.set(stream.principal.user, [stream]);
+    else of.push(stream);
+  }
+  const [most = []] = [...byUser.values()].toSorted((one, other) => other.length - one.length);
+  return most;
 }
 
 /** Those that do nothing but listen, at least since then. The one that has done so for longest comes first. */

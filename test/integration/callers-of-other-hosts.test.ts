@@ -8,6 +8,7 @@ import { connect, type Msg } from '@nats-io/transport-node';
 import { afterAll, afterEach, expect, onTestFinished } from 'vitest';
 import { WINDOW_BYTES } from '../../src/federation/frames.ts';
 import { runCommand } from '../support/command.ts';
+import { HttpClient } from '../support/http-client.ts';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { type RawClient, textOf } from '../support/raw-client.ts';
 import { standStill } from '../support/still-process.ts';
@@ -266,7 +267,7 @@ natsTest(
   },
 );
 
-natsTest('clients of another host leave places to the clients of this one', async () => {
+natsTest('clients of another host and those over HTTP together leave places to the clients on the socket', async () => {
   const nats = await NatsServer.start();
   const servers = { fixture: { ...fixtureServer(), sharing: 'dedicated' } };
   const builder = await startHost(nats, 'builder', { servers, more: { limits: { maxClients: 8 } } });
@@ -278,6 +279,13 @@ natsTest('clients of another host leave places to the clients of this one', asyn
   late.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: { text: 'late' } } });
   await builder.until(({ counters }) => (counters.busRefused ?? 0) > 0);
   expect((await builder.status()).instances).toHaveLength(4);
-  const locals = [await builder.client(), await builder.client(), await builder.client()];
+  const web = new HttpClient({ socketPath: builder.path });
+  onTestFinished(() => web.close());
+  for (let i = 0; i < 2; i++) await web.begin();
+  const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+  const refused = await web.ask({ body: { jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize } });
+  expect(refused.status).toBe(503);
+  await refused.text();
+  const locals = [await builder.client(), await builder.client()];
   for (const local of locals) await expectEcho(local, 'fixture__echo', 'here');
 });

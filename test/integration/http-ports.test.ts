@@ -294,7 +294,7 @@ describe('a client that keeps the bridge waiting or lies is cut off, and everybo
   });
 
   test('more clients than there is room for get 503, in both eras', async () => {
-    const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() }, limits: { maxClients: 3 } });
+    const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() }, limits: { maxClients: 5 } });
     onTestFinished(() => daemon.stop());
     const client = new HttpClient({ socketPath: daemon.path });
     onTestFinished(() => client.close());

@@ -6,6 +6,7 @@ import type { HomeConnection } from '../../src/federation/home-connection.ts';
 import type { Holder } from '../../src/federation/lease-table.ts';
 import { Owner } from '../../src/federation/owner.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../src/model/limits.ts';
+import { Places } from '../../src/model/places.ts';
 import type { BusPrincipal } from '../../src/model/principal.ts';
 import type { BusServer } from '../../src/model/server-definition.ts';
 import { NO_FILTER } from '../../src/model/tool-rules.ts';
@@ -170,6 +171,7 @@ class OwnerNode extends Process {
         from.startsWith('invented') || world.silent.has(from) ? undefined : (world.runs.get(from) ?? `run-${from}`),
       claims: world.claims(),
       refused: (_, why) => world.refused.push(why),
+      places: new Places(limits),
       pacer: world.pacer,
       failed: (error) => {
         throw error;

@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from 'node:stream';
 import type { HttpSettings, TcpAddress } from '../../model/http-settings.ts';
 import type { Limits } from '../../model/limits.ts';
+import type { Places } from '../../model/places.ts';
 import { type Grant, grantOf, type Principal, principalKey } from '../../model/principal.ts';
 import { ERA_2025 } from '../../protocol/era-2025.ts';
 import { ERA_2026 } from '../../protocol/era-2026.ts';
@@ -31,7 +32,6 @@ import { Callers2026 } from './callers-2026.ts';
 import { Connections } from './connections.ts';
 import { accept, type HttpRefusal, refuse } from './http-error.ts';
 import { mirrorRefusal } from './mirrored-check.ts';
-import { Places } from './places.ts';
 import {
   accepts,
   type Endpoint,
@@ -71,6 +71,8 @@ export interface HttpFrontOptions {
   readonly version: string;
   /** Makes a session for a link; `fixedView` is the view that it gets, whatever it asks for. */
   readonly accept: (link: Carrier, principal: Principal, fixedView: string | undefined) => FrontSession;
+  /** The places of clients that have no connection of their own. */
+  readonly places: Places;
   /** The user of the daemon, who is the only one that its Unix socket lets in. */
   readonly local: Principal;
   /** Rules for what a request names, of which a changed config may make others. */
@@ -139,7 +141,7 @@ export class HttpFront {
     const mostBytes = MOST_BODIES * limits.maxMessageBytes;
     this.#room = { bytes: 0, most: mostBytes };
     this.#unread = new UnreadAnswers({ clock, refused, most: mostBytes, stallMs: limits.stallTimeoutMs });
-    this.#places = new Places(limits.maxClients - (limits.maxClients >> 2));
+    this.#places = options.places;
     this.#local = this.#serve(createServer(SERVER_OPTIONS), {
       ...{ principalOf: () => options.local, isHere: () => true },
       ...{ isTls: false, mostConnections: limits.maxClients },

@@ -33,17 +33,6 @@ describe('a client that goes', () => {
   });
 });
 
-test('clients of other hosts leave the last quarter of the places to those of this one', async () => {
-  const core = new CoreInMemory({ limits: { maxClients: 8 } });
-  for (let i = 0; i < 5; i++) await core.ready();
-  const [sixth, seventh] = [core.connect({ host: 'laptop' }), core.connect({ host: 'laptop' })];
-  await core.settle();
-  const locals = [core.connect(), core.connect(), core.connect()];
-  await core.settle();
-  const clients = [sixth, seventh, ...locals];
-  expect(clients.map((client) => core.sessionOf(client) !== undefined)).toEqual([true, false, true, true, false]);
-});
-
 describe('a client that ends its side only', () => {
   test('still gets its answers, then its link ends', async () => {
     const core = new CoreInMemory({ limits: { maxInFlightPerClient: 1 } });
