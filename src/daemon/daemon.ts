@@ -51,7 +51,7 @@ import { ToolFinder } from '../meta-tools/tool-finder.ts';
 import type { AgentsHere } from '../model/agent-mail.ts';
 import type { FederationReport } from '../model/federation-report.ts';
 import type { Limits } from '../model/limits.ts';
-import type { Places } from '../model/places.ts';
+import { Places } from '../model/places.ts';
 import type { Principal } from '../model/principal.ts';
 import type { ToolAnswers } from '../model/tool-answers.ts';
 import { knownRegistries } from '../registry/registry-places.ts';

@@ -510,8 +510,6 @@ export interface CoreOptions {
 }
 
 interface ConnectOptions {
-  /** The other host that it is on. */
-  readonly host?: string;
   readonly clingsOn?: boolean;
   readonly uid?: number;
   /** What a client over HTTP was granted. */
@@ -651,12 +649,12 @@ export class CoreInMemory {
   connect(options: ConnectOptions = {}): TestClient {
     const client = new TestClient(this.#newLink());
     client.link.clingsOn = options.clingsOn ?? false;
-    const { uid = 1000, grant, host } = options;
+    const { uid = 1000, grant } = options;
     const pid = undefined;
-    const bus = { kind: 'bus', uid, pid, tenant: 'acme', user: 'ann', asking: { client: undefined } } as const;
-    const here =
-      grant === undefined ? ({ kind: 'local', uid, pid } as const) : ({ kind: 'http', uid, pid, grant } as const);
-    this.manager.accept(client.link, host === undefined ? here : { ...bus, host });
+    this.manager.accept(
+      client.link,
+      grant === undefined ? { kind: 'local', uid, pid } : { kind: 'http', uid, pid, grant },
+    );
     return client;
   }
 

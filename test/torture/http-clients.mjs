@@ -177,7 +177,7 @@ async function hoarding(place, { isShort }) {
 async function forgetting(place, { isShort }) {
   const limits = isShort ? { maxClients: 100 } : {};
   const { daemon, places, other } = await served(place, { limits });
-  const most = isShort ? 75 : 7500;
+  const most = isShort ? 50 : 5000;
   const wanted = most + (isShort ? 25 : 1500);
   const tally = { 200: 0, 503: 0 };
   for (let i = 0; i < wanted; i += 25) {
