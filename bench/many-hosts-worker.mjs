@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 const [, , library, natsUrl] = process.argv;
-const { Federation, FlushTurn, ReadPacer, DEFAULT_LIMITS, systemClock } = require(library);
+const { Federation, FlushTurn, Places, ReadPacer, DEFAULT_LIMITS, systemClock } = require(library);
 
 const META = { resultType: 'complete', ttlMs: 3_600_000, cacheScope: 'public' };
 const DISCOVERED = {
@@ -94,6 +94,7 @@ function join({ host, servers, tools }) {
       turn,
       limits: DEFAULT_LIMITS,
       pacer: new ReadPacer(),
+      places: new Places(DEFAULT_LIMITS),
       version: '1',
       uid: 1,
       logger: quiet,

@@ -138,6 +138,7 @@ async function bundle() {
   const contents = `
     export { Federation } from ${from('federation/federation.ts')};
     export { FlushTurn } from ${from('wire/outbox.ts')};
+    export { Places } from ${from('model/places.ts')};
     export { ReadPacer } from ${from('wire/read-pacer.ts')};
     export { DEFAULT_LIMITS } from ${from('model/limits.ts')};
     export { systemClock } from ${from('util/clock.ts')};`;

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { Federation, type Ground } from '../../../src/federation/federation.ts';
 import { encodeEntry, type OfferedServer } from '../../../src/federation/host-entry.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
+import { Places } from '../../../src/model/places.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
 import { ReadPacer } from '../../../src/wire/read-pacer.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -39,7 +40,12 @@ class World {
         ...{ clock, turn: new FlushTurn(nothing), pacer: new ReadPacer({ now: () => 0 }), limits: DEFAULT_LIMITS },
         ...{ version: '1', uid: 1, logger: { debug: nothing, info: nothing, warn: nothing, error: nothing } },
         ...{ accept: nothing, refusalOf: () => none, trustsHints: () => false, kept: undefined, keep: nothing },
-        ...{ changed: () => told++, refused: nothing, failed: (error) => expect.fail(String(error)) },
+        ...{
+          places: new Places(DEFAULT_LIMITS),
+          changed: () => told++,
+          refused: nothing,
+          failed: (error) => expect.fail(String(error)),
+        },
       },
       {
         ...{ bus: node, board: node.board, leases: this.leases.view(), claims, server: () => undefined },
