@@ -5,13 +5,14 @@ import { isUtf8 } from 'node:buffer';
 import { HOST_NAME_FORM } from '../model/host-name.ts';
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { INTERNAL_ERROR, rpcErrorOf } from '../protocol/rpc-error.ts';
-import { BridgeError, type BridgeErrorCode, messageOf } from '../util/bridge-error.ts';
+import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
 import type { Timer } from '../util/clock.ts';
 import { printable } from '../util/printable.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
 import type { BusHeaders, FixedHeaders, ReceivedMessage } from './bus.ts';
-import { CLAIM_AGE_MS, CLAIM_BYTES, ClaimFault } from './claims.ts';
+import { ClaimedAnswer } from './claimed-answer.ts';
+import { CLAIM_BYTES } from './claims.ts';
 import { FrameReceiver } from './frame-receiver.ts';
 import { FrameSender } from './frame-sender.ts';
 import {
@@ -39,9 +40,6 @@ const SILENT_MS = 1.5 * KEEP_ALIVE_MS;
 /** The time after which an answer that comes in parts, and does not go on, is asked for the first time. */
 const STALL_MS = 1000;
 const SOON_MS = 50;
-/** The times after which an answer that cannot be fetched is tried again: the first one, and the longest. */
-const FETCH_MS = 500;
-const LATEST_FETCH_MS = 30_000;
 /** So often parts that do not come are asked for on the connection of their own. */
 const FEW_TRIES = 2;
 /** From this size on, the owner is told at once that an answer has come, so that it need not keep it. */
@@ -169,10 +167,8 @@ export class HomeCall implements AnsweredCall {
   #receivedBytes = 0;
   /** The id of an answer that is parked. */
   #claim: string | undefined;
-  #isFetching = false;
-  /** The time from which on an answer is fetched, and how often that has failed. */
-  #claimedMs = 0;
-  #failedFetches = 0;
+  /** Such an answer, while it is being fetched. */
+  #parked: ClaimedAnswer | undefined;
   #isPaused: boolean;
   #heardMs: number;
   #sentMs: number;
@@ -509,7 +505,7 @@ export class HomeCall implements AnsweredCall {
   /** A whole message has come. */
   #message(kind: BusFrameKind, body: Buffer, hasRoom = false): void {
     if (this.isOver) return;
-    if (this.#isFetching) return;
+    if (this.#parked !== undefined) return;
     if (kind === 'end' && body.length === 0 && this.#claim !== undefined) return this.#fetch(this.#claim);
     if (kind === 'end' && body.length === 0) {
       if (this.#isCancelled === undefined) return this.#lost('has ended the call');
@@ -534,30 +530,17 @@ export class HomeCall implements AnsweredCall {
   #fetch(id: string): void {
     if (!this.#takesClaims) return this.#onFault('an answer by claim, which nobody has asked for');
     if (this.#isCancelled !== undefined) return this.#settle();
-    this.#isFetching = true;
-    const { claims, limits, clock } = this.#context;
-    if (this.#failedFetches === 0) this.#claimedMs = clock.now();
-    claims.take(id, limits.maxMessageBytes, this.#owner?.host ?? '').then(
-      (bytes) => this.#fetched(() => this.#message('end', bufferOf(bytes))),
-      (error: unknown) => this.#onNotFetched(id, error),
-    );
-  }
-
-  /** An answer that cannot be fetched now may be there later, until the store forgets it. */
-  #onNotFetched(id: string, error: unknown): void {
-    if (this.isOver) return;
-    const { clock } = this.#context;
-    const fault = error instanceof ClaimFault ? error : undefined;
-    const why = messageOf(error);
-    const leftMs = this.#claimedMs + CLAIM_AGE_MS - clock.now();
-    if (fault?.isGone === false)
-      return this.#fetched(() => this.#onFault(`an answer by claim that cannot be taken: ${why}`));
-    if (fault !== undefined || leftMs <= 0) return this.#fetched(() => this.#onAnswerLost(why));
-    const patienceMs = Math.min(FETCH_MS * 2 ** this.#failedFetches++, LATEST_FETCH_MS, leftMs);
-    this.#soon?.cancel();
-    this.#soon = clock.after(patienceMs, () => {
-      this.#soon = undefined;
-      this.#fetch(id);
+    const { claims, limits, clock, failed } = this.#context;
+    this.#parked = new ClaimedAnswer(id, {
+      ...{ claims, clock, failed, mostBytes: limits.maxMessageBytes, host: this.#owner?.host ?? '' },
+      isWanted: () => this.#isCancelled === undefined,
+      fetched: (bytes) => {
+        this.#parked = this.#claim = undefined;
+        this.#message('end', bufferOf(bytes));
+      },
+      refused: (why) => this.#onFault(`an answer by claim that cannot be taken: ${why}`),
+      lost: (why) => this.#onAnswerLost(why),
+      unwanted: () => this.#settle(),
     });
   }
 
@@ -573,17 +556,6 @@ export class HomeCall implements AnsweredCall {
     const error = new BridgeError('OUTCOME_UNKNOWN', said, { server, hint });
     const message = `{"jsonrpc":"2.0","id":${this.request.idText},"error":${rpcErrorOf(error)}}\n`;
     connection.answered(this, Buffer.from(message), undefined);
-  }
-
-  #fetched(task: () => void): void {
-    if (this.isOver) return;
-    this.#isFetching = false;
-    this.#claim = undefined;
-    try {
-      task();
-    } catch (error) {
-      this.#context.failed(error);
-    }
   }
 
   #answer(message: Buffer): void {
@@ -605,6 +577,7 @@ export class HomeCall implements AnsweredCall {
     if (this.#context.down() === undefined && this.#isCancelled === undefined) this.#control({}, this.#cancelNotice());
     this.isOver = true;
     this.#soon?.cancel();
+    this.#parked?.close();
     this.#answers.forget();
   }
 
@@ -629,6 +602,7 @@ export class HomeCall implements AnsweredCall {
   #settle(): void {
     this.isOver = true;
     this.#soon?.cancel();
+    this.#parked?.close();
     this.#answers.forget();
     this.#context.connection.callOver(this);
   }
@@ -667,7 +641,7 @@ export class HomeCall implements AnsweredCall {
       if (nowMs - this.#sentMs >= KEEP_ALIVE_MS) this.#grant(false);
       return;
     }
-    if (this.#isFetching) return;
+    if (this.#parked !== undefined) return;
     const silentMs = nowMs - this.#heardMs;
     if (silentMs >= LOST_MS) return this.#lost(`has said nothing for ${LOST_MS / 1000} s`);
     if (this.#isMissingFrames && silentMs < SILENT_MS) return this.#askToGoOn(nowMs);
