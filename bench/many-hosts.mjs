@@ -13,7 +13,7 @@ import { cpuNs, memoryKib, privateKib } from './process-figures.mjs';
 import { RawClient, Tally } from './raw-client.mjs';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-/** By then, connections to servers that nobody uses have ended. */
+/** By then, connections to servers that nobody uses have ended, and what reading their lists has left behind is collected. */
 const SETTLE_MS = 45_000;
 const PATIENCE_MS = 120_000;
 const TARGET = { offersMs: 10_000, toolsMs: 30_000, memoryMib: 30 };
@@ -89,7 +89,7 @@ async function measure() {
   const againBegan = performance.now();
   await until(async () => (await toolsIn(again)) === wanted, 500);
   const restartMs = performance.now() - againBegan;
-  await delay(5000);
+  await delay(SETTLE_MS);
   const tooMany = await Promise.all(workers.map((worker) => worker.order('tally')));
   const listedAgain = tooMany.reduce((sum, one) => sum + one.listed, 0) - listed;
   const restarted = privateKib(again.pid);

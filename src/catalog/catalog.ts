@@ -21,7 +21,12 @@ export interface CatalogOptions {
   readonly date: () => number;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Called after each MANY files that were read. */
+  readonly manyRead?: () => void;
 }
+
+/** Reading so many files leaves something behind. */
+const MANY = 256;
 
 /** Short, because all of it can be learnt again. */
 const KEPT_MS = 30 * 24 * 3_600_000;
@@ -30,6 +35,7 @@ export class Catalog {
   readonly #options: CatalogOptions;
   readonly #files = new FilesInUse();
   readonly #writes: SettledWrites;
+  #filesRead = 0;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
@@ -57,6 +63,7 @@ export class Catalog {
       const content = readPrivate(path);
       if (content === undefined) return;
       noteUse(path, this.#options.date());
+      if (++this.#filesRead % MANY === 0) this.#options.manyRead?.();
       if (!decodeKnown(content, known)) this.#warn(path, 'it is not in the form that is expected');
     } catch (error) {
       this.#warn(path, messageOf(error));

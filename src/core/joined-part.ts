@@ -84,7 +84,8 @@ export function joinedPart(kind: ListKind, pages: readonly ListPage[], naming: P
   const known = made?.find((one) => one.alias === alias && one.longestName === longestName);
   if (known !== undefined) return known.part;
   const part = new JoinedPart(new ListedItems(kind, pages, naming));
-  parts.set(pages, [...(made ?? []), { alias, longestName, part }]);
+  const named = { alias, longestName, part };
+  parts.set(pages, made?.concat(named) ?? [named]);
   return part;
 }
 
@@ -99,11 +100,11 @@ class ListedItems {
   readonly #kind: ListKind;
   readonly #alias: string;
   /** The bytes in which items stand, in their order: mostly those of one page. */
-  readonly #bytes: Buffer[] = [];
+  #bytes: readonly Buffer[] = [];
   /** The number of the first item in each of them. */
-  readonly #firsts: number[] = [];
+  #firsts: readonly number[] = [];
   /** NUMBERS of each item. */
-  readonly #spans: readonly number[];
+  #spans: readonly number[] = [];
   /** The joined names that are not made of alias and own name alone, by the numbers of their items. */
   #names: Map<number, string> | undefined;
   /** The numbers of items by their names or URIs, made when one is looked for. */
@@ -112,11 +113,11 @@ class ListedItems {
   constructor(kind: ListKind, pages: readonly ListPage[], naming: PartNaming) {
     this.#kind = kind;
     this.#alias = naming.alias;
-    this.#spans = this.#read(pages, naming);
+    this.#read(pages, naming);
   }
 
-  #read(pages: readonly ListPage[], { alias, longestName }: PartNaming): readonly number[] {
-    const spans: number[] = [];
+  #read(pages: readonly ListPage[], { alias, longestName }: PartNaming): void {
+    const [bytes, firsts, spans]: [Buffer[], number[], number[]] = [[], [], []];
     const taken = new Set<string>();
     const freeName = nameGiver((own) => joinedName(alias, own, longestName), taken);
     for (const { result } of pages)
@@ -126,17 +127,17 @@ class ListedItems {
         if (taken.has(key)) continue; // the server lists one URI twice
         const n = taken.size;
         taken.add(key);
-        this.#noteBytes(item.b, n);
+        if (bytes.at(-1) !== item.b) {
+          bytes.push(item.b);
+          firsts.push(n);
+        }
         if (this.#hasNames && key !== plainJoinedName(alias, item.key)) this.#noteName(n, key);
         spans.push(item.from, item.to, item.keyFrom, item.keyTo);
       }
-    return spans.slice(); // without the room that is left behind it
-  }
-
-  #noteBytes(b: Buffer, n: number): void {
-    if (this.#bytes.at(-1) === b) return;
-    this.#bytes.push(b);
-    this.#firsts.push(n);
+    // Copies have no room behind their elements.
+    this.#bytes = bytes.slice();
+    this.#firsts = firsts.slice();
+    this.#spans = spans.slice();
   }
 
   #noteName(n: number, name: string): void {

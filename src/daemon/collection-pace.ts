@@ -12,8 +12,8 @@
 // for a collection. One takes 35 ms with 20 MiB in use and 650 ms with 300 MiB (measured), and everything waits for it:
 // a large daemon asks less often.
 //
-// Reading many lists of other hosts in a row leaves up to 40 MiB behind, and an idle daemon collects nothing. So it
-// asks for one collection, after the files of these lists are written.
+// Reading many lists in a row, of other hosts or from the catalog, leaves up to 40 MiB behind, and an idle daemon
+// collects nothing. So it asks for one collection, after the files of these lists are written.
 //
 // New objects go to a separate space. V8 doubles it from 2 up to 32 MiB while many objects survive, as they do when
 // clients connect, and rarely shrinks it. A daemon passes messages on without keeping parts of them: with 2 MiB its

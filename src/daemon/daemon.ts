@@ -141,6 +141,7 @@ export class Daemon implements ControlledDaemon {
   /** Logs errors of ours that nothing else catches. */
   readonly #onFault = (error: unknown): void => this.#faults.note('something went wrong inside', error);
   readonly #clock: Clock = containedClock(systemClock, this.#onFault);
+  readonly #collectAfterwards = collectionAfterwards(this.#clock);
   readonly #accounts = new ToolAccounts();
   readonly #meters = new CallMeters(this.#clock, this.#events);
   readonly #turn = new FlushTurn(setImmediate, this.#onFault);
@@ -268,7 +269,7 @@ export class Daemon implements ControlledDaemon {
       discoverTools: (view) => new DiscoverTools(view, { ...this.#forDiscover, cutter: this.#results.cutter }),
       codeTools: this.#code && ((view) => new DiscoverTools(view, this.#forDiscover, true)),
       ownTools: (view) => this.#results.toolsOf(view),
-      manyListed: collectionAfterwards(this.#clock),
+      manyListed: this.#collectAfterwards,
       dialIns: this.#dialIns,
       hasRoom: () => this.#descriptors.hasRoom(),
       messaging: this.#messaging,
@@ -593,7 +594,14 @@ export class Daemon implements ControlledDaemon {
       defaultView: () => finder.config.config.view,
       gates: this.#gates,
       origin: () => originOf(finder),
-      catalog: new Catalog({ dir: catalogDir, ttlMs: config.cache.ttlMs, date: Date.now, clock, logger }),
+      catalog: new Catalog({
+        dir: catalogDir,
+        ttlMs: config.cache.ttlMs,
+        date: Date.now,
+        clock,
+        logger,
+        manyRead: this.#collectAfterwards,
+      }),
       seenTools: new SeenToolsStore({
         dir: this.#options.seenToolsDir,
         clock,

@@ -120,6 +120,22 @@ describe('the catalog', () => {
     expect(again?.lists.get('tools')).toEqual(pages);
   });
 
+  test('says so after each 256 files that were read, not of files that are missing', () => {
+    const dir = temporaryDir();
+    const { catalog, clock } = catalogIn(dir);
+    catalog.knownOf(LOCAL).noteAsksBack();
+    catalog.flush();
+    let told = 0;
+    const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+    const next = new Catalog({ dir, ttlMs: 1000, date: () => 0, clock, logger, manyRead: () => void told++ });
+    const read = (times: number): number => {
+      for (let i = 0; i < times; i++) next.knownOf(LOCAL);
+      next.knownOf({ ...LOCAL, command: 'unknown' });
+      return told;
+    };
+    expect([read(255), read(1), read(255), read(1)]).toEqual([0, 1, 1, 2]);
+  });
+
   test('without a directory keeps nothing, and sets no timer', () => {
     const { catalog, clock, warnings } = catalogIn(undefined);
     catalog.knownOf(LOCAL).noteAsksBack();
