@@ -521,9 +521,25 @@ export class HomeCall implements AnsweredCall {
     }
     if (!isSound || envelope.kind !== 'response' || envelope.raw(message, Field.id) !== this.request.idText)
       return this.#onFault('frames that are not the answer to its request');
-    const error = kind === 'err' && this.#isUnderWay ? envelope.decode(message, Field.error) : undefined;
-    if (UNBEGUN.has(codeIn(error))) return this.#onTakenBack(error);
+    if (kind === 'err' && this.#isUnbegun(message)) return;
     this.#answer(message);
+  }
+
+  /** True for an error that says that the call was not begun, and that is dealt with here: it is no answer for the client. */
+  #isUnbegun(message: Buffer): boolean {
+    const error = envelope.decode(message, Field.error);
+    const code = codeIn(error);
+    if (this.#isUnderWay && UNBEGUN.has(code)) {
+      this.#onTakenBack(error);
+      return true;
+    }
+    const { host } = this;
+    // The lease was over when the request came to its turn.
+    if (code !== WIRE_CODE.nobody || this.#fence === undefined || this.#attempts > 1 || host === undefined)
+      return false;
+    this.#settle();
+    this.#context.connection.overThere(this, host);
+    return true;
   }
 
   /** Fetches an answer that is parked. */

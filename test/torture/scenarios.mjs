@@ -6,6 +6,7 @@ import { files } from './files.mjs';
 import { flow } from './flow.mjs';
 import { hosts } from './hosts.mjs';
 import { hostsChurn } from './hosts-churn.mjs';
+import { hostsStill } from './hosts-still.mjs';
 import { http } from './http.mjs';
 import { httpClients } from './http-clients.mjs';
 import { httpRestarts } from './http-restarts.mjs';
@@ -24,7 +25,7 @@ export const themes = {
   neighbours,
   processes,
   http: { ...http, ...httpClients, ...httpRestarts },
-  'other hosts': { ...hosts, ...hostsChurn },
+  'other hosts': { ...hosts, ...hostsChurn, ...hostsStill },
   protocol,
   resuming,
   faults,
