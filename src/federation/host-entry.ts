@@ -91,9 +91,15 @@ function entryIn(read: unknown): HostEntry | string {
     return `it offers more than ${MOST_SERVERS} servers, or no list`;
   return {
     ...{ host, run, version: typeof version === 'string' ? version.slice(0, 64) : '' },
-    servers: servers.flatMap((server: unknown) => serverOf(server)),
+    servers: firstOfEach(servers.flatMap((server: unknown) => serverOf(server))),
     hasAgents: agents === true,
   };
+}
+
+/** A host offers a name once: of several offers of one name the first one counts. */
+function firstOfEach(servers: readonly OfferedServer[]): OfferedServer[] {
+  const names = new Set<string>();
+  return servers.filter(({ name }) => !names.has(name) && names.add(name));
 }
 
 /** An offer that cannot be read is none. */

@@ -11,7 +11,6 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { MemoryBus, type MemoryNode } from '../../support/memory-bus.ts';
 import { MemoryLeases } from '../../support/memory-leases.ts';
 
-const clock = new FakeClock();
 const open = new Set<Federation>();
 afterEach(async () => {
   for (const federation of open) await federation.close();
@@ -22,6 +21,7 @@ const none = undefined;
 const NATS = { servers: [], credentials: none, user: none, password: none, token: none, nkey: none, tls: none };
 
 class World {
+  readonly clock = new FakeClock();
   readonly bus = new MemoryBus();
   readonly leases = new MemoryLeases();
   readonly others: MemoryNode = this.bus.node();
@@ -37,7 +37,12 @@ class World {
           ...{ nats: NATS, tenant: 'acme', user: 'ann', host, offer: ['*'], use: ['*'], agents: [] },
           hasBulkConnection: false,
         },
-        ...{ clock, turn: new FlushTurn(nothing), pacer: new ReadPacer({ now: () => 0 }), limits: DEFAULT_LIMITS },
+        ...{
+          clock: this.clock,
+          turn: new FlushTurn(nothing),
+          pacer: new ReadPacer({ now: () => 0 }),
+          limits: DEFAULT_LIMITS,
+        },
         ...{ version: '1', uid: 1, logger: { debug: nothing, info: nothing, warn: nothing, error: nothing } },
         ...{ accept: nothing, refusalOf: () => none, trustsHints: () => false, kept: undefined, keep: nothing },
         ...{
@@ -64,8 +69,8 @@ class World {
 
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 250) {
-      this.bus.nowMs = clock.now() + 250;
-      clock.advance(250);
+      this.bus.nowMs = this.clock.now() + 250;
+      this.clock.advance(250);
       this.bus.deliver();
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -94,4 +99,29 @@ test('hundreds of leases that change together are told of together', async () =>
   await world.pass(1000);
   expect(told() - before).toBe(1);
   expect(federation.anywhere('notes-7')).toMatchObject({ isLeased: true, anyOf: ['notes-7@builder', 'notes-7@spare'] });
+});
+
+test('a host that offers a name twice offers it once', async () => {
+  const world = new World();
+  const { federation } = world.join('laptop');
+  const free: OfferedServer = { ...remembering('notes'), sharing: undefined };
+  await world.write('builder', 'r1', [free, remembering('notes')]);
+  await world.pass(3000);
+  expect([...federation.servers.keys()]).toEqual(['notes@builder']);
+  expect(federation.servers.get('notes@builder')).toMatchObject({ sharing: 'shared', alsoNamed: ['notes'] });
+});
+
+test('a server that one host offers to everybody is found by its name alone, and goes with its host', async () => {
+  const world = new World();
+  const { federation, told } = world.join('laptop');
+  const free: OfferedServer = { ...remembering('compiler'), sharing: undefined };
+  await world.write('builder', 'r1', [free]);
+  await world.write('spare', 'r2', [{ ...free, mark: 'other' }]);
+  await world.pass(3000);
+  expect(federation.anywhere('compiler')).toMatchObject({ anyOf: ['compiler@builder', 'compiler@spare'] });
+  const before = told();
+  await world.others.board.remove('acme.spare');
+  await world.pass(3000);
+  expect([...federation.servers.keys()]).toEqual(['compiler@builder']);
+  expect(told()).toBeGreaterThan(before);
 });
