@@ -10,6 +10,9 @@ import { NatsReader, type NatsRoutes } from './nats-reader.ts';
 /** The most that was read and waits for a turn. One turn takes more than one read brings, and a flood has to be read faster than it comes. */
 const MOST_READ_AHEAD_BYTES = 1024 * 1024;
 
+/** The most that waits to be sent on one connection. */
+const MOST_UNSENT_BYTES = 64 * 1024 * 1024;
+
 /** The options of a connection, with what takes its messages. The package hands them to each transport that it makes. */
 interface RoutedOptions extends ConnectionOptions {
   readonly routes: NatsRoutes;
@@ -56,6 +59,11 @@ class NatsTransport extends NodeTransport {
     if (!this.isClosed && this.socket?.destroyed === false) this.socket.write(frame);
   }
 
+  /** The bytes that the system has not taken. */
+  get unsentBytes(): number {
+    return this.socket?.writableLength ?? 0;
+  }
+
   /** Sends pieces as one, without a copy: nobody writes to them any more. */
   sendPieces(pieces: readonly Uint8Array[]): void {
     this.socket?.cork();
@@ -72,11 +80,16 @@ export interface RoutedConnection extends NatsConnection {
   >;
 }
 
-/** Sends one message. A long one goes past the package, which would copy it, behind what waits there. */
+/**
+ * Sends one message. A long one goes past the package, which would copy it, behind what waits there. Where too much waits already, as for a server that
+ * stands still, the message is lost, as anything on the bus may be: whoever needs it sends it again.
+ */
 export function sendOn({ protocol }: RoutedConnection, pieces: readonly Uint8Array[]): void {
   const [head, ...more] = pieces;
   if (head === undefined) return;
   const { connected, infoReceived, outbound, transport } = protocol;
+  const unsentBytes = transport instanceof NatsTransport ? transport.unsentBytes : 0;
+  if (outbound.size() + unsentBytes > MOST_UNSENT_BYTES) return;
   if (more.length === 0 || !connected || !infoReceived || !(transport instanceof NatsTransport))
     return protocol.sendCommand(head, ...more);
   if (outbound.size() > 0) transport.send(outbound.drain());
