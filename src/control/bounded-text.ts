@@ -1,4 +1,4 @@
-// Texts of others in reports: names, reasons, requests. None is longer than its reader can bear.
+// Texts from outside in reports: names, reasons, requests. Each is cut to a maximum length.
 
 const LONGEST = 200;
 

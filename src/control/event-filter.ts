@@ -1,9 +1,9 @@
-// The events that somebody wants, by their kind and by what they are about. It only decides; it comes from outside and is bounded.
+// Selects events by kind and subject. It comes from outside, so its size is limited.
 
 import { textOf } from '../util/json-value.ts';
 import type { DaemonEvent } from './event-report.ts';
 
-/** The most names of one sort. */
+/** The maximum number of names of each sort. */
 const MOST_NAMES = 100;
 
 export class EventFilter {
@@ -12,7 +12,7 @@ export class EventFilter {
   readonly #clients: ReadonlySet<string>;
   readonly #tools: ReadonlySet<string>;
 
-  /** A list that is missing, or is none, is no condition. */
+  /** A list that is missing, or is no list, sets no condition. */
   constructor({ kinds, servers, clients, tools }: Readonly<Record<string, unknown>>) {
     this.#kinds = namesIn(kinds);
     this.#servers = namesIn(servers);

@@ -1,5 +1,6 @@
-// Events of the daemon, as data: the daemon writes them, the command and other programs read them, and `--json` prints them as
-// they are. Kinds and fields may be added, but never change their meaning. All texts are those of others, and bounded.
+// Events of the daemon as data: the daemon writes them, commands and other programs read them, and `--json` prints them
+// unchanged. Kinds and fields may be added, but never change their meaning. Texts come from outside and have a maximum
+// length.
 
 import type { CallOutcome } from '../core/audit-trail.ts';
 import type { QuestionEnd, WaitReason } from '../core/events.ts';
@@ -12,7 +13,7 @@ interface At<Kind extends string> {
 }
 
 interface OfClient {
-  /** The client's id; '' for one that has none yet. */
+  /** The client's id; '' if it has none yet. */
   readonly client: string;
   readonly name: string;
 }
@@ -25,7 +26,7 @@ type ClientEvent =
 
 interface OfInstance {
   readonly server: string;
-  /** A number of its own for each instance, for as long as the daemon runs. */
+  /** A unique number for each instance while the daemon runs. */
   readonly instance: number;
 }
 
@@ -33,14 +34,14 @@ type InstanceEvent =
   | (At<'instance.starting' | 'instance.ready' | 'instance.stopped'> & OfInstance)
   | (At<'instance.failed' | 'instance.died'> & OfInstance & { readonly code: string; readonly message: string });
 
-/** A call that is under way or was. */
+/** A call that is or was under way. */
 interface NamedCall {
   /** The name by which `bridge/cancel` knows it. */
   readonly call: string;
   readonly client: string;
-  /** Null while it is not known, and for a call that reaches no server. */
+  /** Null until known, and for a call that reaches no server. */
   readonly server: string | null;
-  /** Null for a call of no tool. */
+  /** Null if the call is not for a tool. */
   readonly tool: string | null;
 }
 
@@ -49,36 +50,38 @@ export interface CallReport extends NamedCall {
   readonly clientName: string;
   /** The client's id of the request, in JSON. */
   readonly request: string;
-  /** The kind of request: `call` is a call of a tool. */
+  /** The kind of request: `call` means a tool call. */
   readonly role: CallRole;
-  /** The moment in which it came. */
+  /** The time at which it arrived. */
   readonly at: number;
-  /** As the audit log names it. */
+  /** The same outcome as in the audit log. */
   readonly outcome: CallOutcome;
   /** The bridge's code of an error, or null. */
   readonly code: string | null;
   readonly totalMs: number;
-  /** The part of the time in which no server worked on it. */
+  /** The time in which no server worked on it. */
   readonly waitedMs: number;
-  /** The part between sending it and the server's answer; null if it was never sent. */
+  /** The time from sending it to the server's answer; null if it was never sent. */
   readonly serverMs: number | null;
-  /** The reasons for which it waited. */
+  /** The reasons why it waited. */
   readonly waits: readonly WaitReason[];
-  /** How often its server said how far it is. */
+  /** The number of progress notices from its server. */
   readonly progress: number;
-  /** Null for requests other than calls of tools. */
+  /** Null for requests other than tool calls. */
   readonly requestBytes: number | null;
   readonly answerBytes: number;
 }
 
-/** A call under way. What happened before somebody watched calls is not known, and null. */
+/** A call under way. What happened before somebody watched calls is unknown, and null. */
 export interface OpenCallReport extends NamedCall {
   readonly clientName: string;
   readonly request: string;
   readonly role: CallRole;
   readonly at: number | null;
   readonly ageMs: number | null;
-  /** `suspended` once its client was asked something and has not come back yet: `ageMs` counts from the question. */
+  /**
+   * `suspended` after its client was asked something and before it comes back: then `ageMs` counts from the question.
+   */
   readonly state: 'waiting' | 'sent' | 'suspended';
   readonly waitedMs: number | null;
   readonly serverMs: number | null;
@@ -88,28 +91,28 @@ export interface OpenCallReport extends NamedCall {
 }
 
 export interface CallsReport {
-  /** The oldest first; those of unknown age before all others. */
+  /** Oldest first; calls of unknown age come before all others. */
   readonly open: readonly OpenCallReport[];
-  /** The number of calls under way, of which `open` may show only a part. */
+  /** The number of calls under way; `open` may show only some of them. */
   readonly openTotal: number;
-  /** Calls that have ended, the newest first. They are kept only while somebody watches calls. */
+  /** Ended calls, newest first. They are kept only while somebody watches calls. */
   readonly recent: readonly CallReport[];
-  /** The moment since which calls are kept, in milliseconds since 1970; null while nobody watches. */
+  /** The time since which calls are kept, in milliseconds since 1970; null while nobody watches. */
   readonly recordedSince: number | null;
-  /** Calls that were not followed since then: too many a second. */
+  /** Calls that were not followed since then, because there were too many per second. */
   readonly leftOut: number;
 }
 
 export interface CancelReport {
   readonly cancelled: boolean;
-  /** The reason why not, or null. */
+  /** The reason if it was refused, or null. */
   readonly reason: string | null;
 }
 
-/** Messages between clients since somebody watches, the newest first. */
+/** Messages between clients since somebody began to watch, newest first. */
 export interface MessagesReport {
   readonly recent: readonly MessageEvent[];
-  /** False while nobody watches, so that nothing is kept. */
+  /** False while nobody watches: then nothing is kept. */
   readonly isKept: boolean;
 }
 
@@ -124,26 +127,26 @@ type QuestionEvent =
   | (At<'question.asked'> & { readonly client: string; readonly server: string; readonly about: string })
   | (At<'question.ended'> & { readonly client: string; readonly server: string; readonly end: QuestionEnd });
 
-/** A message between clients; never its text. */
+/** A message between clients, without its text. */
 export type MessageEvent = At<'message.sent'> & {
   readonly outcome: 'message' | 'letter' | 'refused';
   readonly from: string;
-  /** Null if it was refused before that was read. */
+  /** Null if it was refused before this was read. */
   readonly to: string | null;
   /** Null for a letter. */
   readonly method: string | null;
   readonly bytes: number | null;
 };
 
-/** Something was refused, dropped, cut short or held up. */
+/** Something was refused, dropped, shortened or delayed. */
 type IncidentEvent = At<'incident'> & {
   /** The name of its counter in `status`. */
   readonly name: string;
   readonly client: string | null;
   readonly server: string | null;
-  /** True if a limit of the settings was reached. */
+  /** True if a limit in the settings was reached. */
   readonly limit: boolean;
-  /** How often it has happened since the last event of it. */
+  /** How often it has happened since its last event. */
   readonly times: number;
 };
 
@@ -160,7 +163,7 @@ export type DaemonEvent =
 
 export type EventKind = DaemonEvent['kind'];
 
-/** All kinds, for whoever checks or completes a name. The compiler sees that none is missing. */
+/** All kinds, for checking and completing names. The compiler checks that none is missing. */
 export const EVENT_KINDS = Object.keys({
   'client.ready': true,
   'client.refused': true,
@@ -189,9 +192,9 @@ export const EVENT_KINDS = Object.keys({
   incident: true,
 } satisfies Record<EventKind, true>) as readonly EventKind[];
 
-/** The events that somebody wants. A list that is left out or empty is no condition. */
+/** The wanted events. A missing or empty list sets no condition. */
 export interface EventConditions {
-  /** Kinds, such as `call.ended`, or what several begin with, such as `call`. */
+  /** Kinds such as `call.ended`, or common beginnings such as `call`. */
   readonly kinds?: readonly string[];
   readonly servers?: readonly string[];
   readonly clients?: readonly string[];
@@ -199,22 +202,22 @@ export interface EventConditions {
 }
 
 export interface WatchParams extends EventConditions {
-  /** The time between batches: 0 for no wait, else at least 250. */
+  /** The time between batches: 0 for none, else at least 250. */
   readonly batchMs?: number;
-  /** The most calls of a second that are followed; others are only counted. */
+  /** The maximum number of calls per second that are followed; others are only counted. */
   readonly callsPerSecond?: number;
-  /** The number of past events to have in the answer. */
+  /** The number of past events in the answer. */
   readonly past?: number;
 }
 
 /** The answer to `bridge/watch`. Notifications `bridge/event` follow on the same connection. */
 export interface WatchReport {
-  /** Names the watch in its notifications, and for `bridge/unwatch`; null if it was refused. */
+  /** The name of the watch in notifications and for `bridge/unwatch`; null if it was refused. */
   readonly watch: string | null;
   /** The reason of a refusal, or null. */
   readonly refused: string | null;
   readonly at: number;
-  /** Events that wait for a slow reader, before it loses some. */
+  /** The number of events that can wait for a slow reader before some are dropped. */
   readonly mostQueued: number;
   readonly batchMs: number;
   readonly callsPerSecond: number;
@@ -226,14 +229,14 @@ export interface EventBatch {
   readonly watch: string;
   readonly at: number;
   readonly events: readonly DaemonEvent[];
-  /** Events that this watch has lost since the last batch, because its reader is slow. */
+  /** Events that this watch has lost since the last batch because its reader is slow. */
   readonly lost: number;
-  /** Calls that began since the last batch, in all, and those of them that are not followed. */
+  /** All calls that began since the last batch, and those of them that are not followed. */
   readonly callsBegun: number;
   readonly callsLeftOut: number;
 }
 
-/** Events of the past, the oldest first. Calls, questions, messages and incidents are not kept. */
+/** Past events, oldest first. Calls, questions, messages and incidents are not kept. */
 export interface PastReport {
   readonly events: readonly DaemonEvent[];
 }

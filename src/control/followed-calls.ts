@@ -1,5 +1,5 @@
-// The calls that somebody watches, from their beginning to their end. It listens only while somebody does. Of more calls than
-// the watchers want to see in a second it follows none, and counts them. It never keeps arguments or results.
+// Follows calls from beginning to end while somebody watches; otherwise it does not listen. If there are more calls per
+// second than the watchers want to see, it only counts the rest. It never keeps arguments or results.
 
 import { randomBytes } from 'node:crypto';
 import { type CallOutcome, outcomeOfAnswer, outcomeOfCode } from '../core/audit-trail.ts';
@@ -14,9 +14,9 @@ import type { Frame } from '../wire/frame-splitter.ts';
 import { bounded } from './bounded-text.ts';
 import type { CallEvent, CallReport } from './event-report.ts';
 
-/** The calls that have ended and are kept. */
+/** The maximum number of ended calls that are kept. */
 const MOST_RECENT = 1000;
-/** The calls that are followed at a time. */
+/** The maximum number of calls followed at a time. */
 const MOST_FOLLOWED = 10_000;
 const LONGEST_NAME = 200;
 
@@ -32,17 +32,17 @@ export class FollowedCalls {
   readonly #options: FollowedCallsOptions;
   readonly #followed = new Map<object, FollowedCall>();
   readonly #names = new CallNames();
-  /** The calls that have ended, in a ring; `#next` is the place of the oldest one. */
+  /** Ended calls in a ring; `#next` is the index of the oldest. */
   #recent: CallReport[] = [];
   #next = 0;
   #stops: readonly (() => void)[] = [];
   #sinceMs: number | undefined;
   /** Calls that may still be followed until the budget is renewed. */
   #budget = 0;
-  /** The client whose request for a tool is looked at, and its call if that is followed. */
+  /** The client whose tool request is being looked at, and the followed call for it, if any. */
   #wantedBy: ObservedClient | undefined;
   #wanted: FollowedCall | undefined;
-  /** Calls that have begun since it listens, and those of them that are not followed; none while it does not. */
+  /** Calls that began since it listens, and how many of them are not followed; zero while it does not listen. */
   begun = 0;
   leftOut = 0;
 
@@ -50,22 +50,22 @@ export class FollowedCalls {
     this.#options = options;
   }
 
-  /** The moment since which calls are followed, since 1970; undefined while they are not. */
+  /** The time since which calls are followed, since 1970; undefined while they are not. */
   get sinceMs(): number | undefined {
     return this.#sinceMs;
   }
 
-  /** The calls that have ended, the newest first. */
+  /** Ended calls, newest first. */
   recent(): CallReport[] {
     return [...this.#recent.slice(this.#next), ...this.#recent.slice(0, this.#next)].reverse();
   }
 
-  /** The call as it is followed; undefined if it is not. */
+  /** The followed call; undefined if it is not followed. */
   of(call: ObservedCall): FollowedCall | undefined {
     return this.#followed.get(call);
   }
 
-  /** The name of a call, whether it is followed or not. One that waits for a retry is known by its suspension. */
+  /** The name of a call, followed or not. A call that waits for a retry is known by its suspension. */
   nameOf(call: object): string {
     return this.#followed.get(call)?.call ?? this.#names.of(call);
   }
@@ -120,7 +120,7 @@ export class FollowedCalls {
         const refused = this.#wanted;
         this.#wanted = undefined;
         this.#wantedBy = undefined;
-        if (refused !== undefined) this.#end(refused); // or it would have become a call by now
+        if (refused !== undefined) this.#end(refused); // otherwise it would be a call by now
       }),
     ];
   }
@@ -140,7 +140,7 @@ export class FollowedCalls {
     return new FollowedCall(this.#names.next(), session, { role, begunMs: clock.now(), at: date() });
   }
 
-  /** The request for a tool has become a call. */
+  /** Notes that a tool request has become a call. */
   #adopt(call: ObservedCall): void {
     const wanted = this.#wanted;
     this.#wanted = undefined;
@@ -221,7 +221,7 @@ export class FollowedCalls {
     return { at: this.#options.date(), call, client: session.clientId, server, tool };
   }
 
-  /** Tells of the beginning only now: where the call goes is known by the time that something happens to it. */
+  /** Reports the beginning only together with the first event, because only then the call's target is known. */
   #tell(followed: FollowedCall, event: CallEvent): void {
     const { happened } = this.#options;
     if (!followed.isTold) {
@@ -245,7 +245,7 @@ export class FollowedCalls {
   }
 }
 
-/** Names of calls. None comes twice, not even after a restart of the daemon: an old page must not cancel another call. */
+/** Names of calls. None is used twice, even after a restart: an old page must not cancel another call. */
 class CallNames {
   readonly #prefix = randomBytes(4).toString('hex');
   readonly #unfollowed = new WeakMap<object, string>();
@@ -286,13 +286,13 @@ export class FollowedCall {
   requestBytes: number | null = null;
   progress = 0;
   isTold = false;
-  /** The watches that have decided whether they show it. */
+  /** The watches that have decided whether to show it. */
   readonly shownBy = new Map<object, boolean>();
   readonly #waits = new Set<WaitReason>();
-  /** The moment since which it waits; undefined while it does not. */
+  /** The time since which it waits; undefined while it does not wait. */
   #waitsSinceMs: number | undefined;
   #waitedMs = 0;
-  /** The moment in which it was sent; undefined while no server has it. */
+  /** The time at which it was sent; undefined while no server has it. */
   #sentMs: number | undefined;
   #serverMs: number | undefined;
   #outcome: CallOutcome | undefined;
@@ -311,7 +311,7 @@ export class FollowedCall {
     return [...this.#waits];
   }
 
-  /** Notes the request for a tool. */
+  /** Reads the tool request. */
   read({ b, start, end }: Frame, envelope: Envelope): void {
     this.requestBytes = end - start;
     this.request = envelope.has(Field.id) ? bounded(envelope.raw(b, Field.id)) : '';
@@ -319,13 +319,13 @@ export class FollowedCall {
       this.tool = nameIn(envelope.raw(b, Field.name));
   }
 
-  /** Notes the target of a call through another tool; '' for a name that is missing. */
+  /** Notes the target of a call through another tool; '' for a missing name. */
   aim(server: string, tool: string): void {
     if (server !== '') this.server = bounded(server);
     if (tool !== '') this.tool = bounded(tool);
   }
 
-  /** Notes the server, and its own name of the tool; '' if that is the client's. */
+  /** Notes the server, and its own name of the tool; '' if the client uses the same name. */
   reach(server: string, nameText: string): void {
     this.server = server;
     if (nameText !== '' && this.role === 'call') this.tool = nameIn(nameText);
@@ -348,12 +348,12 @@ export class FollowedCall {
     this.#sentMs = undefined;
   }
 
-  /** The time in which it had to wait for something, as its `waits` say. */
+  /** The time that it spent waiting, for the reasons in `waits`. */
   waitedMsAt(nowMs: number): number {
     return this.#waitedMs + (this.#waitsSinceMs === undefined ? 0 : nowMs - this.#waitsSinceMs);
   }
 
-  /** The time in which servers have worked on it; undefined if it was never sent. */
+  /** The time that servers worked on it; undefined if it was never sent. */
   serverMsAt(nowMs: number): number | undefined {
     const atServer = this.#sentMs === undefined ? undefined : nowMs - this.#sentMs;
     return this.#serverMs === undefined && atServer === undefined ? undefined : (this.#serverMs ?? 0) + (atServer ?? 0);
@@ -388,7 +388,7 @@ export class FollowedCall {
   }
 }
 
-/** The name in a JSON string that has one byte for each character; as it is spelled where that is no text. */
+/** The name in a JSON string in latin1; unchanged if it is no string. */
 export function nameIn(json: string): string {
   if (json.length > LONGEST_NAME * 6) return bounded(json);
   try {

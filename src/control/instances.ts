@@ -1,5 +1,5 @@
-// `bridge/instances` and `bridge/questions`: the copies of each server, for whom each one is, why there are several, and the questions that
-// wait in them. It only reads.
+// `bridge/instances` and `bridge/questions`: the instances of each server, their clients, the reason why there are
+// several, and their open questions. It only reads.
 
 import type { Instance } from '../core/instance.ts';
 import { NO_ROOTS_KEY, ROOTS_DISAGREED, ROOTS_IN_DOUBT, ROOTS_UNDECIDED } from '../core/instance-key.ts';
@@ -8,11 +8,11 @@ import type { InstanceRunner } from '../downstream/instance-runner.ts';
 import { bounded } from './bounded-text.ts';
 import type { InstanceDetail, QuestionReport, ServerInstances } from './report.ts';
 
-/** The most clients of one instance that are named. */
+/** The maximum number of clients named per instance. */
 const MOST_CLIENTS = 100;
 const MOST_QUESTIONS = 1000;
 
-/** One copy of a server with what starts and ends it. */
+/** An instance with its server and runner. */
 export interface RunCopy {
   readonly server: Server;
   readonly instance: Instance;
@@ -58,7 +58,7 @@ function detailOf({ server, instance, runner }: RunCopy, number: number): Instan
   };
 }
 
-/** The clients that an instance is for, in words. */
+/** A description of the clients that an instance is for. */
 function purposeOf(server: Server, { key, server: name }: Instance): string {
   if (key.owner !== undefined) return `one client alone: ${name} keeps what clients do apart only by its process`;
   if (server.known.asksForRoots && server.sharing !== 'shared') {

@@ -1,5 +1,5 @@
-// The methods of the role `control`, by which the command and others ask the daemon about itself and give it orders. They
-// know the daemon by one interface only, and load when the first of them is called.
+// The methods of the role `control`: commands and other programs use them to ask the daemon about itself and to give it
+// orders. They know the daemon only by one interface, and are loaded with the first call.
 
 import { JSONRPCServer } from 'json-rpc-2.0';
 import type { ControlPeer } from '../core/router.ts';
@@ -28,17 +28,17 @@ import { accept, changesIn } from './tool-changes.ts';
 import { toolsOf } from './tools-here.ts';
 import { type WatchedDaemon, Watches } from './watches.ts';
 
-/** The daemon as it is asked and told: by the command, and by whatever else watches it or gives it orders. */
+/** The daemon as its methods use it. */
 export interface ControlledDaemon {
   readonly pid: number;
   readonly limits: Limits;
   status(cwd?: string): Promise<StatusReport>;
-  /** The tools that have answered, the costliest first. */
+  /** The tools that have answered, most expensive first. */
   answers(): readonly ToolAnswers[];
   clients(): ClientReport[];
-  /** Lists the servers that registries say are running: the user's, and those of `cwd`. */
+  /** Lists the servers that registries report as running: the user's, and those of `cwd`. */
   running(cwd: string | undefined): Promise<RunningReport>;
-  /** Reports on other hosts; null without any to meet. */
+  /** Reports on other hosts; null if there is no bus. */
   hosts(): Promise<FederationReport> | null;
   serversFor(cwd: string | undefined): Promise<ServersHere>;
   /** Reads the config and all definitions again. */
@@ -51,14 +51,14 @@ export interface ControlledDaemon {
   readonly programsAway: CallsHere['programs'];
   copies(): Iterable<RunCopy>;
   settings(): Promise<ControlAnswer<'bridge/settings'>>;
-  /** Searches as a client in `cwd` does, and explains it. */
+  /** Searches like a client in `cwd`, and explains the result. */
   search(query: string, options: ExplainOptions): Promise<SearchReport>;
 }
 
-/** A search that is explained. */
+/** The options of an explained search. */
 export interface ExplainOptions {
   readonly cwd: string | undefined;
-  /** Only this server; '' for all. */
+  /** Searches only this server; '' for all. */
   readonly server: string;
   readonly limit: number;
 }
@@ -67,7 +67,7 @@ const LONGEST_QUERY = 1000;
 const USUAL_HITS = 20;
 const MOST_HITS = 100;
 
-/** Params come from outside: each method reads what it needs of them. */
+/** Params come from outside, so each method checks what it reads. */
 type Params = Readonly<Record<string, unknown>>;
 type Answerers = {
   readonly [Method in ControlMethod]: (
@@ -76,7 +76,7 @@ type Answerers = {
   ) => ControlAnswer<Method> | Promise<ControlAnswer<Method>>;
 };
 
-/** Answers one request's bytes with a response as JSON; a notification gets none. */
+/** Answers the bytes of a request with a response in JSON; a notification gets none. */
 export function controlMethods(
   daemon: ControlledDaemon,
 ): (request: Buffer, peer: ControlPeer) => Promise<string | undefined> {
@@ -150,7 +150,7 @@ function answerersOf(daemon: ControlledDaemon): Answerers {
   };
 }
 
-/** All that are kept, unless fewer are wanted. */
+/** The number of events to return; all that are kept unless fewer are wanted. */
 function lastOf(last: unknown): number {
   return typeof last === 'number' && Number.isSafeInteger(last) ? last : Number.MAX_SAFE_INTEGER;
 }

@@ -1,5 +1,5 @@
-// What the daemon has counted, in the text format of Prometheus: for `mcp-bridge metrics`, and for /metrics over HTTP. It reads a
-// report, and asks nobody.
+// The daemon's counters in the text format of Prometheus, for `mcp-bridge metrics` and for /metrics over HTTP. It
+// formats a report, and asks nobody.
 
 import { answersIn, type ServerLatency } from '../model/server-latency.ts';
 import type { ToolAnswers } from '../model/tool-answers.ts';
@@ -7,7 +7,7 @@ import type { StatusReport } from './report.ts';
 
 type InstanceReport = StatusReport['instances'][number];
 
-/** `memory` is that of servers, by the pids of their instances. */
+/** `memory` has the memory of servers by the pid of their instances. */
 export function metricsText(report: StatusReport | undefined, memory: ReadonlyMap<number, number>): string {
   const up = gauge('mcp_bridge_up', 'Whether a daemon answers.', report === undefined ? 0 : 1);
   if (report === undefined) return exposition([up]);
@@ -29,14 +29,14 @@ export function metricsText(report: StatusReport | undefined, memory: ReadonlyMa
   ]);
 }
 
-/** A daemon of an earlier build does not say. */
+/** The versions in use; an older daemon does not report them. */
 function versionMetrics(versions: StatusReport['protocolVersions'] | undefined): Metric[] {
   const samples = Object.entries(versions ?? {}).map(([version, value]) => ({ labels: { version }, value }));
   const help = 'Clients by the version of the protocol that they speak.';
   return samples.length === 0 ? [] : [{ name: 'mcp_bridge_clients_by_protocol', help, type: 'gauge', samples }];
 }
 
-/** A daemon of an earlier build does not say. */
+/** The suspended calls; an older daemon does not report them. */
 function suspendedMetrics(suspended: number | undefined): Metric[] {
   const help = 'Calls that wait for the answers of their clients.';
   return suspended === undefined ? [] : [gauge('mcp_bridge_calls_suspended', help, suspended)];
@@ -46,14 +46,14 @@ function gauge(name: string, help: string, value: number): Metric {
   return { name, help, type: 'gauge', samples: [{ value }] };
 }
 
-/** Each by the name that it has in `status --json`. */
+/** Uses the names of `status --json`. */
 function counterOf([key, value]: readonly [string, number]): Metric {
   const words = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const help = `${key} of mcp-bridge status --json, since the daemon has started.`;
   return { name: `mcp_bridge_${words}_total`, help, type: 'counter', samples: [{ value }] };
 }
 
-/** A daemon of an earlier build does not say. */
+/** The errors by code; an older daemon does not report them. */
 function errorMetrics(errors: StatusReport['errors'] | undefined): Metric[] {
   const samples = Object.entries(errors ?? {}).map(([code, value]) => ({ labels: { code }, value }));
   const help = 'Errors that clients got from the bridge itself.';
@@ -74,7 +74,7 @@ function auditMetrics(audit: StatusReport['audit']): Metric[] {
   ];
 }
 
-/** A server may have several instances, and several directories a server of that name: they are added up. */
+/** Adds up all instances of a server, and servers with the same name in different directories. */
 function serverMetrics(instances: readonly InstanceReport[], memory: ReadonlyMap<number, number>): Metric[] {
   const servers = new Map<string, InstanceReport[]>();
   for (const instance of instances) servers.set(instance.server, [...(servers.get(instance.server) ?? []), instance]);
@@ -97,7 +97,7 @@ function serverMetrics(instances: readonly InstanceReport[], memory: ReadonlyMap
   ].filter(({ samples }) => samples.length > 0);
 }
 
-/** Figures of the tools whose answers cost most. A daemon of an earlier build does not say. */
+/** The tools with the most expensive answers; an older daemon does not report them. */
 function answerMetrics(answers: StatusReport['answers'] = []): Metric[] {
   if (answers.length === 0) return [];
   const counter = (name: string, help: string, value: (tool: ToolAnswers) => number): Metric => ({
@@ -183,7 +183,7 @@ function labelText(labels: Readonly<Record<string, string>>): string {
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }
 
-/** A name may have anything in it. */
+/** Escapes a label value, because a name may contain anything. */
 function escaped(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }

@@ -1,5 +1,5 @@
-// `bridge/calls` and `bridge/cancel`: the calls under way, the last ones that ended while somebody watches, and the end of a call
-// that its client did not ask for. It shows no arguments.
+// `bridge/calls` and `bridge/cancel`: the calls under way, the last calls that ended while somebody watched, and
+// cancelling a call without its client. It shows no arguments.
 
 import type { Call } from '../core/call.ts';
 import { Instance } from '../core/instance.ts';
@@ -11,20 +11,20 @@ import { bounded } from './bounded-text.ts';
 import type { CallReport, CallsReport, CancelReport, OpenCallReport } from './event-report.ts';
 import { type FollowedCalls, nameIn } from './followed-calls.ts';
 
-/** The most calls in one answer, of each sort. */
+/** The maximum number of calls of each sort in one answer. */
 const MOST_SHOWN = 1000;
 
-/** A program of a model whose client has been asked something, and has not come back yet. */
+/** A program whose client was asked something and has not come back yet. */
 interface WaitingProgram {
   readonly asked: AskedRequest;
-  /** Ends it with this error; false if it has ended. */
+  /** Ends it with this error; false if it has ended already. */
   stop(error: BridgeError): boolean;
 }
 
-/** The calls of one daemon. */
+/** Everything that knows the daemon's calls. */
 export interface CallsHere {
   readonly sessions: readonly Session[];
-  /** Calls whose clients have been asked something, and have not come back yet. */
+  /** Calls whose clients were asked something and have not come back yet. */
   readonly suspended: Pick<SuspendedCalls, 'waiting' | 'size' | 'stop'>;
   readonly programs: readonly WaitingProgram[];
   readonly followed: FollowedCalls;
@@ -84,7 +84,7 @@ function* allAway(suspended: Iterable<Suspension>, programs: readonly WaitingPro
   for (const away of suspended) yield { away, asked: away.asked, server: away.instance.server };
 }
 
-/** A call that waits for its client to come back with an answer. Its request has ended; it is known by a name of its own. */
+/** Reports a call that waits for its client's answer. Its request has ended, so it has a name of its own. */
 function reportOfAway(call: string, asked: AskedRequest, server: string | null, nowMs: number): OpenCallReport {
   const { client, clientName, idText, role, nameText, atMs } = asked;
   return {
@@ -101,7 +101,7 @@ const STOPPED = new BridgeError('CALL_STOPPED', 'The call was ended by the user 
 
 const WAITS_FOR_CLIENT = 'The outcome waits for the client, which was asked something.';
 
-/** Answers `bridge/cancel`: the client gets the one answer that it is owed, and the server is told. */
+/** Answers `bridge/cancel`: the client gets an error as its one answer, and the server is told. */
 export function cancelCall({ sessions, suspended, programs, followed }: CallsHere, name: string): CancelReport {
   for (const session of sessions) {
     for (const call of session.calls.values()) {

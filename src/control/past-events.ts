@@ -1,5 +1,5 @@
-// Events that are rare enough to be kept: clients, instances, changed tools, approvals. It listens as long as the daemon runs,
-// keeps the last ones of each group, and hands each on to whoever watches. Nothing here happens in a call.
+// Keeps events that are rare: clients, instances, changed tools, approvals. It listens while the daemon runs, keeps the
+// last ones of each group, and passes each on to watchers. Nothing here runs during a call.
 
 import type { Events, ObservedClient } from '../core/events.ts';
 import type { BridgeError } from '../util/bridge-error.ts';
@@ -7,9 +7,9 @@ import { bounded } from './bounded-text.ts';
 import type { EventFilter } from './event-filter.ts';
 import type { DaemonEvent } from './event-report.ts';
 
-/** The events that are kept of each group. */
+/** The number of events kept per group. */
 const MOST_KEPT = 200;
-/** The everyday life of clients and of instances: there is much of it, and it must not wash out what somebody looks for. */
+/** Ordinary events of clients and instances. There are many, and they must not displace rarer ones. */
 const EVERYDAY: ReadonlySet<string> = new Set([
   'client.ready',
   'client.left',
@@ -19,25 +19,25 @@ const EVERYDAY: ReadonlySet<string> = new Set([
   'instance.ready',
   'instance.stopped',
 ]);
-/** The most names in one event. */
+/** The maximum number of names in one event. */
 const MOST_NAMES = 50;
 const LONGEST_MESSAGE = 1000;
 
 interface KeptEvent {
   readonly event: DaemonEvent;
-  /** Its place among all. */
+  /** The event's position among all events. */
   readonly place: number;
 }
 
 export class PastEvents {
   readonly #date: () => number;
-  /** The events of each group, the oldest first. */
+  /** The events of each group, oldest first. */
   readonly #kept = new Map<string, KeptEvent[]>();
   #lastPlace = 0;
   readonly #numbers = new WeakMap<object, number>();
   #lastNumber = 0;
   readonly #ready = new WeakSet<ObservedClient>();
-  /** Hears of each event; undefined while nobody watches. */
+  /** Called for each event; undefined while nobody watches. */
   heard: ((event: DaemonEvent) => void) | undefined;
 
   constructor(events: Events, date: () => number) {
@@ -46,7 +46,7 @@ export class PastEvents {
     this.#hearServers(events);
   }
 
-  /** The last events that the filter takes, the oldest first. */
+  /** The last events that match the filter, oldest first. */
   last(count: number, filter: EventFilter): DaemonEvent[] {
     if (count <= 0) return [];
     const taken = [...this.#kept.values()].flat().filter(({ event }) => filter.takes(event));
@@ -79,7 +79,7 @@ export class PastEvents {
     events.clientAway.on((one) => this.#keep({ kind: 'client.away', at: this.#date(), ...client(one) }));
     events.clientBack.on((one) => this.#keep({ kind: 'client.back', at: this.#date(), ...client(one) }));
     events.clientLeft.on((one) => {
-      // Nobody has heard of a client that was never ready, or that only watches.
+      // No event reported a client that was never ready, or that only watches.
       if (this.#ready.delete(one)) this.#keep({ kind: 'client.left', at: this.#date(), ...client(one) });
     });
   }
@@ -119,7 +119,7 @@ export class PastEvents {
   }
 }
 
-/** Events of one group take their room from each other only. */
+/** The group of an event. Events compete for room only within their group. */
 function groupOf({ kind }: DaemonEvent): string {
   const [about = kind] = kind.split('.');
   return EVERYDAY.has(kind) ? `${about}, everyday` : about;

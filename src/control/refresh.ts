@@ -1,5 +1,5 @@
-// `bridge/refresh`: has servers list everything again, and reports what is different. It starts servers that do not run, a
-// few at a time; they end when nobody uses them. It reports only what a server has answered just now.
+// `bridge/refresh`: has servers list everything again, and reports the changes. It starts servers that do not run, a
+// few at a time; unused ones end again later. It reports only fresh answers.
 
 import { definitionsIn } from '../catalog/tool-definitions.ts';
 import type { Instance } from '../core/instance.ts';
@@ -16,7 +16,7 @@ import { type ServersHere, unknownServer } from './servers-here.ts';
 
 export interface RefreshOptions {
   readonly clock: Clock;
-  /** The time that a running server has to list everything. */
+  /** The time in which a running server must list everything. */
   readonly timeoutMs: number;
 }
 
@@ -39,7 +39,7 @@ async function refreshOne(here: ServersHere, name: string, options: RefreshOptio
   }
 }
 
-/** An instance that has just listed everything, and the reason for each list that failed. */
+/** An instance that has just listed everything, with the reason for each failed list. */
 interface Listed {
   readonly instance: Instance;
   readonly failures: ReadonlyMap<ListKind, string>;
@@ -47,7 +47,7 @@ interface Listed {
 
 async function listedAnew(server: Server, options: RefreshOptions): Promise<Listed> {
   const mayBeGone = server.ownInstance().isOpen;
-  // An instance that has run for a while may turn out to be dead only now: then a new one is asked.
+  // A long-running instance may turn out to be dead only now: then a new one is asked.
   const listed = (await listedBy(server, options)) ?? (mayBeGone ? await listedBy(server, options) : undefined);
   if (listed === undefined)
     throw new BridgeError('SERVER_CRASHED', `Server ${server.name} ended while it listed its tools`);
@@ -60,7 +60,7 @@ async function listedAnew(server: Server, options: RefreshOptions): Promise<List
   );
 }
 
-/** Has an instance list everything. Undefined if it ends meanwhile. */
+/** Makes an instance list everything. Undefined if it ends meanwhile. */
 async function listedBy(server: Server, { clock, timeoutMs }: RefreshOptions): Promise<Listed | undefined> {
   const instance = server.ownInstance();
   const wasOpen = instance.isOpen;
@@ -73,7 +73,7 @@ async function listedBy(server: Server, { clock, timeoutMs }: RefreshOptions): P
   return instance.isOpen ? { instance, failures } : undefined;
 }
 
-/** Waits for the lists of an instance that just opened, else reads them again. One without lists is pinged instead. */
+/** Waits for the lists of a fresh instance, or reads an older one's again. An instance without lists is pinged. */
 async function failuresOf(instance: Instance, wasOpen: boolean): Promise<ReadonlyMap<ListKind, string>> {
   if (!wasOpen) return instance.lists.whenListed();
   if (LIST_KINDS.some((kind) => isListedBy(instance, kind))) return instance.lists.readAllAgain();
@@ -85,7 +85,7 @@ function isListedBy({ profile }: Instance, kind: ListKind): boolean {
   return profile?.declares(LISTS[kind].capability) === true;
 }
 
-/** A server without pings has answered when it was started, which is all that can be asked of it. */
+/** Checks a server by a ping. A server of an era without pings has answered at its start, and that must do. */
 function pingFailure(instance: Instance): Promise<string | undefined> {
   const { ping } = instance.era.own;
   if (ping === undefined) return Promise.resolve(undefined);
@@ -96,7 +96,7 @@ function pingFailure(instance: Instance): Promise<string | undefined> {
   });
 }
 
-/** The reason why the refresh of a server failed. A failed list other than tools is only shown as unknown. */
+/** The reason why a server's refresh failed. Only a failed list of tools counts; other lists are shown as unknown. */
 function failureOf({ instance, failures }: Listed): string | undefined {
   const isAnyListed = LIST_KINDS.some((kind) => isListedBy(instance, kind) && !failures.has(kind));
   const [first] = failures.values();

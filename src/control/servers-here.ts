@@ -1,5 +1,5 @@
-// The servers of one directory, as the control methods see them, and the answer of `bridge/logs`. It reads the pool of
-// servers and changes nothing but what somebody accepts.
+// The servers of one directory, as the control methods see them, and the answer to `bridge/logs`. It reads the pool of
+// servers and changes only the acceptance of tools.
 
 import type { SeenTools } from '../catalog/seen-tools.ts';
 import type { Server } from '../core/server.ts';
@@ -10,7 +10,7 @@ import { isRecord, textOf } from '../util/json-value.ts';
 import { nearest, suggestion } from '../util/nearest.ts';
 import type { LogsReport } from './report.ts';
 
-/** A server's tools as they were first seen, and the treatment of changed ones. */
+/** A server's tools as first seen, and the policy for changed ones. */
 export interface SeenToolsOf {
   readonly seen: SeenTools;
   readonly policy: ToolChangePolicy;
@@ -31,7 +31,7 @@ export class ServersHere {
   readonly #pool: ServersEverywhere;
   readonly #cwd: string | undefined;
 
-  /** The servers of `cwd` must have been looked for before. */
+  /** The servers of `cwd` must have been searched before. */
   constructor(pool: ServersEverywhere, cwd: string | undefined) {
     this.names = pool.names(cwd);
     this.#pool = pool;
@@ -54,13 +54,15 @@ export class ServersHere {
     return this.#pool.seenOf(name, this.#cwd);
   }
 
-  /** Writes the state of seen tools to its files. False if that failed. */
+  /** Writes what was seen to files; false if that failed. */
   keepSeen(): boolean {
     return this.#pool.keepSeen();
   }
 }
 
-/** Answers `bridge/logs`. `after` has, by pid, the byte from which on text is wanted; then only whole lines are returned. */
+/**
+ * Answers `bridge/logs`. `after` has a byte position per pid where the text begins; then only whole lines are returned.
+ */
 export function logsOf(here: ServersHere, server: unknown, after: unknown): LogsReport {
   const name = textOf(server);
   const outputs = here.outputsOf(name);

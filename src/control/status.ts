@@ -1,4 +1,4 @@
-// Reports on the daemon, its clients and its instances. It only reads: whatever is reported is owned elsewhere.
+// Reports on the daemon, its clients and its instances. It only reads.
 
 import { type CallMeters, LATENCY_BOUNDS_MS } from '../core/call-meter.ts';
 import type { ConnectionManager } from '../core/connection-manager.ts';
@@ -22,14 +22,14 @@ import type {
   StatusReport,
 } from './report.ts';
 
-/** The tools in `status`: those whose answers cost a model most. */
+/** The maximum number of tools in `status`: those with the most expensive answers. */
 const MOST_ANSWERS = 100;
 
-/** The parts of a daemon that its status is read from. */
+/** The parts of a daemon that status is read from. */
 export interface StatusSources {
   readonly options: DaemonFacts;
   readonly startedMs: number;
-  /** The socket was handed over by a program that starts the next daemon for it. */
+  /** True if another program holds the socket and starts the next daemon too. */
   readonly isActivated: boolean;
   readonly connections: ConnectionManager;
   readonly pool: { report(): InstanceReport[] };
@@ -42,7 +42,7 @@ export interface StatusSources {
   readonly counters: Counters;
   readonly definitions: {
     readonly faults: readonly string[];
-    /** Undefined for a directory in which nothing was looked for yet. */
+    /** Undefined for a directory that was not searched yet. */
     missingIn(cwd: string): Readonly<Record<string, readonly string[]>> | undefined;
     pendingIn(cwd: string): number | undefined;
   };
@@ -51,7 +51,7 @@ export interface StatusSources {
   readonly telemetry: { report(): TelemetryReport } | undefined;
 }
 
-/** The settings and places that a daemon was started with. */
+/** The settings and paths that a daemon was started with. */
 interface DaemonFacts {
   readonly pid: number;
   readonly version: string;
@@ -68,7 +68,7 @@ interface DaemonFacts {
   };
 }
 
-/** Reports on the whole daemon; inputs and approvals that are missing are those of the directory `cwd`. */
+/** Reports on the whole daemon; missing inputs and approvals are those of the directory `cwd`. */
 export function statusReport(of: StatusSources, cwd: string | undefined): StatusReport {
   const { pid, version, build, socketPath, finder, isAutostarted } = of.options;
   return {
@@ -147,7 +147,7 @@ function originIn(principal: Principal): string | null {
   return principal.kind === 'bus' ? `${principal.user}@${principal.host}` : null;
 }
 
-/** Servers of which the client uses an instance; seeing one in a list is not using it. */
+/** Servers with an instance that the client uses; seeing one in a list does not count. */
 function serversOf(session: Session): string[] {
   return [...new Set([...session.instances()].map(({ server }) => server))].toSorted();
 }
@@ -156,7 +156,7 @@ function serversOf(session: Session): string[] {
 
 type RunnerOf = (instance: Instance) => InstanceRunner | undefined;
 
-/** Reports on each instance, and on each server without one. `names` are all defined servers, in their order. */
+/** Reports on each instance, and on each server without one. `names` are all defined servers, in order. */
 export function instanceReports(names: readonly string[], all: Iterable<Server>, runnerOf: RunnerOf): InstanceReport[] {
   const servers = new Map<string, Server[]>(names.map((name) => [name, []]));
   for (const server of all) servers.set(server.name, [...(servers.get(server.name) ?? []), server]);
@@ -191,7 +191,7 @@ function reportOf(server: Server, instance: Instance, runner: InstanceRunner | u
   ];
 }
 
-/** An instance that ended or did not start counts as failed until the next try, whichever pause it is in. */
+/** The state; an instance that died or did not start counts as failed until the next attempt, in each of its pauses. */
 function stateOf({ state, lastFailure }: InstanceRunner): string {
   return lastFailure !== undefined && (state === 'idle' || state === 'waiting') ? 'failed' : state;
 }

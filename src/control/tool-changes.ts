@@ -1,5 +1,5 @@
-// `bridge/changes` and `bridge/accept`: lists tools that have changed since they were first seen, and accepts them as they
-// are now. Only a tool with the very definition that was shown is accepted.
+// `bridge/changes` and `bridge/accept`: lists tools that have changed since they were first seen, and accepts their
+// present definitions. A tool is accepted only if its definition is still the one that was shown.
 
 import type { SeenDefinition, SeenTool } from '../catalog/seen-tools-file.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
@@ -30,14 +30,14 @@ function shown({ hash, text }: SeenDefinition): ShownDefinition {
   return { hash, definition: text === undefined ? null : (parsed(text) ?? text) };
 }
 
-/** Decodes the kept text: a name that is listed twice has two definitions. */
+/** Parses the kept text: a name that is listed twice has two definitions. */
 function parsed(text: string): unknown {
   const texts = text.split('\n');
   const definitions = texts.map((one) => JSON.parse(one) as unknown);
   return definitions.length === 1 ? definitions[0] : definitions;
 }
 
-/** Accepts tools by the hashes that were shown. */
+/** Accepts tools, given the hashes of their shown definitions. */
 export function accept(here: ServersHere, server: unknown, tools: unknown): AcceptReport {
   const name = textOf(server);
   const seen = here.names.includes(name) ? here.seenOf(name)?.seen : undefined;

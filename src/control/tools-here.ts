@@ -1,4 +1,4 @@
-// `bridge/tools`: the tools of servers as they are known, with the rules that apply to each, and of one server their whole
+// `bridge/tools`: the known tools of servers, with the rules that apply to each; for a single server, with full
 // definitions. It starts no server.
 
 import { definitionsIn, hashOfText } from '../catalog/tool-definitions.ts';
@@ -11,7 +11,7 @@ import { type ServersHere, unknownServer } from './servers-here.ts';
 
 const LONGEST_DESCRIPTION = 300;
 
-/** Answers for one server with definitions, or for all without. Others work between two servers. */
+/** Answers for one server with definitions, or for all without. Other work may run between two servers. */
 export async function toolsOf(here: ServersHere, server: unknown): Promise<ToolsReport> {
   const name = textOf(server);
   if (name !== '' && !here.names.includes(name)) return { servers: [], unknown: unknownServer(name, here) };
@@ -31,7 +31,7 @@ function listOf(name: string, server: Server | undefined, isWhole: boolean): Kno
 }
 
 function reportOf({ gate }: Server, name: string, text: string, isWhole: boolean): ToolReport {
-  const definition: unknown = JSON.parse(text.split('\n')[0] ?? text); // of a name that is listed twice, the first one
+  const definition: unknown = JSON.parse(text.split('\n')[0] ?? text); // if a name is listed twice, the first one
   const { description, title } = membersOf(definition);
   const refusal = gate.refusalOf(name);
   return {

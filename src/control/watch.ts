@@ -1,28 +1,28 @@
-// One watch: the events that somebody wants, on the way to them. Its queue is bounded. A reader that is slow loses events and is
-// told how many; it holds up nothing and nobody.
+// One watch: selected events on their way to a reader. Its queue is limited. A slow reader loses events and is told how
+// many; it delays nobody.
 
 import type { ControlPeer } from '../core/router.ts';
 import type { EventFilter } from './event-filter.ts';
 import type { DaemonEvent, EventBatch } from './event-report.ts';
 import type { FollowedCall } from './followed-calls.ts';
 
-/** Events that wait for a slow reader. */
+/** The number of events that can wait for a slow reader. */
 export const MOST_QUEUED = 1000;
-/** The bytes that may be on their way to a reader before more is held back. */
+/** The number of unread bytes above which further events are held back. */
 const MOST_UNREAD_BYTES = 262_144;
 
 interface WatchTerms {
   readonly name: string;
   readonly filter: EventFilter;
-  /** The time between batches, in periods of `tick`; 0 for none. */
+  /** The time between batches in periods of `tick`; 0 for none. */
   readonly periods: number;
-  /** The calls that it shows in a period. */
+  /** The maximum number of calls shown per period. */
   readonly callsPerPeriod: number;
   readonly mostUnreadBytes: number;
   readonly date: () => number;
 }
 
-/** The calls that have begun, and those that are not followed, in all. */
+/** The total numbers of calls that began, and of those that are not followed. */
 interface CallCounts {
   readonly begun: number;
   readonly leftOut: number;
@@ -36,7 +36,7 @@ export class Watch {
   #lost = 0;
   #budget: number;
   #leftOut = 0;
-  /** The counts that were told last. */
+  /** The counts that were last sent. */
   #told: CallCounts;
   #periodsLeft: number;
 
@@ -49,7 +49,7 @@ export class Watch {
     this.#told = { ...counts };
   }
 
-  /** The calls that it shows in a period. */
+  /** The maximum number of calls shown per period. */
   get callsPerPeriod(): number {
     return this.wantsCalls ? this.#terms.callsPerPeriod : 0;
   }
@@ -62,7 +62,7 @@ export class Watch {
     return this.#terms.periods === 0;
   }
 
-  /** Takes an event that it wants; returns true if it is the first one that waits. */
+  /** Takes an event if it is wanted; returns true if it is now the only one waiting. */
   take(event: DaemonEvent, call?: FollowedCall): boolean {
     const { filter } = this.#terms;
     if (!filter.isAboutWanted(event)) return false;
@@ -75,7 +75,7 @@ export class Watch {
     return this.#queue.push(event) === 1;
   }
 
-  /** Decides once for each call, at the first event of it that the filter lets through. */
+  /** Decides once per call, at its first event that passes the filter. */
   #shows(call: FollowedCall): boolean {
     const decided = call.shownBy.get(this);
     if (decided !== undefined) return decided;
@@ -86,7 +86,7 @@ export class Watch {
     return isShown;
   }
 
-  /** A period is over. */
+  /** Called at the end of each period. */
   tick(counts: CallCounts): void {
     this.#budget = this.#terms.callsPerPeriod;
     if (--this.#periodsLeft > 0) return;
@@ -94,7 +94,7 @@ export class Watch {
     this.send(counts);
   }
 
-  /** Sends what there is to tell, unless too much is on its way to the reader. */
+  /** Sends what is waiting, unless the reader has too much unread. */
   send(counts: CallCounts): void {
     if (!this.peer.isOpen || this.peer.link.outbox.queuedBytes > this.#terms.mostUnreadBytes) return;
     const callsBegun = this.wantsCalls ? counts.begun - this.#told.begun : 0;
@@ -110,7 +110,7 @@ export class Watch {
   }
 }
 
-/** The bytes that may wait for a reader, well below the limit at which clients are cut off. */
+/** The number of unread bytes allowed for a reader, well below the limit at which clients are cut off. */
 export function mostUnreadBytes(maxQueuedBytesPerClient: number): number {
   return Math.min(MOST_UNREAD_BYTES, Math.floor(maxQueuedBytesPerClient / 4));
 }

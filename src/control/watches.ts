@@ -1,5 +1,5 @@
-// All watches of the daemon: `bridge/watch` and `bridge/unwatch`. It listens to calls, questions, messages and incidents only
-// while somebody watches, and gives each watch what it wants. A watch ends with its connection.
+// All watches of the daemon: `bridge/watch` and `bridge/unwatch`. It listens to calls, questions, messages and
+// incidents only while somebody watches. A watch ends with its connection.
 
 import type { Concerned, Events, Incident } from '../core/events.ts';
 import type { ControlPeer } from '../core/router.ts';
@@ -13,20 +13,20 @@ import { type FollowedCall, FollowedCalls } from './followed-calls.ts';
 import type { PastEvents } from './past-events.ts';
 import { MOST_QUEUED, mostUnreadBytes, Watch } from './watch.ts';
 
-/** Batches come at most four times a second. */
+/** At most four batches per second. */
 const PERIOD_MS = 250;
 const PERIODS_PER_SECOND = 1000 / PERIOD_MS;
 const LONGEST_BATCH_MS = 60_000;
 const MOST_WATCHES = 64;
 const MOST_OF_A_CONNECTION = 8;
 const DEFAULT_CALLS_PER_SECOND = 1000;
-/** More would cost the clients of the bridge too much. */
+/** More would cost the bridge's clients too much. */
 const MOST_CALLS_PER_SECOND = 5000;
 const MOST_MESSAGES = 200;
-/** Different incidents that are counted in one period. */
+/** The number of different incidents counted per period. */
 const MOST_INCIDENTS = 100;
 
-/** A daemon, as far as watches listen to it. */
+/** The parts of a daemon that watches listen to. */
 export interface WatchedDaemon {
   readonly events: Events;
   readonly past: PastEvents;
@@ -38,7 +38,7 @@ export interface WatchedDaemon {
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** Incidents of one name that concern the same client or server. */
+/** Incidents with the same name and the same client or server. */
 interface IncidentCount {
   readonly name: Incident;
   readonly client: string | null;
@@ -68,7 +68,7 @@ export class Watches {
     return this.#watches.size;
   }
 
-  /** The messages between clients since somebody watches, the newest first. */
+  /** Messages between clients since somebody began to watch, newest first. */
   get messages(): readonly MessageEvent[] {
     return this.#messages.toReversed();
   }
@@ -105,7 +105,7 @@ export class Watches {
     return own < MOST_OF_A_CONNECTION ? undefined : `This connection has ${MOST_OF_A_CONNECTION} watches already.`;
   }
 
-  /** Ends a watch of this connection; false if it has none of this name. */
+  /** Ends a watch of this connection; false if it has no watch of this name. */
   close(peer: ControlPeer, name: string): boolean {
     const watch = [...this.#watches].find((one) => one.peer === peer && one.name === name);
     if (watch === undefined) return false;
@@ -115,7 +115,7 @@ export class Watches {
     return true;
   }
 
-  /** Ends all watches of a connection that has ended. */
+  /** Ends all watches of a closed connection. */
   #gone(client: object): void {
     const before = this.#watches.size;
     for (const watch of this.#watches) if (watch.peer === client) this.#watches.delete(watch);
@@ -166,7 +166,7 @@ export class Watches {
     this.#incidents.clear();
   }
 
-  /** Tells the first incident of its kind at once, and those of the same period together: there may be thousands. */
+  /** Reports the first incident of a kind at once, and all others of the period together: there may be thousands. */
   #count(name: Incident, concerned: Concerned): void {
     const client = typeof concerned === 'object' ? concerned.clientId : null;
     const server = typeof concerned === 'string' ? bounded(concerned) : null;
@@ -198,7 +198,7 @@ export class Watches {
     for (const watch of this.#watches) if (watch.take(event, call) && watch.sendsAtOnce) this.#sendSoon();
   }
 
-  /** Sends at the end of the turn: what happens together comes in one batch. */
+  /** Sends at the end of the turn, so that simultaneous events share a batch. */
   #sendSoon(): void {
     if (this.#isSendDue) return;
     this.#isSendDue = true;
@@ -209,7 +209,7 @@ export class Watches {
   }
 }
 
-/** The counters that say that a limit was reached. */
+/** The counters that show that a limit was reached. */
 const LIMIT_COUNTERS: ReadonlySet<string> = new Set(
   Object.values(LIMITS).flatMap((row) => ('counters' in row ? [...row.counters] : [])),
 );
