@@ -1,20 +1,20 @@
-// Checks arguments against a tool's schema before its server gets the call. Each schema is compiled once. If a schema cannot
-// be compiled, or a check would take long, everything passes: the server decides.
+// Checks arguments against a tool's schema before its server gets the call. Each schema is compiled once. If it cannot
+// be compiled, or the check would take long, the arguments pass and the server decides.
 
 import { byteAt, COLON, QUOTE, skipSpace, skipString } from '../wire/json-grammar.ts';
 import type { Span } from '../wire/json-members.ts';
 import type { KnownTool } from './known-tools.ts';
 
-/** Returns what is wrong, or undefined. */
+/** Returns the fault, or undefined. */
 type Validate = (args: unknown) => string | undefined;
 
 export interface Compiled {
   readonly validate: Validate;
-  /** The schema may refuse a long text where a short one would pass. */
+  /** True if the schema may refuse a long text where a short one would pass. */
   readonly readsTexts: boolean;
 }
 
-/** Longer arguments are first checked without their long texts. */
+/** Longer arguments are checked first without their long texts. */
 const LONG = 16 * 1024;
 
 const ANYTHING: Compiled = { validate: () => undefined, readsTexts: false };
@@ -25,12 +25,12 @@ export class ArgumentCheck {
   readonly #compiled = new WeakMap<KnownTool, Compiled>();
   readonly #failed: (error: unknown) => void;
 
-  /** `failed` gets errors of the compiler itself; arguments pass all the same. */
+  /** `failed` is called with errors of the compiler itself; the arguments pass anyway. */
   constructor(failed: (error: unknown) => void) {
     this.#failed = failed;
   }
 
-  /** Loads the compiler. Undefined once it is there. */
+  /** Loads the compiler; undefined once it is loaded. */
   get ready(): Promise<void> | undefined {
     if (this.#compile !== undefined) return undefined;
     this.#loading ??= import('./schema-compiler.ts').then(({ schemaCompiler }) => {
@@ -39,13 +39,13 @@ export class ArgumentCheck {
     return this.#loading;
   }
 
-  /** Checks the arguments at this place. Returns a sentence with the path of each fault, or undefined. */
+  /** Checks the arguments at this position. Returns a sentence with the path of each fault, or undefined. */
   faultIn(tool: KnownTool, b: Buffer, args: Span): string | undefined {
     const { validate, readsTexts } = this.#compiledOf(tool);
     if (validate === ANYTHING.validate) return undefined;
     if (args.to - args.from > LONG) {
       const outline = outlineOf(b, args);
-      // Still long without its long texts: the server decides.
+      // Long even without its long texts: the server decides.
       if (outline === undefined || (!readsTexts && validate(outline) === undefined)) return undefined;
     }
     return validate(JSON.parse(b.toString('utf8', args.from, args.to)));
@@ -64,16 +64,16 @@ export class ArgumentCheck {
 
 // --- outlines of long arguments ---
 
-/** Shorter texts stay as they are. */
+/** Shorter texts are kept. */
 const LONG_TEXT = 1024;
 const PLACEHOLDER = JSON.stringify('x'.repeat(64));
 
-/** The longest outline. A longer one takes longer to decode than other clients should wait. */
+/** The maximum length of an outline. Decoding a longer one would delay other clients. */
 const LONGEST_OUTLINE = 64 * 1024;
 
 /**
- * Decodes a value with placeholders for its long texts: most schemas ask of a text only that it is one, and decoding a
- * megabyte costs more than passing it on. The place must hold valid JSON. Undefined if the outline is too long.
+ * Decodes a value with placeholders for long texts: most schemas only require that a text is a text, and decoding a
+ * megabyte costs more than passing it on. The JSON must be valid. Undefined if the outline is too long.
  */
 export function outlineOf(b: Buffer, { from, to }: Span): unknown {
   const parts: string[] = [];

@@ -1,5 +1,6 @@
-// Answers `run_code`. Each tool that a program calls is run as an inner call of the client, so whatever holds for the client's own
-// calls holds here. A question of a server to a client of 2026 ends the request: the program waits for the retry.
+// Answers `run_code`. Each tool that a program calls runs as an inner call of the client, with all the rules for the
+// client's own calls. If a server asks a client of 2026 something, the request ends and the program waits for the
+// retry.
 
 import { randomBytes } from 'node:crypto';
 import type { Call, CallOwner, ClientRequest } from '../core/call.ts';
@@ -37,17 +38,19 @@ interface ViewParts {
 export interface CodeDeskContext {
   readonly code: CodeMode;
   readonly clock: Clock;
-  /** The time in which a client answers what it is asked. */
+  /** The time that a client has to answer a question. */
   readonly questionTimeoutMs: number;
-  /** Ends the call that waits for a retry with this state, in JSON, if it is one of the bridge's own. */
+  /** Ends the call that waits for a retry with this state, given as JSON. Foreign states are ignored. */
   readonly forgetRetry: (stateText: string) => void;
-  /** Runs a task; an error in it costs one client. */
+  /** Runs a task; an error in it ends only one client. */
   readonly contain: (session: Session, task: () => void) => void;
 }
 
-/** One user may have so many programs whose clients are to come back. Most of them have ended, and are but a result. */
+/**
+ * The maximum number of programs per user that wait for their clients. Most of them have ended and only hold a result.
+ */
 const MOST_AWAY = 64;
-/** Questions that come within this time go into one answer. */
+/** Questions within this time go into one answer. */
 const GATHER_MS = 5;
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -56,7 +59,7 @@ export class CodeDesk implements CallOwner {
   readonly #context: CodeDeskContext;
   readonly #parts = new WeakMap<View, ViewParts>();
   readonly #byCall = new Map<Call, DeskProgram>();
-  /** Programs whose client is to come back with answers, by the state that it was given. */
+  /** Programs whose client must come back with answers, by the state that it was given. */
   readonly #away = new Map<string, AwayProgram>();
 
   constructor(context: CodeDeskContext) {
@@ -67,12 +70,12 @@ export class CodeDesk implements CallOwner {
     return this.#context.code.hasPython;
   }
 
-  /** Programs whose clients were asked something, and have not come back yet. */
+  /** Programs whose clients were asked something and have not come back. */
   get away(): readonly Pick<AwayProgram, 'asked' | 'stop'>[] {
     return [...this.#away.values()];
   }
 
-  /** Programs of clients of this view use these parts. */
+  /** Sets the parts that programs of this view's clients use. */
   serve(parts: ViewParts): void {
     this.#parts.set(parts.view, parts);
   }
@@ -133,7 +136,7 @@ export class CodeDesk implements CallOwner {
     call.close();
   }
 
-  // --- programs whose client is to answer questions first ---
+  // --- programs that wait for their client's answers ---
 
   #awaitAnswers(program: DeskProgram, open: Call, questions: ReadonlyMap<string, AnsweredQuestion>): void {
     const { session } = open;
@@ -167,7 +170,7 @@ export class CodeDesk implements CallOwner {
     });
   }
 
-  /** Ends a program that waits for a retry, which gets the error. False if the program has ended already. */
+  /** Ends a program that waits for a retry; the retry gets the error. False if the program has ended already. */
   #stopAway(state: string, error: BridgeError): boolean {
     const away = this.#away.get(state);
     if (away === undefined || away.error !== undefined || away.program.hasEnded) return false;
@@ -178,7 +181,7 @@ export class CodeDesk implements CallOwner {
     return true;
   }
 
-  /** The program that has waited longest goes if its user has too many. */
+  /** Ends the program that has waited longest if its user has too many. */
   #makeRoomFor({ owner }: DeskProgram): void {
     const own = [...this.#away].filter(([, { program }]) => program.owner === owner);
     const [oldest] = own;
@@ -224,7 +227,7 @@ export class CodeDesk implements CallOwner {
     this.#fail(call, error);
   }
 
-  /** Its calls may have been made already. */
+  /** True, because its calls may have been made already. */
   wasSent(): boolean {
     return true;
   }
@@ -238,16 +241,16 @@ export class CodeDesk implements CallOwner {
   }
 
   tickCall(): void {
-    // What runs the program ends it in time.
+    // Whatever runs the program ends it in time.
   }
 }
 
-/** A program that waits for its client, which has a state to come back with. */
+/** A program that waits for its client to come back with a state. */
 interface AwayProgram {
   readonly program: DeskProgram;
   /** The request that was answered with questions. */
   readonly asked: AskedRequest;
-  /** The end that somebody else has made of it. */
+  /** The error that ended it from outside. */
   error: BridgeError | undefined;
   stop(error: BridgeError): boolean;
 }
@@ -255,7 +258,7 @@ interface AwayProgram {
 interface DeskPorts {
   readonly over: (open: Call, result: string) => void;
   readonly awaits: (open: Call, questions: ReadonlyMap<string, AnsweredQuestion>) => void;
-  /** The parts of the view that a client has at the moment: rules and servers may have changed since the program began. */
+  /** The client's present parts of the view: rules and servers may have changed since the program began. */
   readonly partsOf: (session: Session) => ViewParts | undefined;
 }
 
@@ -271,14 +274,14 @@ interface AskedCall {
 class DeskProgram implements ProgramHost {
   readonly owner: string;
   readonly tool: CodeTool;
-  /** The tool with its arguments. */
+  /** The meta-tool's name and arguments. */
   readonly asked: string;
   running: RunningProgram | undefined;
   timer: Timer | undefined;
   readonly #context: CodeDeskContext;
   readonly #ports: DeskPorts;
   readonly #inner: InnerCalls;
-  /** The client's request that waits for the program; undefined while the client is to answer questions. */
+  /** The client's request that waits for the program; undefined while the client must answer questions. */
   #open: Call | undefined;
   #session: Session;
   readonly #askedCalls = new Map<string, AskedCall>();
@@ -306,7 +309,7 @@ class DeskProgram implements ProgramHost {
     return { ...parts, pending: parts.view.pending };
   }
 
-  /** The session of its client, as it came last. */
+  /** The session of its client's last request. */
   get session(): Session {
     return this.#session;
   }
@@ -316,7 +319,7 @@ class DeskProgram implements ProgramHost {
     return this.#result !== undefined;
   }
 
-  /** Nobody waits for it any more. */
+  /** Ends it, because nobody waits for it. */
   stop(): void {
     this.#isStopped = true;
     this.timer?.cancel();
@@ -324,7 +327,7 @@ class DeskProgram implements ProgramHost {
     this.#endCalls();
   }
 
-  /** Ends all its calls, also those that wait for answers of its client. */
+  /** Ends all its calls, including those that wait for the client's answers. */
   #endCalls(): void {
     const asked = [...this.#askedCalls.values()];
     this.#askedCalls.clear();
@@ -358,7 +361,7 @@ class DeskProgram implements ProgramHost {
     return this.#lists.servers.map((joined) => ({ name: joined.name, description: descriptionOf(joined) }));
   }
 
-  /** The servers by the names that the model has given. Throws for one that is not there. */
+  /** Finds the servers that the model named. Throws if one does not exist. */
   serversNamed(names: readonly string[]): readonly string[] {
     const lists = this.#lists;
     return names.map((name) => {
@@ -400,7 +403,7 @@ class DeskProgram implements ProgramHost {
     const known = joined && toolNamed(joined, tool);
     if (joined === undefined || known !== undefined || joined.lastPagesOf('tools') !== undefined)
       return run(known ?? tool);
-    // The tools are not known yet. If they cannot be listed, the call says why.
+    // The tools are unknown yet. If they cannot be listed, the call reports the reason.
     const learnt = (): void =>
       this.#context.contain(this.#session, () => {
         if (this.#isStopped) return;
@@ -413,7 +416,7 @@ class DeskProgram implements ProgramHost {
     this.#lists.learn(joined, 'tools').then(learnt, learnt);
   }
 
-  /** `more` are further members of the parameters, each with a comma before it. */
+  /** `more` are further members of the params, each preceded by a comma. */
   #submit(params: string, more: string, answered: (answer: HostAnswer) => void): void {
     if (this.#isStopped) return;
     if (!this.#session.isOpen) return answered(errorAnswer(new BridgeError('CLIENT_GONE', 'The client has gone')));
@@ -439,7 +442,7 @@ class DeskProgram implements ProgramHost {
     );
   }
 
-  // --- a client of 2026 that is to answer questions ---
+  // --- asking a client of 2026 ---
 
   #askClient(): void {
     const open = this.#open;
@@ -452,7 +455,7 @@ class DeskProgram implements ProgramHost {
     this.#ports.awaits(open, questions);
   }
 
-  /** Goes on for another request of the client, which has answers. */
+  /** Continues with a retry that brings answers. */
   goOn(retry: Call, answers: Arguments): void {
     this.#open = retry;
     this.#session = retry.session;
@@ -482,7 +485,7 @@ class DeskProgram implements ProgramHost {
     }, open.idText);
   }
 
-  // --- what it may look up ---
+  // --- lookups ---
 
   async search(query: string, options: unknown): Promise<object> {
     const { server, limit } = membersOf(options);
@@ -511,7 +514,7 @@ class DeskProgram implements ProgramHost {
   }
 }
 
-/** A shorter time is no time at all. */
+/** The minimum timeout; anything shorter would be useless. */
 const LEAST_SECONDS = 0.1;
 
 function faultsOf(args: Arguments, tool: CodeTool): string[] {
@@ -531,7 +534,7 @@ function latin1Json(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('latin1');
 }
 
-// --- names as a program may spell them: the name itself, or what an identifier can have of it ---
+// --- names as a program may write them: exact, or changed into an identifier ---
 
 function identifierOf(name: string): string {
   return name.replace(/[^A-Za-z0-9_$]/g, '_').replace(/^(?=\d)/, '_');
@@ -545,7 +548,7 @@ function serverNamed(lists: JoinedLists, name: string): JoinedServer | undefined
   return alike[0];
 }
 
-/** A name that several have in common is nobody's: a program that means one must not call another. */
+/** The error for an ambiguous name: the program must not call the wrong tool. */
 function notOneName(
   code: 'SERVER_NOT_FOUND' | 'TOOL_NOT_FOUND',
   name: string,
@@ -557,7 +560,7 @@ function notOneName(
   });
 }
 
-/** The tool's own name; undefined if the list has none, or is not known. */
+/** The tool's own name; undefined if the list lacks it or is unknown. */
 function toolNamed(joined: JoinedServer, name: string): string | undefined {
   const tools = toolsIn(joined.lastPagesOf('tools') ?? []);
   if (tools.has(name)) return name;
@@ -566,7 +569,7 @@ function toolNamed(joined: JoinedServer, name: string): string | undefined {
   return alike[0]?.name;
 }
 
-/** Divides SERVER.TOOL, where a server's name may have dots too. */
+/** Splits SERVER.TOOL; a server's name may contain dots too. */
 function partsOf(name: string, lists: JoinedLists): readonly [string, string?] {
   if (serverNamed(lists, name) !== undefined) return [name];
   const owner = lists.servers

@@ -1,5 +1,5 @@
-// The tools by which a model runs programs, as it sees them: in the view `code` nothing else, in `discover` beside the others.
-// Tests bound their tokens.
+// The tools by which a model runs programs: the only ones in the view `code`, additional ones in `discover`. Tests
+// limit their length in tokens.
 
 import { type ToolTerms, toolItemsOf } from './meta-tools.ts';
 

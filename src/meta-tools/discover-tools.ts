@@ -1,5 +1,5 @@
-// The tools of the view `discover`: five, with which an agent finds and runs the tools of all servers. Everything else,
-// prompts and resources for instance, is the joined view's.
+// The five tools of the view `discover`, with which an agent finds and runs the tools of all servers. Everything else,
+// such as prompts and resources, is handled by the joined view.
 
 import type { ClientRequest } from '../core/call.ts';
 import type { JoinedView, ToolsInstead } from '../core/joined-view.ts';
@@ -23,11 +23,11 @@ import { ToolRunner } from './tool-runner.ts';
 export interface DiscoverContext {
   readonly finder: ToolFinder;
   readonly check: ArgumentCheck;
-  /** A time limit for tools beside the one of their server; 0 for none. */
+  /** An extra time limit for tools besides their server's; 0 for none. */
   readonly timeoutMs: () => number;
-  /** Runs programs; undefined where that is switched off. */
+  /** Runs programs; undefined if that is switched off. */
   readonly desk?: CodeDesk | undefined;
-  /** Cuts answers that are long for a model; nothing is cut without it. */
+  /** Shortens answers that are too long for a model; without it nothing is cut. */
   readonly cutter?: Pick<ResultCutter, 'cutOwn'> | undefined;
 }
 
@@ -43,7 +43,7 @@ export class DiscoverTools implements ToolsInstead {
   readonly #runner: ToolRunner;
   readonly #desk: CodeDesk | undefined;
 
-  /** In the view `code` there are no tools but those that run programs. */
+  /** The view `code` has only the tools that run programs. */
   constructor(
     view: JoinedView,
     { finder, check, timeoutMs, desk, cutter = NO_CUTTER }: DiscoverContext,
@@ -60,7 +60,7 @@ export class DiscoverTools implements ToolsInstead {
     this.items = isCodeOnly ? ofCode : [...META_TOOL_ITEMS, ...ofCode];
   }
 
-  /** Also sees to calls of tools that are not there. */
+  /** Handles calls of unknown tools too. */
   call(session: Session, request: ClientRequest, envelope: Envelope): true {
     const text = envelope.has(Field.name) ? envelope.raw(request.frame.b, Field.name) : '';
     const name = this.name === 'code' ? undefined : META_NAMES.get(text);
@@ -107,7 +107,7 @@ export class DiscoverTools implements ToolsInstead {
   }
 }
 
-// --- the instructions, which an agent reads before it has asked for anything ---
+// --- the instructions, which an agent reads before its first request ---
 
 const MOST_NAMED = 20;
 const LONGEST_NAME = 48;

@@ -1,5 +1,6 @@
-// Reads calls of `execute_tool` in their bytes, and repairs common mistakes of models. Nothing is decoded but two names. A
-// client that runs one tool again and again sends the same bytes up to the tool's arguments; they are not read twice:
+// Reads calls of `execute_tool` in their bytes, and repairs common mistakes of models. Only two names are decoded. A
+// client that runs the same tool repeatedly sends the same bytes up to the tool's arguments, and those are not parsed
+// again:
 //
 //   "params":{"name":"execute_tool","arguments":{"server":"s","tool":"t","arguments":{ … }}}
 //            |----------------------- the same as last time -----------------------|       || and nothing else
@@ -24,29 +25,29 @@ import { findMembers, type Span } from '../wire/json-members.ts';
 export interface Execution {
   readonly server: string;
   readonly tool: string;
-  /** Server and tool in the client's own bytes: equal bytes, equal key. */
+  /** Server and tool in the client's bytes: equal bytes mean an equal key. */
   readonly key: string;
   /** The tool's arguments. */
   readonly inner: Span;
   readonly cut: Cut;
 }
 
-/** A call that cannot be run as it is. */
+/** A call that cannot be run unchanged. */
 export interface FaultyExecution {
-  /** One sentence for each fault; none if only the arguments are missing. */
+  /** One sentence per fault; empty if only the arguments are missing. */
   readonly faults: readonly string[];
-  /** '' where the call names none. */
+  /** '' if the call names none. */
   readonly server: string;
   readonly tool: string;
 }
 
-/** A longer beginning is not remembered. */
+/** A longer beginning is not cached. */
 const LONGEST_BEGINNING = 1024;
 const NOTHING = Buffer.alloc(0);
 
 /** Reads the calls of one client. */
 export class ExecutionReader {
-  /** The bytes of the last call from `params` to the tool's arguments. */
+  /** The bytes of the last call, from `params` to the tool's arguments. */
   #beginning = NOTHING;
   #last: Execution | undefined;
   /** The distance from `params` to the value of `params.arguments`. */
@@ -67,7 +68,7 @@ export class ExecutionReader {
     if (byteAt(b, from) !== OPEN_OBJECT) return undefined;
     const to = skipValue(b, from, 1, DEEPEST);
     const close = to < 0 ? end : skipSpace(b, to);
-    // Another member behind the arguments may change the meaning.
+    // Another member after the arguments may change the meaning.
     if (byteAt(b, close) !== CLOSE_OBJECT || byteAt(b, skipSpace(b, close + 1)) !== CLOSE_OBJECT) return undefined;
     const cut = {
       from: params + this.#outerAt - start,
@@ -84,7 +85,7 @@ export class ExecutionReader {
     if (inner.from - params > LONGEST_BEGINNING) return;
     this.#beginning = Buffer.from(b.subarray(params, inner.from));
     this.#outerAt = cut.from + start - params;
-    // Server or tool may have stood behind the arguments: such a call is read in full each time.
+    // Server or tool may come after the arguments: such a call is parsed each time.
     this.#last = this.#again(frame, params, execution) === undefined ? undefined : execution;
   }
 }
@@ -123,7 +124,7 @@ function faultOfText(name: string, b: Buffer, span: Span | undefined): string[] 
   return byteAt(b, span.from) === QUOTE ? [] : [`${name} must be a string`];
 }
 
-/** No arguments are no fault: a tool may take none. */
+/** Checks the arguments. Missing ones are fine, because a tool may take none. */
 function faultOfObject(b: Buffer, span: Span | undefined): string[] {
   if (span === undefined || byteAt(b, span.from) === OPEN_OBJECT) return [];
   return [
@@ -131,7 +132,7 @@ function faultOfObject(b: Buffer, span: Span | undefined): string[] {
   ];
 }
 
-/** Decodes a text; '' for anything else. */
+/** Decodes a string; '' for anything else. */
 function textAt(b: Buffer, span: Span | undefined): string {
   return span === undefined ? '' : textOf(JSON.parse(b.toString('utf8', span.from, span.to)));
 }
@@ -142,8 +143,8 @@ const [NEWLINE, RETURN, SPACE, LETTER_N] = [0x0a, 0x0d, 0x20, 0x6e];
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * Repairs a call without the tool's arguments, or with them as JSON inside a text; models send both. Undefined if there is
- * nothing to repair, or the meaning is not clear.
+ * Repairs a call whose tool arguments are missing, or are JSON inside a string; models send both. Undefined if there is
+ * nothing to repair or the meaning is unclear.
  */
 export function repairedExecution(frame: Frame, envelope: Envelope): Frame | undefined {
   const { b } = frame;
@@ -165,9 +166,9 @@ function objectMeant(b: Buffer, { from, to }: Span): string | undefined {
   return byteAt(b, from) === QUOTE ? objectIn(JSON.parse(b.toString('utf8', from, to)) as string) : undefined;
 }
 
-/** Returns the JSON of exactly one object, on one line. Line breaks between its tokens become spaces. */
+/** Returns the JSON of exactly one object on one line; line breaks between tokens become spaces. */
 function objectIn(text: string): string | undefined {
-  if (LONE_SURROGATE.test(text)) return undefined; // no bytes stand for it
+  if (LONE_SURROGATE.test(text)) return undefined; // it cannot be encoded
   const b = Buffer.from(`${text}\n`);
   const end = b.length - 1;
   if (!joinLines(b, end)) return undefined;

@@ -1,5 +1,5 @@
-// The tools of one server by name, cut out of the bytes of its lists. A definition is decoded when it is needed, and not
-// kept: of most tools nobody asks twice.
+// The tools of one server by name, found in the bytes of its lists. A definition is decoded on demand and not kept,
+// because most are needed only once.
 
 import { isForAppsOnly } from '../core/app-pages.ts';
 import { itemsIn, keyOf } from '../core/lists.ts';
@@ -17,9 +17,9 @@ export interface ToolWords {
 
 export class KnownTool {
   readonly name: string;
-  /** The name as it stands in the list: JSON, one character a byte. */
+  /** The name in the list, as JSON in latin1. */
   readonly nameText: string;
-  /** The page with the definition, and its place there. */
+  /** The page with the definition, and its position there. */
   readonly #page: Buffer;
   readonly #from: number;
   readonly #to: number;
@@ -39,13 +39,13 @@ export class KnownTool {
     return isRecord(value) ? value : {};
   }
 
-  /** True if the server takes calls of it only as tasks. */
+  /** True if the server accepts calls only as tasks. */
   get needsTask(): boolean {
     this.#needsTask ??= membersOf(this.#member('execution')).taskSupport === 'required';
     return this.#needsTask;
   }
 
-  /** The resource that shows it, and its allowed callers (MCP Apps). */
+  /** The app page that shows it, and its allowed callers (MCP Apps). */
   get ui(): Readonly<Record<string, unknown>> | undefined {
     const { ui } = membersOf(this.#member('_meta'));
     return isRecord(ui) ? ui : undefined;
@@ -58,7 +58,7 @@ export class KnownTool {
     return shortened(line, LONGEST_SUMMARY);
   }
 
-  /** Texts that the search finds it by, beside its name. */
+  /** The texts for the search, in addition to its name. */
   get words(): ToolWords {
     const spans = findMembers(this.#page, this.#from, ['title', 'description', 'inputSchema'])?.spans;
     const schema = spans?.get('inputSchema');
@@ -70,7 +70,7 @@ export class KnownTool {
     };
   }
 
-  /** Decodes one member. Schemas may have a megabyte and are stepped over. */
+  /** Decodes one member. Schemas are skipped, because they may have a megabyte. */
   #member(name: string): unknown {
     return this.#valueAt(findMembers(this.#page, this.#from, [name])?.spans.get(name));
   }
@@ -80,18 +80,21 @@ export class KnownTool {
   }
 }
 
-/** Agents read many summaries at once. */
+/** Summaries are short, because agents read many at once. */
 const LONGEST_SUMMARY = 80;
 
 interface ToolsOfList {
   readonly forModels: ReadonlyMap<string, KnownTool>;
-  /** The names of those that only apps may call (MCP Apps). */
+  /** The names of tools that only apps may call (MCP Apps). */
   readonly forApps: ReadonlySet<string>;
 }
 
 const known = new WeakMap<readonly ListPage[], ToolsOfList>();
 
-/** The tools that a model may see. A host keeps the others from it, and where it has the meta-tools only, the bridge does. */
+/**
+ * The tools that a model may see. Usually the host hides the others; here only meta-tools are visible, so the bridge
+ * does.
+ */
 export function toolsIn(pages: readonly ListPage[]): ReadonlyMap<string, KnownTool> {
   return listed(pages).forModels;
 }

@@ -1,5 +1,5 @@
-// The five tools of the view `discover` as a model sees them. It sees nothing else, and pays for each word: the names say
-// what a tool does, the descriptions say in which order the tools are used. Tests bound their tokens.
+// The five tools of the view `discover` as a model sees them. It sees only these and pays for each word: names say what
+// a tool does, descriptions say in which order to use them. Tests limit their length in tokens.
 
 import { type ListedItem, wholeItem } from '../core/listed-item.ts';
 
@@ -13,7 +13,7 @@ interface Parameter {
 
 export interface ToolTerms {
   readonly description: string;
-  /** Changes nothing. Tools without this may do anything, as the protocol has it. */
+  /** True if it changes nothing. In the protocol, tools without this may do anything. */
   readonly onlyReads?: boolean;
   readonly parameters: Readonly<Record<string, Parameter>>;
 }
@@ -80,14 +80,14 @@ function schemaOf(parameters: ToolTerms['parameters']): object {
   };
 }
 
-/** Checks the arguments of a meta-tool. Returns one sentence for each fault. */
+/** Checks the arguments of a meta-tool. Returns one sentence per fault. */
 export function argumentFaults(tool: MetaTool, args: Readonly<Record<string, unknown>>): string[] {
   const { limit } = args;
   const isNoCount = tool === 'search_tools' && typeof limit === 'number' && !(Number.isInteger(limit) && limit >= 1);
   return [...faultsIn(args, META_TOOLS[tool]), ...(isNoCount ? ['limit must be a whole number, 1 or more'] : [])];
 }
 
-/** The arguments without those that are null: a model that fills in each field writes so for one that it leaves out. */
+/** The arguments without nulls: some models set unused fields to null. */
 export function givenIn(
   args: Readonly<Record<string, unknown>>,
   { parameters }: ToolTerms,
@@ -96,7 +96,7 @@ export function givenIn(
   return Object.fromEntries(Object.entries(args).filter(([name]) => !isLeftOut(name)));
 }
 
-/** Checks arguments for missing, unknown and mistyped ones. Returns one sentence for each fault. */
+/** Finds missing, unknown and mistyped arguments. Returns one sentence per fault. */
 export function faultsIn(args: Readonly<Record<string, unknown>>, { parameters }: ToolTerms): string[] {
   const missing = Object.entries(parameters)
     .filter(([name, { isNeeded }]) => isNeeded === true && args[name] === undefined)

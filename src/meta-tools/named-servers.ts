@@ -1,5 +1,5 @@
-// Finds the server that a call of a meta-tool names, and looks again if its list may be stale: a kept list never has the
-// last word while the server can be asked.
+// Finds the server that a meta-tool call names. If its kept list may be stale, it asks the server before it refuses
+// anything.
 
 import type { Call } from '../core/call.ts';
 import { type JoinedLists, type JoinedServer, mayBeStale } from '../core/joined-lists.ts';
@@ -23,7 +23,7 @@ export class NamedServers {
     return undefined;
   }
 
-  /** Repeats a look that a kept list has refused, once the server has been started and asked. */
+  /** Repeats a lookup that failed on a kept list, after starting and asking the server. */
   async askedOnce<Found>(lists: JoinedLists, joined: JoinedServer, find: () => Found): Promise<Found> {
     try {
       return find();

@@ -1,5 +1,5 @@
-// The user's own ranker, from the config: runs it while it is configured, and puts the tools that it likes among those that the
-// search has found. Says once what is wrong with it; searches then go on without it.
+// The user's own ranker from the config: runs it while it is configured, and merges its results into those of the
+// search. If it fails, that is reported once, and searches continue without it.
 
 import { fusedRanks } from '../search/fused-ranks.ts';
 import { type RankableList, type RankedPlace, RankerThread } from '../search/ranker-thread.ts';
@@ -20,7 +20,7 @@ export class OwnRanker {
     this.#options = options;
   }
 
-  /** Fuses what was found with what the ranker says. Returns it as it was if the ranker says nothing in time. */
+  /** Merges the ranker's results into `found`; returns `found` unchanged if the ranker gives none in time. */
   async fused(
     file: string,
     { query, lists, found }: { query: string; lists: readonly RankableList[]; found: readonly ToolMatch[] },
@@ -39,7 +39,10 @@ export class OwnRanker {
     this.#file = undefined;
   }
 
-  /** A ranker that has failed stays away until another one is configured, or nobody has searched for some minutes. */
+  /**
+   * The ranker's thread. A failed ranker is not used until another one is configured, or nobody has searched for some
+   * minutes.
+   */
   #threadFor(file: string): RankerThread | undefined {
     if (this.#file === file) return this.#thread;
     this.close();
@@ -60,7 +63,7 @@ export class OwnRanker {
   }
 }
 
-/** No answer is said to be more relevant than the one before it. */
+/** Merges the results. No result gets a higher relevance than the one before it. */
 function fusedWith(found: readonly ToolMatch[], places: readonly RankedPlace[]): ToolMatch[] {
   const key = (list: string, tool: string): string => JSON.stringify([list, tool]);
   const known = new Map<string, ToolMatch>(found.map((match) => [key(match.server, match.tool), match]));

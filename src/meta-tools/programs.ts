@@ -1,7 +1,7 @@
-// Programs of models: what runs them, and what they may ask for while they run. The view's side of it is code-desk.ts; the room
-// code-mode, which is loaded with the first program, is the other side.
+// The interface between programs of models and the view that they use. code-desk.ts implements the view's side; the
+// room code-mode, loaded with the first program, runs them.
 
-/** Anything that calls cannot be run with comes back as an error, like an answer. Texts are JSON, each character one byte. */
+/** The answer to a program. A failed call is an error, like a normal answer. Texts are JSON in latin1. */
 export type HostAnswer =
   | { readonly is: 'result' | 'value'; readonly text: string }
   | { readonly is: 'error'; readonly text: string };
@@ -11,7 +11,7 @@ export interface ProgramServer {
   readonly description: string;
 }
 
-/** A tool with the members of its definition that types are made from. */
+/** A tool with the members that types are made from. */
 export interface TypedTool {
   readonly server: string;
   readonly tool: string;
@@ -20,23 +20,23 @@ export interface TypedTool {
   readonly outputSchema?: unknown;
 }
 
-/** The requests that a program may make. An answer comes once, also after the program has ended. */
+/** The requests that a program may make. Each gets one answer, possibly after the program has ended. */
 export interface ProgramHost {
   /** The servers that the client sees. */
   servers(): readonly ProgramServer[];
-  /** Runs a tool, with arguments as JSON, each character one byte. */
+  /** Runs a tool; the arguments are JSON in latin1. */
   call(server: string, tool: string, argumentsText: string, answered: (answer: HostAnswer) => void): void;
   /** Finds tools by words. */
   search(query: string, options: unknown): Promise<object>;
-  /** Finds tools by SERVER or SERVER.TOOL. Each is decoded when it is read. */
+  /** Finds tools by SERVER or SERVER.TOOL. Each is decoded when used. */
   tools(name: string): Promise<readonly (() => TypedTool)[]>;
-  /** The name of the server that a program has spelled so. */
+  /** The real name of a server that a program named. */
   nameOf(server: string): string;
-  /** True while its client is to come back with answers. */
+  /** True while its client must come back with answers. */
   isAway(): boolean;
-  /** True while a person is asked something for this program: then the time in which it waits does not count. */
+  /** True while a person is asked something for this program: its waiting time does not count then. */
   isAsking(): boolean;
-  /** The program is over: `result` is that of its tool, as JSON. Called once, unless the program is stopped. */
+  /** Called once with the result of its tool as JSON, unless the program is stopped. */
   ended(result: string): void;
 }
 
@@ -45,13 +45,13 @@ type ProgramLanguage = 'javascript' | 'python';
 export interface ProgramRequest {
   readonly language: ProgramLanguage;
   readonly code: string;
-  /** Undefined for the time that the config allows. */
+  /** Undefined for the config's time limit. */
   readonly timeoutMs: number | undefined;
-  /** Programs of one client may have one process, one after the other. */
+  /** Programs of the same client may share one process, one after another. */
   readonly client: object;
-  /** The user of a client, if a user may have many; undefined for the user of the daemon, who may have them all. */
+  /** The user of a client, if users have a limit; undefined for the daemon's own user, who has none. */
   readonly owner: string | undefined;
-  /** The only servers that it may use, by their names; undefined for all that the client sees. */
+  /** The names of the only servers that it may use; undefined for all that the client sees. */
   readonly servers?: readonly string[] | undefined;
 }
 
@@ -65,10 +65,10 @@ export interface Programs {
   run(request: ProgramRequest, host: ProgramHost): RunningProgram;
 }
 
-/** The means of the view to run programs; absent where they are switched off. */
+/** The view's access to programs; missing if they are switched off. */
 export interface CodeMode {
-  /** True if programs in Python may be run. */
+  /** True if programs may be in Python. */
   readonly hasPython: boolean;
-  /** Loads what runs programs. */
+  /** Loads the code that runs programs. */
   load(): Promise<Programs>;
 }

@@ -1,5 +1,5 @@
-// Compiles schemas of tools into functions. Servers may put anything into a schema, so no schema may cost much: patterns are
-// not run, references are counted, and a schema that is too large or refers elsewhere lets everything pass.
+// Compiles tool schemas into functions. Servers may send any schema, so none may be expensive: patterns are not run,
+// references are counted, and a schema that is too large or refers elsewhere accepts everything.
 
 import {
   _,
@@ -15,26 +15,26 @@ import {
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Compiled } from './argument-check.ts';
 
-/** Three times the largest schema of 358 tools of public servers. A schema is compiled in one turn. */
+/** Three times the largest schema among 358 tools of public servers. A schema is compiled in one turn. */
 const LARGEST_SCHEMA = 32 * 1024;
-/** A compiler keeps something of each schema: after this many a new one takes its place. */
+/** A compiler keeps data of each schema, so it is replaced after this many. */
 const MOST_COMPILED = 500;
 const MOST_FAULTS = 5;
 /**
- * The most comparisons of a part of a schema with a part of a value: 50 to 100 ms. A tool's schema has some fifty parts and
- * a call's arguments ten. Whatever takes more is hostile or too large to be checked here: the server decides.
+ * The maximum number of comparisons between parts of a schema and of a value: 50 to 100 ms. A tool's schema has about
+ * fifty parts and a call's arguments ten. More than this is hostile or too large to check here, so the server decides.
  */
 const MOST_WORK = 200_000;
-/** The most steps to check a schema against the schema of schemas. */
+/** The maximum number of steps to validate a schema itself. */
 const MOST_STEPS_TO_COMPILE = 50_000;
 
 /** Keywords that may refuse a long text where a short one would pass. */
 const READS_TEXTS = /"(?:maxLength|not|if|oneOf|contains|dependentSchemas)"\s*:/;
 const OLDER = /draft-0[4-7]/;
-/** Keywords that need patterns, promises, or a lookup at run time. */
+/** Keywords that need patterns, promises, or lookups at run time. */
 const NOT_FOLLOWED = /"(?:patternProperties|\$async|\$dynamicRef|\$recursiveRef)"\s*:/;
 
-/** Messages of the compiler about a bad schema; it has no class for these errors. */
+/** The compiler's messages for a bad schema; it has no class for these errors. */
 const SCHEMA_FAULTS =
   /^(?:"nullable" cannot |type: null contradicts |type must be JSONType|\S+ value must be |invalid anchor |reference ".*" resolves to more than one |NOT SUPPORTED: keyword "id"|enum must have |URI .*malformed|Host.s domain name can not be converted )/s;
 
@@ -44,17 +44,17 @@ const OPTIONS: Options = {
   allErrors: true,
   strict: false,
   validateFormats: false,
-  validateSchema: false, // done before, where a bad schema can be told from an error
+  validateSchema: false, // done before, where a bad schema can be told from other errors
   logger: false,
   addUsedSchema: false,
-  inlineRefs: false, // else a part with a thousand references would be compiled a thousand times
+  inlineRefs: false, // otherwise a part with a thousand references would be compiled a thousand times
   code: { regExp: anyText },
 };
 
 const OLDER_COMPILER = (): Ajv => countedCompiler(new Ajv(OPTIONS));
 const NEWER_COMPILER = (): Ajv => countedCompiler(new Ajv2020(OPTIONS));
 
-/** `failed` gets errors that are not the schema's fault. */
+/** `failed` is called with errors that the schema did not cause. */
 export function schemaCompiler(failed: (error: unknown) => void): (schema: object) => Compiled | undefined {
   let [older, newer] = [OLDER_COMPILER(), NEWER_COMPILER()];
   let count = 0;
@@ -69,7 +69,7 @@ export function schemaCompiler(failed: (error: unknown) => void): (schema: objec
   };
 }
 
-/** `most` bounds the parts of the arguments, and the references that are followed. */
+/** `most` limits the parts of the arguments, and the references followed. */
 function faultsIn(args: unknown, validate: ValidateFunction, most: number): string | undefined {
   if (partsOf(args, most) > most) return undefined;
   try {
@@ -82,7 +82,7 @@ function faultsIn(args: unknown, validate: ValidateFunction, most: number): stri
   return (validate.errors ?? []).slice(0, MOST_FAULTS).map(wordsFor).join('; ');
 }
 
-/** Compiles a copy without `$id`: another schema may have the same one. */
+/** Compiles a copy without `$id`, because another schema may have the same one. */
 function compiled(ajv: Ajv, text: string, failed: (error: unknown) => void): ValidateFunction | undefined {
   const { $id: _, $schema: __, ...schema } = JSON.parse(text) as Record<string, unknown>;
   try {
@@ -100,7 +100,7 @@ function isOfSchema(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error && SCHEMA_FAULTS.test(error.message);
 }
 
-/** Describes a fault by its place. Values are left out, because they may be secrets. */
+/** Describes a fault by its place. Values are omitted, because they may be secret. */
 function wordsFor({ instancePath, keyword, params, message = 'is wrong' }: ErrorObject): string {
   const place = `arguments${instancePath.replaceAll('/', '.')}`;
   const { additionalProperty, missingProperty, allowedValues } = params as Record<string, unknown>;
@@ -110,7 +110,7 @@ function wordsFor({ instancePath, keyword, params, message = 'is wrong' }: Error
   return `${place} ${message}`;
 }
 
-/** Counts a JSON value and all values within it, up to `most`; returns `most + 1` if there are more. */
+/** Counts a JSON value and everything inside it; returns `most + 1` if there are more than `most`. */
 export function partsOf(value: unknown, most: number): number {
   const left: unknown[] = [value];
   let parts = 0;
@@ -127,8 +127,8 @@ export function partsOf(value: unknown, most: number): number {
 
 // --- counted references ---
 //
-// Without references a schema costs no more for each part of a value than its own length. With them a few hostile lines may
-// run for ever, so each reference that is followed counts as a step.
+// Without references, a schema costs at most its own length per part of a value. With them, a few hostile lines could
+// run for ever, so each followed reference counts as a step.
 
 class TooManySteps extends Error {}
 
@@ -138,12 +138,12 @@ function step(): void {
   if (--left < 0) throw new TooManySteps();
 }
 
-/** Begins the check of another value, in `most` steps. */
+/** Starts the check of a value with `most` steps. */
 function beginSteps(most: number): void {
   left = most;
 }
 
-/** Compares items by their text, in linear time. Objects that differ in the order of members count as different. */
+/** Compares items by their text, in linear time. Objects with another member order count as different. */
 const UNIQUE_ITEMS: FuncKeywordDefinition = {
   keyword: 'uniqueItems',
   type: 'array',

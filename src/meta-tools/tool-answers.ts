@@ -1,5 +1,5 @@
-// The answers of the meta-tools that look. Members with their usual value are left out, because an agent pays for each word.
-// It asks no server; what is known already is all there is.
+// The answers of the lookup meta-tools. Members with their usual value are omitted, because an agent pays for each
+// word. It asks no server and uses only what is known.
 
 import { uiWithOutwardPage, withOutwardPage } from '../core/app-pages.ts';
 import { type JoinedServer, refreshHint } from '../core/joined-lists.ts';
@@ -20,7 +20,7 @@ export function serversListed(servers: readonly JoinedServer[]): object {
 
 const NOT_KNOWN = 'Where toolCount is null, the tools are not known yet. list_tools starts the server and lists them.';
 
-/** The servers that have not failed, but whose tools a search does not know yet. */
+/** Servers that have not failed but whose tools are still unknown to a search. */
 export function notKnownYet(servers: readonly JoinedServer[]): object {
   const unknown = servers.filter((joined) => joined.lastPagesOf('tools') === undefined && !joined.server.isDown);
   return unknown.length === 0 ? {} : { notKnownYet: unknown.map(({ name }) => name) };
@@ -58,7 +58,7 @@ export function toolsListed(joined: JoinedServer, includeDisabled: boolean): obj
   return { server: joined.name, ...failureOf(server), tools };
 }
 
-/** The results of a search. Where several servers have the same tool, their descriptions tell them apart. */
+/** The results of a search. If several servers have the same tool, their descriptions tell them apart. */
 export function foundTools(results: readonly FoundTool[], servers: readonly JoinedServer[]): object[] {
   const words = wordsApart(results, new Map(servers.map((joined) => [joined.name, joined])));
   return results.map((found) => {
@@ -67,7 +67,7 @@ export function foundTools(results: readonly FoundTool[], servers: readonly Join
   });
 }
 
-/** Descriptions of servers whose tools look the same; none where the descriptions are the same too. */
+/** Descriptions that distinguish servers with equal-looking tools; none if the descriptions are equal too. */
 function wordsApart(
   results: readonly FoundTool[],
   servers: ReadonlyMap<string, JoinedServer>,
@@ -123,7 +123,7 @@ export function toolDetails(tool: KnownTool, joined: JoinedServer): object {
   };
 }
 
-/** Finds a tool by its name. Throws unless the server has it and it may be called. */
+/** Finds a tool by name. Throws if the server lacks it or it may not be called. */
 export function permittedTool(name: string, joined: JoinedServer): KnownTool {
   const { name: server, gate } = joined;
   const pages = joined.lastPagesOf('tools') ?? [];
@@ -137,12 +137,12 @@ export function permittedTool(name: string, joined: JoinedServer): KnownTool {
   return tool;
 }
 
-/** Yields names one by one: a hint looks at a few of thousands. */
+/** Yields names one by one, because a hint needs only a few of thousands. */
 function* permittedAmong(names: Iterable<string>, gate: ToolGate): Iterable<string> {
   for (const name of names) if (gate.refusalOf(name) === undefined) yield name;
 }
 
-/** Marks a tool that can be called only as a task. */
+/** Marks a tool that can only be called as a task. */
 function taskOf({ needsTask }: KnownTool): object {
   return needsTask ? { taskSupport: 'required' } : {};
 }
@@ -152,19 +152,19 @@ function changeOf(tool: string, { gate }: Server): object {
   return gate.isChanged(tool) ? { changed: true } : {};
 }
 
-/** Marks a server that cannot be started at present; its answer is from before. */
+/** Marks a server that cannot be started at present, so that its answer is old. */
 function failureOf({ isDown }: Server): object {
   return isDown ? { status: 'failed' } : {};
 }
 
-// --- the purpose of a server, in one line ---
+// --- the purpose of a server in one line ---
 
 const LONGEST = 120;
-/** Marks of headings, lists and emphasis. */
+/** Markdown marks for headings, lists and emphasis. */
 const MARKS = /^[#>*_\-\s]+|[*_`]+/g;
 const SENTENCE_END = /(?<=[.!?\u3002])(?:\s|$)/u;
 
-/** The description in the config, else what the server says of itself; '' if there is neither. */
+/** The description from the config, else the server's own; '' if there is neither. */
 export function descriptionOf({ server, profile, session }: JoinedServer): string {
   if (server.description !== '') return server.description;
   const initializeResult = (profile ?? server.known.lastProfileFor(server.keyFor(session)))?.initializeResult;

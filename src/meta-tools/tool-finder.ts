@@ -1,5 +1,5 @@
-// Searches the tools that one client sees. The index is loaded and filled by the first search, and let go some minutes after
-// the last. Clients may see different tools of one server, so each list is in the index by itself.
+// Searches the tools that one client sees. The first search loads and fills the index; it is dropped some minutes after
+// the last. Clients may see different tools of one server, so each list is indexed separately.
 
 import { FairTurns } from '../core/fair-turns.ts';
 import type { JoinedServer } from '../core/joined-lists.ts';
@@ -17,7 +17,7 @@ import type { OwnRanker } from './own-ranker.ts';
 export interface SearchedServer {
   readonly joined: Pick<JoinedServer, 'name' | 'alias' | 'gate' | 'server'>;
   readonly pages: readonly ListPage[];
-  /** The purpose of the server. Asked for when its tools are put into the index. */
+  /** Returns the server's purpose; called when its tools are indexed. */
   readonly about?: () => string;
 }
 
@@ -32,14 +32,14 @@ export interface FoundTool {
 /** The results of a search with their reasons. */
 export interface ExplainedFind {
   readonly found: readonly (FoundTool & { readonly words: readonly ExplainedWord[] })[];
-  /** The words of the question, with all that they are taken for. */
+  /** The words of the query, with everything they may mean. */
   readonly words: readonly MeantWord[];
 }
 
 export interface FindOptions {
   readonly servers: readonly SearchedServer[];
   readonly limit: number | undefined;
-  /** Whoever asks: of many questions, those of others come in between. */
+  /** The asking client: searches of different owners alternate. */
   readonly owner: object;
 }
 
@@ -58,19 +58,19 @@ interface IndexedList {
 }
 
 export interface ToolFinderOptions {
-  /** The synonyms that the config has now. */
+  /** The config's present synonyms. */
   readonly synonyms?: () => WordGroups;
   /** The file of the user's own ranker; undefined without one. */
   readonly ranker?: () => string | undefined;
-  /** Called once for a ranker that cannot be used. */
+  /** Called once if a ranker cannot be used. */
   readonly rankerFailed?: (file: string, reason: string) => void;
   readonly clock: Clock;
 }
 
-/** A ranker of the user's own is asked beside so many answers of the search. */
+/** The number of search results that the user's own ranker may reorder. */
 const RANKED = 50;
 const USUAL_LIMIT = 10;
-/** Building the index again takes some hundredths of a second for a few hundred tools. */
+/** Rebuilding the index takes some hundredths of a second for a few hundred tools. */
 const KEPT_MS = 10 * 60_000;
 
 export class ToolFinder {
@@ -78,13 +78,13 @@ export class ToolFinder {
   #lists = new WeakMap<readonly ListPage[], IndexedList>();
   readonly #clock: Clock;
   #usedMs = 0;
-  /** Removes lists from the index that no client has any more. */
+  /** Removes lists from the index that no client uses any more. */
   readonly #gone = new FinalizationRegistry<string>((key) => {
     void this.#search?.then((search) => search.remove(key));
     this.#ranker?.forget(key);
   });
   #nextKey = 1;
-  /** To search takes milliseconds, and a client may ask for hundreds of searches at once. */
+  /** A search takes milliseconds, and a client may request hundreds at once. */
   readonly turns = new FairTurns();
   readonly #synonyms: () => WordGroups;
   #understood: WordGroups = [];
@@ -103,7 +103,7 @@ export class ToolFinder {
     return (await this.#found(query, options)).found;
   }
 
-  /** Finds tools, and says of each which words of the question it has. */
+  /** Finds tools, with the words of the query that each one has. */
   async explained(query: string, options: FindOptions): Promise<ExplainedFind> {
     const { search, found, keys } = await this.#found(query, options);
     const tools = found.map(({ joined, tool }, i) => ({
@@ -155,7 +155,7 @@ export class ToolFinder {
       return searched(limit);
     }
     const found = await searched(RANKED);
-    // A question that is the name of a tool needs nobody's opinion.
+    // A query that is a tool's exact name needs no ranker.
     if (found[0]?.relevance === 1) return searched(limit);
     const { OwnRanker } = await import('./own-ranker.ts');
     this.#ranker ??= new OwnRanker({ clock: this.#clock, failed: this.#rankerFailed });
@@ -209,7 +209,7 @@ function* rankable({ name }: SearchedServer['joined'], pages: readonly ListPage[
   }
 }
 
-/** Reads one tool after the other: all at once would hold up all clients. */
+/** Reads one tool at a time, because reading all at once would block all clients. */
 function* searchable(tools: Iterable<KnownTool>, gate: ToolGate): Generator<SearchableTool> {
   for (const tool of tools) yield { name: tool.name, ...tool.words, tags: gate.tagsOf(tool.name) };
 }

@@ -1,5 +1,5 @@
-// Carries out the four meta-tools that look: at servers, lists, schemas and search results. It starts a server only if its
-// tools are asked for and not known yet.
+// Runs the four lookup meta-tools: servers, lists, schemas and search results. It starts a server only if its tools are
+// needed and unknown.
 
 import type { Call, ClientRequest } from '../core/call.ts';
 import { type NamedPlan, namedPlan } from '../core/call-plan.ts';
@@ -30,7 +30,7 @@ export interface ToolGuideContext {
   readonly servers: NamedServers;
   readonly finder: ToolFinder;
   readonly check: ArgumentCheck;
-  /** Cuts answers that are long for a model. */
+  /** Shortens answers that are too long for a model. */
   readonly cutter: Pick<ResultCutter, 'cutOwn'>;
 }
 
@@ -53,7 +53,7 @@ export class ToolGuide {
     if (args === undefined || faults.length > 0)
       return session.output.fail(envelope.raw(request.frame.b, Field.id), rpcErrorOf(badArguments(name, faults)));
     const call = view.pending.open(session, request, envelope, planOfLook(name, args));
-    // A client that asks for a schema runs the tool next: load what checks its arguments.
+    // A client that asks for a schema will run the tool next: load the argument check.
     if (name === 'get_tool_details') void check.ready;
     if (call !== undefined) this.#look(name, args, call, request);
   }
@@ -86,7 +86,7 @@ export class ToolGuide {
     return turns.run(session, () => toolDetails(found, joined));
   }
 
-  /** Searches for a program of a model. Throws for faults in the arguments, and for a server that is not there. */
+  /** Searches for a program. Throws for wrong arguments and unknown servers. */
   async search(session: Session, said: Arguments): Promise<object> {
     const args = givenIn(said, META_TOOLS.search_tools);
     const faults = argumentFaults('search_tools', args);
@@ -119,13 +119,13 @@ export class ToolGuide {
   }
 }
 
-/** Says which server and tool the call asks about. */
+/** Reports which server and tool the call asks about. */
 function note(session: Session, args: Arguments = {}): void {
   const about = wantedIn(args);
   if (about.server !== '' || about.tool !== '') session.events.toolLookedUp.tell(session, about);
 }
 
-/** Waits for the tools of a server. If it cannot be started, its last list does; a server that is down is not waited for. */
+/** Waits for a server's tools. If it cannot be started, its last list is used; a server that is down is not awaited. */
 async function listed(lists: JoinedLists, joined: JoinedServer): Promise<void> {
   const isEnough = joined.server.isDown && isKnown(joined);
   const learnt = lists.learn(joined, 'tools').catch((error: unknown) => {
@@ -134,7 +134,7 @@ async function listed(lists: JoinedLists, joined: JoinedServer): Promise<void> {
   if (!isEnough) await learnt;
 }
 
-/** Errors of a look at one server name that server. */
+/** The plan of a lookup. Errors about a single server name that server. */
 function planOfLook(name: LookingTool, args: Arguments): NamedPlan {
   const wanted = wantedIn(args);
   return namedPlan('call', false, isAboutOneServer(name, args) ? (error) => toolError(error, wanted) : rpcErrorOf);
@@ -157,7 +157,7 @@ function argumentsIn({ frame }: ClientRequest, envelope: Envelope): Arguments | 
   return isRecord(args) ? args : undefined;
 }
 
-/** Wraps a value as the result of a tool: one text, which is JSON. */
+/** Makes a tool result of a value: one text with JSON. */
 function textResult(value: unknown): string {
   return JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(value) }] });
 }

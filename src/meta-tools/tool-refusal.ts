@@ -8,7 +8,7 @@ import { nearest, suggestion } from '../util/nearest.ts';
 import type { CodeTool } from './code-tools.ts';
 import type { MetaTool } from './meta-tools.ts';
 
-/** The server and the tool that a call names; '' where it names none. */
+/** The server and tool that a call names; '' for missing names. */
 export type Wanted = NamedTool;
 
 /** The `error` of the response. */
@@ -36,7 +36,7 @@ export function noSuchTool({ server, tool }: Wanted, names: Iterable<string>, mo
   });
 }
 
-/** MCP Apps: a tool that says so is called by the pages of its server and by no model. */
+/** MCP Apps: such a tool is only for the pages of its server, not for models. */
 export function forAppsOnly({ server, tool }: Wanted): BridgeError {
   return new BridgeError('TOOL_DISABLED', `${server}:${tool} is for the apps of its server only`, {
     server,
@@ -44,12 +44,12 @@ export function forAppsOnly({ server, tool }: Wanted): BridgeError {
   });
 }
 
-/** Faults in the arguments of a meta-tool itself. */
+/** The error for wrong arguments of a meta-tool itself. */
 export function badArguments(tool: MetaTool | CodeTool, faults: readonly string[]): BridgeError {
   return new BridgeError('TOOL_ARGUMENTS_INVALID', `${tool}: ${faults.join('; ')}`);
 }
 
-/** Tasks are the business of the program around a model: see docs/protocol.md. */
+/** Tasks are handled by the program around a model: see docs/protocol.md. */
 export function needsTask({ server, tool }: Wanted): BridgeError {
   return new BridgeError('TOOL_NEEDS_TASK', `${server}:${tool} can be called only as a task`, {
     server,
@@ -57,7 +57,7 @@ export function needsTask({ server, tool }: Wanted): BridgeError {
   });
 }
 
-/** Lists the names that were searched; a moment later there may be others. */
+/** The existing names, as seen by this search. */
 function thoseThereAre(names: readonly string[]): string {
   if (names.length === 0) return 'No servers are available here.';
   const some = `There are: ${names.slice(0, MOST_NAMES).join(', ')}`;
@@ -66,7 +66,7 @@ function thoseThereAre(names: readonly string[]): string {
 
 const MOST_NAMES = 10;
 
-/** Cuts a name of the client's: no real name is longer. */
+/** Cuts a name from a client; no real name is this long. */
 const shortened = (name: string): string => name.slice(0, LONGEST_NAME);
 
 export const quoted = (name: string): string => JSON.stringify(name.slice(0, 128));

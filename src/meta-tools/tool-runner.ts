@@ -1,5 +1,5 @@
-// Carries out `execute_tool`. The call goes to its server in the client's own bytes; the wrapper around the tool's arguments
-// is cut off on the way. Whatever is refused is refused before the server is asked.
+// Runs `execute_tool`. The call goes to its server in the client's own bytes; the wrapper around the tool's arguments
+// is cut off. All refusals happen before the server is asked.
 
 import type { ClientRequest } from '../core/call.ts';
 import { type NamedPlan, namedPlan } from '../core/call-plan.ts';
@@ -24,11 +24,11 @@ export interface ToolRunnerContext {
   readonly view: JoinedView;
   readonly servers: NamedServers;
   readonly check: ArgumentCheck;
-  /** A time limit for tools beside the one of their server; 0 for none. */
+  /** An extra time limit for tools besides their server's; 0 for none. */
   readonly timeoutMs: () => number;
 }
 
-/** A tool that clients may run as long as its server's list and gate are these. */
+/** A tool that clients may run, valid for this list and gate of its server. */
 interface Target {
   readonly place: JoinedPlace;
   /** The clients' name for the server. */
@@ -40,7 +40,7 @@ interface Target {
   readonly plan: NamedPlan;
 }
 
-/** The parts of a call that decide if it is sent. */
+/** The parts of a call that decide whether it is sent. */
 interface Attempt {
   readonly execution: Execution;
   readonly b: Buffer;
@@ -52,14 +52,14 @@ const MOST_TARGETS = 1000;
 export class ToolRunner {
   readonly #context: ToolRunnerContext;
   readonly #executions = new ExecutionReader();
-  /** Targets by server and tool, in the bytes of clients. */
+  /** Targets by server and tool, in clients' bytes. */
   readonly #targets = new Map<string, Target>();
 
   constructor(context: ToolRunnerContext) {
     this.#context = context;
   }
 
-  /** The servers have changed. */
+  /** Drops all targets, because servers have changed. */
   forget(): void {
     this.#targets.clear();
   }
@@ -76,7 +76,7 @@ export class ToolRunner {
     this.#lookUpAndRun(session, execution, request, envelope);
   }
 
-  /** Repairs a call if its meaning is clear, else refuses it. */
+  /** Repairs a call if its meaning is clear; otherwise refuses it. */
   #repair(session: Session, faulty: FaultyExecution, request: ClientRequest, envelope: Envelope): void {
     const frame = repairedExecution(request.frame, envelope);
     const again = frame && this.#context.view.pending.read(session, frame);
@@ -90,7 +90,7 @@ export class ToolRunner {
     );
   }
 
-  /** The fast path: decodes nothing but arguments that are checked. */
+  /** The fast path: decodes only arguments that must be checked. */
   #run(session: Session, target: Target, execution: Execution, request: ClientRequest, envelope: Envelope): void {
     const { b } = request.frame;
     const isTask = envelope.has(Field.task);
@@ -124,7 +124,7 @@ export class ToolRunner {
     let isWhereItWas = false;
     const attemptIn = (frame: Frame): Attempt =>
       isWhereItWas ? { execution, b: frame.b, isTask } : this.#attemptIn(session, frame, isTask);
-    // Nothing is looked up for a call that was cancelled while it waited.
+    // A call that was cancelled while it waited needs no lookup.
     const find = (): Target | undefined => call.unsent && this.#targetOf(attemptIn(call.unsent), joined);
     pending.later(
       call,
@@ -138,24 +138,24 @@ export class ToolRunner {
         pending.give(call, kept, joined.binding.use(), target.tool.nameText);
       },
     );
-    isWhereItWas = call.unsent?.b === request.frame.b; // so for a long frame, which would take long to read again
+    isWhereItWas = call.unsent?.b === request.frame.b; // true for long frames, which would be slow to read again
   }
 
-  /** Keys with escapes are not kept: each name has too many spellings, and all clients share the targets. */
+  /** Keys with escapes are not cached: a name has too many spellings, and all clients share the cache. */
   #remember(key: string, target: Target): void {
     if (key.includes('\\')) return;
     if (this.#targets.size >= MOST_TARGETS) this.#targets.clear();
     this.#targets.set(key, target);
   }
 
-  /** Reads a frame again that was copied to wait. */
+  /** Reads a copied frame again after a wait. */
   #attemptIn(session: Session, frame: Frame, isTask: boolean): Attempt {
     const execution = this.#executions.read(frame, this.#context.view.pending.read(session, frame));
     invariant(!('faults' in execution), 'what was sound when it came is sound');
     return { execution, b: frame.b, isTask };
   }
 
-  /** Finds the tool, and throws if it may not be run. The gate is asked before the arguments are checked. */
+  /** Finds the tool; throws if it may not be run. The gate decides before the arguments are checked. */
   #targetOf(attempt: Attempt, joined: JoinedServer): Target {
     const tool = permittedTool(attempt.execution.tool, joined);
     const { place, name, gate, session } = joined;
@@ -166,7 +166,7 @@ export class ToolRunner {
     return target;
   }
 
-  /** Checks a call of a tool that the gate permits. Returns the refusal, if there is one. */
+  /** Checks a call of an allowed tool. Returns the refusal, if any. */
   #refusalOf(session: Session, target: Target, { execution, b, isTask }: Attempt): BridgeError | undefined {
     const { tool, name } = target;
     if (tool.needsTask && !isTask) return needsTask({ server: name, tool: tool.name });
@@ -187,7 +187,7 @@ function wrongArguments(joined: JoinedServer, tool: KnownTool, fault: string): B
   });
 }
 
-/** Words the errors of the bridge for a model that has asked for this tool. */
+/** Words the bridge's errors for a model that asked for this tool. */
 function wordedFor(wanted: Wanted): (error: BridgeError) => string {
   return (error) => toolError(error, wanted);
 }
