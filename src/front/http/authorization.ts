@@ -1,5 +1,5 @@
-// Tokens of an authorization server: which of them are good here, and what is said to a client that has none (RFC 9728, RFC 6750).
-// All of this is loaded only where the config names such a server. A token is never passed on.
+// Tokens of an authorization server: which ones are valid here, and the answer to a client without one (RFC 9728, RFC
+// 6750). It is loaded only if the config names such a server. A token is never passed on.
 
 import { createHash } from 'node:crypto';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
@@ -8,7 +8,7 @@ import type { Grant } from '../../model/principal.ts';
 import { messageOf } from '../../util/bridge-error.ts';
 import { isRecord } from '../../util/json-value.ts';
 
-/** The verdict on a token. `unavailable` is nobody's fault who asks: the authorization server cannot be reached. */
+/** The verdict on a token. `unavailable`: the authorization server cannot be reached, so the token may be good. */
 export type AccessVerdict =
   | { readonly is: 'good'; readonly grant: Grant }
   | { readonly is: 'invalid' }
@@ -17,16 +17,19 @@ export type AccessVerdict =
 
 const INVALID: AccessVerdict = { is: 'invalid' };
 const METADATA_PATH = '/.well-known/oauth-protected-resource';
-/** Only signatures that need the server's private key: one that needs a shared secret could be made by whoever has the key to check it. */
+/**
+ * Only algorithms that need the server's private key. With a shared secret, anyone who can check tokens could forge
+ * them.
+ */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const CLOCKS_APART_S = 5;
 const FETCH_TIMEOUT_MS = 5000;
 const MOST_ANSWER_BYTES = 256 * 1024;
 const LONGEST_TOKEN = 8192;
-/** How long a verified token is believed without another look at its signature, and how many are. */
+/** How long a verified token is cached, and how many are. */
 const BELIEVED_MS = 60_000;
 const MOST_BELIEVED = 1000;
-/** How long a server that could not be asked is left alone: clients may show tokens as often as they like. */
+/** How long an unreachable server is not asked again: clients may send tokens at any rate. */
 const LEFT_ALONE_MS = 2000;
 
 type VerifyKeys = (token: string) => Promise<Readonly<Record<string, unknown>>>;
@@ -40,18 +43,18 @@ export class Authorization {
   readonly #settings: AuthorizationSettings;
   readonly #nowMs: () => number;
   readonly #believed = new Map<string, Believed>();
-  /** The time at which the last token of each one ends, by what was granted. */
+  /** The latest expiry of each grant's tokens. */
   readonly #granted = new Map<string, number>();
   #verify: Promise<VerifyKeys> | undefined;
   #failure: { readonly reason: string; readonly untilMs: number } | undefined;
 
-  /** `nowMs` is the time of day. */
+  /** `nowMs` returns the time of day. */
   constructor(settings: AuthorizationSettings, nowMs: () => number) {
     this.#settings = settings;
     this.#nowMs = nowMs;
   }
 
-  /** The document that says which authorization server a client has to ask. */
+  /** The document that names the authorization server for clients. */
   get metadata(): object {
     const { resource, issuer, scopes } = this.#settings;
     return {
@@ -62,7 +65,7 @@ export class Authorization {
     };
   }
 
-  /** True for the paths at which that document stands. */
+  /** True for the paths of that document. */
   isMetadataPath(path: string): boolean {
     return path === METADATA_PATH || path === this.#metadataUrl.pathname;
   }
@@ -72,7 +75,7 @@ export class Authorization {
     return new URL(METADATA_PATH + (pathname === '/' ? '' : pathname), origin);
   }
 
-  /** The value of `WWW-Authenticate`. `error` is missing where no token was shown. */
+  /** The value of `WWW-Authenticate`. `error` is undefined if no token was sent. */
   challenge(error?: 'invalid_token' | 'insufficient_scope'): string {
     const { scopes } = this.#settings;
     const parameters = [
@@ -83,7 +86,7 @@ export class Authorization {
     return `Bearer ${parameters.join(', ')}`;
   }
 
-  /** The verdict on a token that is known without asking anybody; undefined for a token that has to be verified. */
+  /** The verdict on a known token; undefined if the token must be verified. */
   believed(token: string): AccessVerdict | undefined {
     const known = this.#believed.get(keyOf(token));
     return known !== undefined && known.untilMs > this.#nowMs() ? known.verdict : undefined;
@@ -101,14 +104,14 @@ export class Authorization {
       claims = await (await this.#verify)(token);
     } catch (error) {
       if (isOfToken(error)) return INVALID;
-      this.#verify = undefined; // its keys may be there the next time
+      this.#verify = undefined; // its keys may be available next time
       this.#failure = { reason: messageOf(error), untilMs: this.#nowMs() + LEFT_ALONE_MS };
       return { is: 'unavailable', reason: this.#failure.reason };
     }
     return this.#believe(token, claims);
   }
 
-  /** True while a token is good under which this was granted; undefined if it was not granted here. */
+  /** True while a token with this grant is valid; undefined if the grant is not from here. */
   isGood({ id }: Grant): boolean | undefined {
     const untilMs = this.#granted.get(id);
     return untilMs === undefined ? undefined : untilMs > this.#nowMs();
@@ -123,7 +126,7 @@ export class Authorization {
     return verdict;
   }
 
-  /** The one whose token ends first makes room: whoever is still there shows a token again. */
+  /** Notes a grant. The one that expires first makes room: an active client sends its token again. */
   #noteGranted(id: string, untilMs: number): void {
     this.#granted.set(id, Math.max(untilMs, this.#granted.get(id) ?? 0));
     if (this.#granted.size <= MOST_BELIEVED) return;
@@ -137,7 +140,7 @@ export class Authorization {
     const given = new Set([scope, scp].flat().flatMap((text) => (typeof text === 'string' ? text.split(' ') : [])));
     if (!this.#settings.scopes.every((needed) => given.has(needed))) return { is: 'insufficient' };
     const id = JSON.stringify([this.#settings.issuer, sub ?? null, clientId ?? null]);
-    // No token of the bridge's own has a colon in its name.
+    // None of the bridge's own tokens has a colon in its name.
     return { is: 'good', grant: { id, name: `oauth:${who.slice(0, 200)}`, isForeign: true } };
   }
 
@@ -158,7 +161,7 @@ function keyOf(token: string): string {
   return createHash('sha256').update(token).digest('base64');
 }
 
-/** Codes of faults that lie with the keys' server, and not with a token. */
+/** Codes of faults of the key server, not of a token. */
 const OF_SERVER: ReadonlySet<unknown> = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID']);
 
 function isOfToken(error: unknown): boolean {
@@ -166,7 +169,7 @@ function isOfToken(error: unknown): boolean {
   return typeof code === 'string' && /^ERR_J(?:OSE|WT|WS|WK)/.test(code) && !OF_SERVER.has(code);
 }
 
-/** The address of the keys, by the server's metadata (RFC 8414, else OpenID's). */
+/** Finds the keys' address in the server's metadata (RFC 8414, else OpenID's). */
 async function keysOf(issuer: string): Promise<string> {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
@@ -175,14 +178,14 @@ async function keysOf(issuer: string): Promise<string> {
     `${origin}${path}/.well-known/openid-configuration`,
   ]) {
     const metadata = await jsonAt(url);
-    if (!isRecord(metadata) || metadata.issuer !== issuer) continue; // of another one, it says nothing of this one's keys
+    if (!isRecord(metadata) || metadata.issuer !== issuer) continue; // another issuer's metadata says nothing about this one's keys
     const { jwks_uri: uri } = metadata;
     if (typeof uri === 'string' && isSafe(uri)) return uri;
   }
   throw new Error(`The metadata of ${issuer} names no keys`);
 }
 
-/** Undefined where there is no such document. */
+/** The JSON at a URL; undefined if there is none. */
 async function jsonAt(url: string): Promise<unknown> {
   const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
   const chunks: Uint8Array[] = [];
@@ -201,7 +204,7 @@ async function jsonAt(url: string): Promise<unknown> {
   }
 }
 
-/** Keys that came over plain HTTP could be anybody's, but for those of this machine. */
+/** True if keys from this URI can be trusted: keys over plain HTTP could be forged, except on this machine. */
 function isSafe(uri: string): boolean {
   const { protocol, hostname } = new URL(uri);
   return protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname));

@@ -1,4 +1,4 @@
-// The body of a POST as bytes: bounded, and made one frame, as if it had come as a line.
+// The body of a POST as bytes: limited, and turned into one frame, as if it had arrived as a line.
 
 import type { IncomingMessage } from 'node:http';
 
@@ -8,7 +8,7 @@ const SPACE = 0x20;
 
 export type BodyFault = 'too-long' | 'broken-off' | 'no-room';
 
-/** The bytes of bodies that are coming in, of all clients together. */
+/** The memory for arriving bodies of all clients together. */
 export interface BodyRoom {
   bytes: number;
   readonly most: number;
@@ -19,9 +19,7 @@ interface BodyBounds {
   readonly room: BodyRoom;
 }
 
-/**
- * Collects a body, and calls back once: with the body and a newline behind it, or with the reason why there is none.
- */
+/** Collects a body and calls back once: with the body and a newline behind it, or with the reason for its refusal. */
 export function collectBody(
   request: IncomingMessage,
   { most, room }: BodyBounds,
@@ -62,7 +60,7 @@ function joined(chunks: readonly Buffer[], bytes: number): Buffer {
   return whole;
 }
 
-/** A body may be spread over lines, and a frame is one line. JSON has line ends only where a space means the same. */
+/** Replaces line ends by spaces, because a frame is one line. In JSON both mean the same. */
 function unbreak(b: Buffer, end: number): void {
   for (let i = b.indexOf(NEWLINE); i < end; i = b.indexOf(NEWLINE, i + 1)) b[i] = SPACE;
   for (let i = b.indexOf(CARRIAGE_RETURN); i >= 0 && i < end; i = b.indexOf(CARRIAGE_RETURN, i + 1)) b[i] = SPACE;

@@ -1,6 +1,6 @@
-// Requests of the era without a handshake. Each says for itself who asks, and stands alone; but those of one principal in one view
-// share a link, so that what the core makes for who asks is not made for each request. Ids are unique on a link: a
-// request whose id is in use goes to another link.
+// Requests of clients without a handshake. Each request is independent and says who asks, but requests of one principal
+// in one view share a link, so that the core's data about them is made only once. Ids are unique on a link: a request
+// whose id is in use goes to another link.
 
 import type { ServerResponse } from 'node:http';
 import type { Grant } from '../../model/principal.ts';
@@ -12,9 +12,9 @@ import { HttpLink } from './http-link.ts';
 import { ListedParameters } from './listed-parameters.ts';
 import { SentEvents } from './sent-events.ts';
 
-/** The most requests under way on one link: a client that reads slowly holds no more of the others up. */
+/** The maximum number of requests per link, so that a slow client delays only a few others. */
 const MOST_ON_LINK = 32;
-/** A link on which nothing is asked for so long is closed, and its sessions with it. */
+/** A link without requests for this long is closed, with its sessions. */
 const IDLE_MS = 30_000;
 const COMMENT_MS = 15_000;
 
@@ -23,16 +23,16 @@ interface CallersContext {
   readonly turn: FlushTurn;
   readonly accept: (link: Carrier) => void;
   readonly maxMessageBytes: number;
-  /** The most bytes that may wait for one client that does not take them. */
+  /** The maximum number of bytes queued for a client that does not read. */
   readonly mostQueued: number;
-  /** True if there is a place for one more link. */
+  /** True if one more link may be opened. */
   readonly hasPlace: () => boolean;
-  /** A link was opened, or has closed. */
+  /** Called when a link was opened or has closed. */
   readonly opened: () => void;
   readonly closed: () => void;
-  /** An answer was written that its client has not taken. */
+  /** Called for a complete answer that the client has not fully read. */
   readonly unread: (response: ServerResponse) => void;
-  /** The terms of the token that they ask with. */
+  /** The terms of the requests' token. */
   readonly grant: Grant | undefined;
 }
 
@@ -45,7 +45,7 @@ interface CallerLink {
 export class Callers2026 {
   readonly #context: CallersContext;
   readonly parameters: ListedParameters;
-  /** The one that was used last is the last. */
+  /** Least recently used first. */
   #links: CallerLink[] = [];
 
   constructor(context: CallersContext) {
@@ -65,7 +65,7 @@ export class Callers2026 {
     return this.#links.map(({ link }) => link);
   }
 
-  /** Takes a request in: the message in b[0, end), with its id as its client has spelled it. False if there is no room for its client. */
+  /** Takes a request: the message in b[0, end), with its id as the client spelled it. False if there is no room. */
   ask(
     b: Buffer,
     end: number,
@@ -100,13 +100,13 @@ export class Callers2026 {
     return true;
   }
 
-  /** A client that listens and does not take what it is told is let go: it may ask again. */
+  /** Drops a listening client that does not read its notices; it may listen again. */
   #changed(link: HttpLink, exchange: HttpExchange): void {
     if (exchange.blockedBytes > this.#context.mostQueued) exchange.response.destroy();
     else link.changed();
   }
 
-  /** Undefined if there is no room for another link. */
+  /** Finds a link for a request; undefined if there is no room for another one. */
   #linkFor(idText: string): CallerLink | undefined {
     const free = this.#links.findLast(
       ({ link }) => !link.isClosed && !link.isPaused && !link.isOpen(idText) && link.exchanges.size < MOST_ON_LINK,

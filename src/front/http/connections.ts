@@ -1,35 +1,35 @@
-// The connections of one server for HTTP: how many there may be, and how many requests may be open on each. Those on which nobody
-// was let in give way first. What cannot be read as HTTP is answered as Node does, and counted.
+// The connections of one HTTP server: how many there may be, and how many open requests each may have. Connections
+// without an accepted request are ended first. Malformed HTTP is answered as Node does, and counted.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../util/clock.ts';
 
-/** Requests that are sent before the answers to those before them have come. Clients open connections instead. */
+/** The maximum number of pipelined requests; clients open connections instead. */
 const MOST_OPEN = 64;
 
-/** How long the last answer of a connection may take. */
+/** The maximum time for a connection's last answer. */
 const LINGER_MS = 2000;
 
 interface ConnectionsOptions {
   readonly clock: Clock;
   readonly isTls: boolean;
   readonly most: number;
-  /** True while there are descriptors for one more. */
+  /** True while enough file descriptors are left for one more. */
   readonly hasRoom: () => boolean;
-  /** Somebody was refused. */
+  /** Called when a connection or request was refused. */
   readonly refused: () => void;
 }
 
 interface Connection {
-  /** Requests that are not answered, by their responses. */
+  /** Unanswered requests, by response. */
   readonly open: Map<ServerResponse, IncomingMessage>;
 }
 
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #all = new Map<Duplex, Connection>();
-  /** Connections on which nobody was let in, the oldest first. */
+  /** Connections without an accepted request, oldest first. */
   readonly #unknown = new Set<Duplex>();
   readonly #agreeing = new Set<Duplex>();
   readonly #unreadable = new WeakSet<Duplex>();
@@ -37,13 +37,13 @@ export class Connections {
   constructor(server: Server, options: ConnectionsOptions) {
     this.#options = options;
     const { isTls } = options;
-    // Over TLS a request comes on a stream of its own, which is there when both sides have agreed.
+    // With TLS, requests arrive on another stream, which exists after the TLS handshake.
     if (isTls) server.on('connection', (socket: Duplex) => this.#agree(socket));
     server.on(isTls ? 'secureConnection' : 'connection', (socket: Duplex) => this.#add(socket));
     server.on('clientError', (error: Error, socket: Duplex) => this.#onUnreadable(error, socket));
   }
 
-  /** A connection on which TLS is still to be agreed on, or was. */
+  /** Tracks a connection during and after its TLS handshake. */
   #agree(socket: Duplex): void {
     if (!this.#hasRoom(this.#agreeing.size, socket)) return;
     this.#agreeing.add(socket);
@@ -66,7 +66,7 @@ export class Connections {
   }
 
   #onClose(socket: Duplex): void {
-    // Node tells the first of the open responses alone that its connection has gone.
+    // Node reports a closed connection only to the first open response.
     const left = [...(this.#all.get(socket)?.open.keys() ?? [])];
     this.#all.delete(socket);
     this.#unknown.delete(socket);
@@ -85,7 +85,7 @@ export class Connections {
     return true;
   }
 
-  /** Notes a request until it is answered. False if its connection has too many, and was cut off. */
+  /** Notes a request until it is answered. False if its connection has too many; then it was cut off. */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request;
     const connection = this.#all.get(socket);
@@ -100,7 +100,7 @@ export class Connections {
     return true;
   }
 
-  /** Somebody was let in with this request. */
+  /** Notes that a request on this connection was accepted. */
   known({ socket }: IncomingMessage): void {
     this.#unknown.delete(socket);
   }
@@ -109,7 +109,7 @@ export class Connections {
     const { code = '' } = error;
     const status = STATUS[code] ?? (code.startsWith('HPE_') ? '400 Bad Request' : undefined);
     if (status === undefined) return void socket.destroy(); // the connection has broken
-    if (this.#unreadable.has(socket)) return; // more of the same
+    if (this.#unreadable.has(socket)) return; // already handled
     this.#unreadable.add(socket);
     this.#options.refused();
     if (!socket.writable) return void socket.destroy();
@@ -119,7 +119,7 @@ export class Connections {
     socket.once('close', () => late.cancel());
   }
 
-  /** True if an answer on this connection is one to the request that cannot be read, and to none before it. */
+  /** True if an answer on this connection would belong to the malformed request, and not to one before it. */
   #isNext(socket: Duplex): boolean {
     const [first, ...others] = this.#all.get(socket)?.open ?? [];
     if (first === undefined) return true;
@@ -127,7 +127,7 @@ export class Connections {
     return others.length === 0 && !request.complete && !response.headersSent;
   }
 
-  /** Ends all of them. */
+  /** Ends all connections. */
   close(): void {
     for (const socket of [...this.#all.keys(), ...this.#agreeing]) socket.destroy();
   }

@@ -1,5 +1,5 @@
-// The HTTP front: Streamable HTTP of both eras on one URL. It checks what HTTP adds to the protocol, and hands messages to the core
-// as the bytes in which they came, on links that the core takes for any other client's. It is loaded when somebody speaks HTTP.
+// The HTTP front: Streamable HTTP of both eras at one URL. It checks what HTTP adds to the protocol, and hands messages
+// to the core in their original bytes, on links like any other client's. It is loaded with the first HTTP connection.
 
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
@@ -55,10 +55,10 @@ const METRICS_HEAD: Readonly<Record<string, string>> = {
   'content-type': 'text/plain; version=0.0.4; charset=utf-8',
   'cache-control': 'no-store',
 };
-/** How long the rest of a refused body is passed over. */
+/** How long the rest of a refused body is read and dropped. */
 const LINGER_MS = 2000;
 
-/** The core's side of a link, as far as it is looked at here. */
+/** The parts of the core's session that are used here. */
 interface FrontSession {
   readonly protocolVersion: string | undefined;
   readonly mayBatch: boolean;
@@ -69,32 +69,32 @@ export interface HttpFrontOptions {
   readonly clock: Clock;
   readonly turn: FlushTurn;
   readonly version: string;
-  /** Makes a session for a link; `fixedView` is the view that it gets, whatever it asks for. */
+  /** Makes a session for a link; `fixedView` is its view, whatever it asks for. */
   readonly accept: (link: Carrier, principal: Principal, fixedView: string | undefined) => FrontSession;
   /** The places of clients that have no connection of their own. */
   readonly places: Places;
-  /** The user of the daemon, who is the only one that its Unix socket lets in. */
+  /** The daemon's user, the only one who can use its Unix socket. */
   readonly local: Principal;
-  /** Rules for what a request names, of which a changed config may make others. */
+  /** Returns the present rules for hosts and origins; a new config may change them. */
   readonly rules: () => HostRules;
   /** The counters, as Prometheus reads them. */
   readonly metrics: () => Promise<string>;
-  /** True while there are descriptors for one more client. */
+  /** True while enough file descriptors are left for one more client. */
   readonly hasRoom: () => boolean;
-  /** A request was refused for what it is. */
+  /** Called when a request was refused. */
   readonly refused: () => void;
-  /** A fault of the bridge: it costs one connection. */
+  /** Called with a fault of the bridge; it costs one connection. */
   readonly failed: (error: unknown) => void;
 }
 
 const MOST_HEADERS = 100;
-/** Bodies that are coming in, and answers that nobody takes, have room for so many of the longest messages, all clients together. */
+/** The room for arriving bodies and unread answers of all clients, as a multiple of the largest message. */
 const MOST_BODIES = 16;
 
-/** The peers of a server's connections. */
+/** The rules for the peers of a server's connections. */
 interface Peer {
   readonly principalOf: (request: IncomingMessage) => Principal | HttpRefusal | Promise<Principal | HttpRefusal>;
-  /** The authorization server whose tokens are good here. */
+  /** The authorization server whose tokens are valid here. */
   readonly authorization?: Authorization | undefined;
   /** True if the request comes from this machine. */
   readonly isHere: (request: IncomingMessage) => boolean;
@@ -109,15 +109,15 @@ interface Asked {
   readonly view: string | undefined;
 }
 
-/** A request of 2026 as it has come: the message is b[0, end). */
+/** A request of 2026 as it arrived: the message is b[0, end). */
 interface Message2026 {
   readonly b: Buffer;
   readonly end: number;
-  /** Its id, as its client has spelled it. */
+  /** Its id as the client spelled it. */
   readonly idText: string;
 }
 
-/** Shared: each message is done with before the next one is scanned. */
+/** Shared: each message is handled before the next one is scanned. */
 const envelope = new Envelope(ERA_2026.keys);
 
 export class HttpFront {
@@ -127,7 +127,7 @@ export class HttpFront {
   #access: TcpAccess | undefined;
   readonly #connections = new Set<Connections>();
   readonly #sessions = new Map<string, HttpSession2025>();
-  /** By principal and view. */
+  /** Keys are principal and view. */
   readonly #callers = new Map<string, Callers2026>();
   #timer: Timer | undefined;
   readonly #room: BodyRoom;
@@ -146,17 +146,18 @@ export class HttpFront {
       ...{ principalOf: () => options.local, isHere: () => true },
       ...{ isTls: false, mostConnections: limits.maxClients },
     });
-    // Node looks after the times of its connections from when a server listens; this one gets them from the bridge's socket.
+    // Node starts its connection timers when a server listens; this server gets its connections from the bridge's
+    // socket.
     this.#local.emit('listening');
   }
 
-  /** Serves a connection of the daemon's own socket. It is paused, and nothing was taken of what came. */
+  /** Serves a connection of the daemon's own socket. It is paused, and none of its bytes were taken. */
   take(socket: Duplex): void {
     this.#local.emit('connection', socket);
     socket.resume();
   }
 
-  /** Listens on a port of its own; resolves to its number. */
+  /** Listens on its own port; resolves to the port number. */
   async listen(address: TcpAddress, tls: HttpSettings['tls'], access: TcpAccess): Promise<number> {
     this.#access = access;
     const server = this.#serve(serverFor(tls), {
@@ -169,13 +170,13 @@ export class HttpFront {
     return port;
   }
 
-  /** Takes no new connections on a port of its own. */
+  /** Stops accepting connections on its own port. */
   stopListening(): void {
     this.#listening?.close();
     this.#listening = undefined;
   }
 
-  /** Ends all connections. The sessions on them are the core's to end. */
+  /** Ends all connections. The core ends their sessions. */
   close(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -193,7 +194,7 @@ export class HttpFront {
       this.#contain(response, () => {
         if (connections.begin(request, response)) this.#onRequest(request, response, { ...peer, connections });
       });
-    // A client that waits for leave to send its body gets it when the request is known to be good.
+    // A client that waits for permission to send its body gets it once the request is accepted.
     server.on('request', take).on('checkContinue', take);
     server.maxHeadersCount = MOST_HEADERS;
     return server;
@@ -249,7 +250,7 @@ export class HttpFront {
       readonly connections: Connections;
     },
   ): void {
-    if (response.destroyed) return; // its client has gone while the token was looked at
+    if (response.destroyed) return; // the client left while the token was checked
     if ('status' in principal) return this.#refuse(request, response, principal);
     if (endpoint.is !== 'health') connections.known(request);
     if (endpoint.is === 'health') return this.#onHealth(request, response);
@@ -259,12 +260,12 @@ export class HttpFront {
     this.#onMcp({ request, response, principal, view });
   }
 
-  /** Answers without having read the body. */
+  /** Answers without reading the body. */
   #refuse(request: IncomingMessage, response: ServerResponse, refused: HttpRefusal, idText?: string): void {
     this.#options.refused();
     refuse(response, refused, idText);
     if (request.complete) return;
-    // Closed at once, its client would fail over the rest that it is sending, and not read why.
+    // If it were closed at once, the client would fail while sending, and never read the reason.
     request.resume();
     const rest = this.#options.clock.after(LINGER_MS, () => request.socket.destroy());
     request.once('end', () => rest.cancel());
@@ -309,7 +310,7 @@ export class HttpFront {
     );
   }
 
-  /** The figures, which are gathered once a second at most, however often they are asked for. */
+  /** The metrics, gathered at most once a second, however often they are requested. */
   #countedNow(): Promise<string> {
     const nowMs = this.#options.clock.now();
     if (this.#counted === undefined || nowMs - this.#counted.atMs >= COUNTED_MS)
@@ -317,7 +318,7 @@ export class HttpFront {
     return this.#counted.text;
   }
 
-  /** Says which authorization server a client has to ask; no secret, so everybody may read it. */
+  /** Answers which authorization server a client must ask. It is no secret, so everybody may read it. */
   #onMetadata(request: IncomingMessage, response: ServerResponse, { metadata }: Authorization): void {
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return this.#refuse(request, response, notAllowed(request.method));
@@ -358,7 +359,7 @@ export class HttpFront {
     const id = headers['mcp-session-id'];
     if (typeof id !== 'string') return refusal(400, 'Mcp-Session-Id is missing');
     const session = this.#sessions.get(id);
-    // A session of somebody else is none.
+    // Another principal's session counts as missing.
     if (session === undefined || session.owner !== principalKey(principal) || session.view !== view || !session.isKnown)
       return refusal(404, 'There is no such session, or not any more');
     return session;
@@ -405,7 +406,7 @@ export class HttpFront {
     const { request, response } = asked;
     if (envelope.kind === 'response')
       return this.#refuse(request, response, refusal(400, 'A client of this version has nothing to answer'));
-    // A request ends with its response; there is no other request that a notice could be about.
+    // A request ends with its response, so a notification cannot refer to one.
     if (envelope.kind === 'notification') return accept(response);
     const idText = certainId(envelope, b);
     const error =
@@ -421,7 +422,7 @@ export class HttpFront {
     this.#awaitCheck(asked, message, outcome);
   }
 
-  /** The message waits for a list, and takes the room of a body until it has come. */
+  /** Keeps a message that waits for a list, and its share of the body memory, until the list is there. */
   #awaitCheck(asked: Asked, message: Message2026, outcome: Promise<string | undefined>): void {
     const { request, response } = asked;
     const { idText, end } = message;
@@ -443,7 +444,7 @@ export class HttpFront {
 
   #onChecked(asked: Asked, { b, end, idText }: Message2026, error: string | undefined): void {
     const { request, response } = asked;
-    if (response.destroyed) return; // its client has gone while the tools were listed
+    if (response.destroyed) return; // the client left while the tools were listed
     if (error !== undefined) return this.#refuse(request, response, { status: 400, error }, idText);
     const isTaken = this.#callersFor(asked).ask(b, end, { idText, response });
     if (!isTaken) this.#refuse(request, response, full(), idText);
@@ -550,9 +551,9 @@ export class HttpFront {
     if (idTexts.length === 0 && !response.headersSent) accept(response);
   }
 
-  // --- looking after all of them ---
+  // --- maintenance ---
 
-  /** The places of a principal, and its answers that are not taken. */
+  /** The places of a principal, and its unread answers. */
   #placesOf(owner: string) {
     return {
       hasPlace: () => this.#places.hasRoom(owner) || this.#endOneUnused(owner),
@@ -565,7 +566,7 @@ export class HttpFront {
     };
   }
 
-  /** Ends the session of a principal that was not used for the longest time: its client may have forgotten it. */
+  /** Ends the principal's least recently used session: its client may have forgotten it. */
   #endOneUnused(owner: string): boolean {
     const nowMs = this.#options.clock.now();
     const unused = [...this.#sessions.values()].filter((one) => one.owner === owner && one.isIdleFor(UNUSED_MS, nowMs));
@@ -578,7 +579,7 @@ export class HttpFront {
     this.#timer ??= this.#options.clock.every(TICK_MS, () => this.#tick());
   }
 
-  /** False once a token was revoked, or has expired: what was begun with it ends. */
+  /** False once a token was revoked or has expired: everything begun with it ends. */
   #isGood(grant: Grant | undefined): boolean {
     if (grant === undefined) return true;
     const { tokens, authorization } = this.#access ?? {};
@@ -604,17 +605,20 @@ export class HttpFront {
   }
 }
 
-/** A session that was not used for so long gives way when its principal has no place for another one. */
+/** A session unused for this long is ended if its principal needs a place. */
 const UNUSED_MS = 10_000;
-/** A session that nobody uses ends. Its client begins another one. */
+/** A session unused for this long ends. Its client starts another one. */
 const SESSION_IDLE_MS = 30 * 60_000;
 
-/** Figures name all servers, so they are for tokens that may use all of them. The bridge has not made those of others. */
+/**
+ * True for tokens that may use all servers, because metrics name all of them. Tokens of an authorization server never
+ * may.
+ */
 function mayWatch(grant: Grant | undefined): boolean {
   return grant === undefined || (grant.isForeign !== true && grant.view === undefined && grant.servers === undefined);
 }
 
-/** The view that a principal gets at a path. */
+/** The view of a principal at a path. */
 function viewFor(principal: Principal, wanted: string | undefined): string | undefined | HttpRefusal {
   const granted = principal.kind === 'http' ? principal.grant?.view : undefined;
   if (granted === undefined || wanted === undefined || wanted === granted) return wanted ?? granted;

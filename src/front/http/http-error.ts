@@ -1,4 +1,4 @@
-// What is wrong with an HTTP request, before any session sees it, and how it is answered.
+// Refusals of HTTP requests before any session sees them, and their answers.
 
 import type { ServerResponse } from 'node:http';
 import { ERA_2026 } from '../../protocol/era-2026.ts';
@@ -16,17 +16,17 @@ const JSON_HEAD: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 };
 
-/** Answers with an error, under the id of the request as its client has spelled it. */
+/** Answers with an error, under the request's id as the client spelled it. */
 export function refuse(response: ServerResponse, { status, error, headers }: HttpRefusal, idText = 'null'): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
-  // In one byte for each character, as the id was read.
+  // In latin1, as the id was read.
   const head = `{"jsonrpc":"2.0","id":${idText},"error":`;
   const body = Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(`${error}}\n`)]);
   response.writeHead(status, { ...JSON_HEAD, ...headers, 'content-length': String(body.length) });
   response.end(body);
 }
 
-/** An answer without a body. */
+/** Answers without a body. */
 export function accept(response: ServerResponse): void {
   response.writeHead(202, { 'content-length': '0' }).end();
 }
@@ -39,7 +39,7 @@ const OF_THE_ENVELOPE: ReadonlySet<number | undefined> = new Set([
   PARSE_ERROR,
 ]);
 
-/** The status of an error that is the whole answer to a request of 2026. */
+/** The HTTP status for an error that is the whole answer to a request of 2026. */
 export function statusOf(code: number): number {
   if (code === METHOD_NOT_FOUND) return 404;
   return OF_THE_ENVELOPE.has(code) ? 400 : 200;

@@ -1,28 +1,28 @@
-// One POST with requests in it, and its answer: JSON if nothing comes before the one answer, else a stream of events. It never
-// decides what is written; the link that it belongs to tells it what comes next.
+// One POST with requests, and its answer: JSON if nothing precedes the answer, else an event stream. It never decides
+// what is written; its link tells it what comes next.
 
 import type { ServerResponse } from 'node:http';
 import { type ByteSink, type FlushTurn, Outbox } from '../../wire/outbox.ts';
 import { statusOf } from './http-error.ts';
 import type { SentEvents } from './sent-events.ts';
 
-/** Up to this size an answer is put together with its headers, and goes out in one write. */
+/** Up to this size, answer and headers go out in one write. */
 const SMALL_ANSWER = 4096;
 
 export interface HttpExchangeOptions {
   readonly response: ServerResponse;
-  /** The ids of the requests as their client has spelled them. */
+  /** The ids of the requests as the client spelled them. */
   readonly idTexts: readonly string[];
-  /** True if errors decide about the status. */
+  /** True if errors determine the HTTP status. */
   readonly isOf2026: boolean;
-  /** True if several messages are answered in one stream. */
+  /** True if one stream answers several messages. */
   readonly isBatch: boolean;
   readonly turn: FlushTurn;
-  /** Makes the stream, when there is need of one. */
+  /** Makes the stream when it is needed. */
   readonly openStream: () => SentEvents;
-  /** Further headers of the answer, if it is no error. */
+  /** More headers for the answer, unless it is an error. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Nothing more is added to the answer, which its client may not have taken. */
+  /** Called with a complete answer that the client may not have fully read. */
   readonly unread: (response: ServerResponse) => void;
   /** Called once, when everything was written. */
   readonly ended: (exchange: HttpExchange) => void;
@@ -34,10 +34,10 @@ export class HttpExchange {
   #stream: SentEvents | undefined;
   #answer: JsonAnswer | undefined;
   #isOver = false;
-  /** The client has gone; what is written for it is kept in the stream, if there is one. */
+  /** True once the client has gone; later writes are kept in the stream, if there is one. */
   isLeft = false;
   readonly beganMs: number;
-  /** When its client was last given a sign of life. */
+  /** The time of the last sign of life to the client. */
   commentedMs: number;
 
   constructor(options: HttpExchangeOptions, nowMs: number) {
@@ -63,32 +63,32 @@ export class HttpExchange {
     return this.#isOver;
   }
 
-  /** True while nothing was written: then it may still become a stream. */
+  /** True while nothing was written, so that it may still become a stream. */
   get isUndecided(): boolean {
     return this.#stream === undefined && this.#answer === undefined && !this.#isOver;
   }
 
-  /** True while something may still come before the one answer. A JSON answer that has begun is the whole body. */
+  /** True while something may still precede the answer. A JSON answer that has begun is the whole body. */
   get isUnanswered(): boolean {
     return this.#answer === undefined && !this.#isOver;
   }
 
-  /** True while the answer is still to come, to a client that is there. */
+  /** True while a connected client waits for the answer. */
   get isWaiting(): boolean {
     return this.isUnanswered && !this.isLeft;
   }
 
-  /** Bytes that wait for the client. */
+  /** Bytes queued for the client. */
   get blockedBytes(): number {
     return this.#stream?.writableLength ?? this.#answer?.writableLength ?? 0;
   }
 
-  /** True if its client has gone before it was told how to come back. */
+  /** True if the client left before it was told how to come back. */
   get #isLost(): boolean {
     return this.isLeft && this.#stream === undefined;
   }
 
-  /** The outbox for the next frame, which comes before an answer; undefined for a client that has gone without a way back. */
+  /** The outbox for the next frame before an answer; undefined if the client left and cannot come back. */
   beginEvent(): Outbox | undefined {
     if (this.#isLost) return undefined;
     const { outbox } = this.openStream();
@@ -96,7 +96,7 @@ export class HttpExchange {
     return outbox;
   }
 
-  /** The outbox for the answer to a request; undefined if its client has gone without a way back. `code` is that of an error. */
+  /** The outbox for an answer; undefined if the client left and cannot come back. `code` is an error's code. */
   beginAnswer(idText: string, code: number | undefined, isRefused: boolean): Outbox | undefined {
     if (this.#isLost) return undefined;
     const isLast = this.#open.size === 1 || !this.#open.has(idText);
@@ -114,20 +114,20 @@ export class HttpExchange {
     return status === 200 && isRefused ? 400 : status;
   }
 
-  /** A frame was written; it was the answer to the request of this id. */
+  /** Called when the answer to the request with this id was written. */
   answered(idText: string, nowMs: number): void {
     this.#open.delete(idText);
     if (this.#open.size === 0 && this.#answer === undefined) this.endSoon(nowMs);
   }
 
-  /** Nothing more comes for a request. */
+  /** Called when nothing more follows for a request. */
   over(idText: string, nowMs: number): void {
     if (this.#open.delete(idText) && this.#open.size === 0) this.endSoon(nowMs);
   }
 
   endSoon(nowMs: number): void {
     if (this.#isOver || this.#answer !== undefined) return;
-    // A request that was cancelled gets no answer, and its client waits for the end of something.
+    // A cancelled request gets no answer, but its client waits for the end of the response.
     if (!this.#isLost) this.openStream().end(nowMs);
     if (!this.isLeft) this.#options.unread(this.response);
     this.#end();
@@ -139,7 +139,7 @@ export class HttpExchange {
     this.#options.ended(this);
   }
 
-  /** The stream of the exchange, from now on if there was none. */
+  /** Returns the exchange's stream; makes it if there is none yet. */
   openStream(): SentEvents {
     if (this.#stream !== undefined) return this.#stream;
     const { response, openStream, headers } = this.#options;
@@ -158,7 +158,7 @@ export class HttpExchange {
 
 const HEAD: Readonly<Record<string, string>> = { 'content-type': 'application/json', 'cache-control': 'no-store' };
 
-/** One answer as a whole body, whose length is known when all of it was written. */
+/** One answer as a whole body, whose length is known once all of it was written. */
 class JsonAnswer implements ByteSink {
   readonly outbox: Outbox;
   readonly #options: HttpExchangeOptions;
@@ -221,7 +221,7 @@ class JsonAnswer implements ByteSink {
   }
 }
 
-/** Sends what it has when the turn ends: the answer is one frame. */
+/** Sends its content when the turn ends: the answer is one frame. */
 class AnswerOutbox extends Outbox {
   readonly #complete: () => void;
   #isComplete = false;

@@ -1,5 +1,5 @@
-// A link to one client over HTTP: it has no connection of its own, but the streams of the client's requests. The session that
-// writes to it says before each frame which stream the frame is for. It never looks at what is written.
+// A link to one client over HTTP. It has no connection of its own, but uses the streams of the client's requests.
+// Before each frame, the session says which stream the frame is for. The link never reads what is written.
 
 import type { Clock } from '../../util/clock.ts';
 import { invariant } from '../../util/invariant.ts';
@@ -12,23 +12,23 @@ import type { SentEvents } from './sent-events.ts';
 export interface HttpLinkOptions {
   readonly turn: FlushTurn;
   readonly clock: Clock;
-  /** The stream for what belongs to no request; undefined for clients that get no such thing. */
+  /** The stream for frames that belong to no request; undefined if the client gets none. */
   readonly standing?: SentEvents | undefined;
-  /** The link has closed, whoever closed it. */
+  /** Called when the link has closed, for whatever reason. */
   readonly closed: () => void;
 }
 
 export class HttpLink implements Carrier, Streams {
   readonly outbox: LinkOutbox;
   readonly #options: HttpLinkOptions;
-  /** By the ids of their requests that are not answered. */
+  /** Keys are the ids of unanswered requests. */
   readonly #open = new Map<string, HttpExchange>();
-  /** Streams that have not ended. */
+  /** Exchanges that have not ended. */
   readonly #exchanges = new Set<HttpExchange>();
   #handler: LinkHandler | undefined;
   #taking: HttpExchange | undefined;
   #isClosed = false;
-  /** Messages, while their client is not read. */
+  /** Messages held while the client is not read. */
   readonly #waiting = new WaitingFrames();
 
   constructor(options: HttpLinkOptions) {
@@ -53,17 +53,17 @@ export class HttpLink implements Carrier, Streams {
     return this.#exchanges;
   }
 
-  /** True if a request with this id is not answered. */
+  /** True if a request with this id is unanswered. */
   isOpen(idText: string): boolean {
     return this.#open.has(idText);
   }
 
-  /** True if nothing more can be taken in at present. */
+  /** True if no more messages can be taken at present. */
   get isFull(): boolean {
     return this.#waiting.isFull;
   }
 
-  /** Takes the message in b[0, end) in; a newline stands behind it. */
+  /** Takes the message in b[0, end), which a newline follows. */
   take(b: Buffer, end: number, exchange?: HttpExchange): void {
     if (this.#isClosed) return exchange?.destroy();
     if (exchange !== undefined) {
@@ -80,7 +80,7 @@ export class HttpLink implements Carrier, Streams {
     this.#taking = before;
   }
 
-  /** The client has hung up on requests, which cancels them. */
+  /** Cancels requests, because their client has hung up on them. */
   cancel(exchange: HttpExchange): void {
     for (const idText of [...exchange.openIds]) {
       const notice = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${idText}}}\n`;
@@ -90,13 +90,13 @@ export class HttpLink implements Carrier, Streams {
     this.forget(exchange);
   }
 
-  /** Nothing more is written for it. */
+  /** Forgets an exchange: nothing more is written for it. */
   forget(exchange: HttpExchange): void {
     this.#exchanges.delete(exchange);
     for (const idText of exchange.openIds) if (this.#open.get(idText) === exchange) this.#open.delete(idText);
   }
 
-  /** More waits for the client than before, or less. */
+  /** Called when the client's backlog has changed. */
   changed(): void {
     if (!this.#isClosed) this.#handler?.drained();
   }
@@ -127,7 +127,7 @@ export class HttpLink implements Carrier, Streams {
     });
   }
 
-  /** An error whose message has no id that can be read belongs to what is being taken in. */
+  /** The exchange for an answer. An error without a readable id belongs to the message that is being taken. */
   #exchangeOf(idText: string): HttpExchange | undefined {
     const taking = this.#taking;
     if (taking?.openIds.has(idText) === true || idText === 'null') return taking;
@@ -143,7 +143,7 @@ export class HttpLink implements Carrier, Streams {
   aside(): void {
     const { standing } = this.#options;
     if (standing === undefined) return this.outbox.aim(undefined);
-    // A client that listens to nothing else hears of it where it waits for an answer.
+    // A client without a listening stream gets it on a response that it waits for.
     const [exchange] = standing.isCarried ? [] : [...this.#exchanges].filter(({ isWaiting }) => isWaiting);
     if (exchange !== undefined) return this.outbox.aim(exchange.beginEvent());
     standing.outbox.beginEvent();
@@ -207,7 +207,7 @@ const NOWHERE: ByteSink = {
   writableLength: 0,
 };
 
-/** Writes each frame to the outbox of the stream that it is for. */
+/** Writes each frame to the outbox of its stream. */
 export class LinkOutbox extends Outbox {
   readonly #nowhere: Outbox;
   readonly #blocked: () => number;
@@ -224,7 +224,7 @@ export class LinkOutbox extends Outbox {
     this.#target = this.#nowhere;
   }
 
-  /** The next frame goes there, or nowhere; `written` is called behind it. */
+  /** Sends the next frame to this target, or drops it; `written` is called after it. */
   aim(target: Outbox | undefined, written?: () => void): void {
     this.#target = target ?? this.#nowhere;
     this.#began = this.#target.appendedBytes;

@@ -1,6 +1,6 @@
-// The parameters that a call has to say in headers too (`x-mcp-header`), as one principal is shown them in one view. Only the list of
-// tools says which they are, so it is asked for as a client would, on a connection of its own. A server that does not list its
-// tools in time is called all the same.
+// The parameters that a call must repeat in headers (`x-mcp-header`), for one principal and view. Only the list of
+// tools names them, so it is requested like a client would, on a separate connection. If a server does not list its
+// tools in time, calls are accepted anyway.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { duplexPair } from 'node:stream';
@@ -15,14 +15,14 @@ import type { FlushTurn } from '../../wire/outbox.ts';
 import { StreamLink } from '../../wire/stream-link.ts';
 import { parameterRefusal } from './mirrored-check.ts';
 
-/** How long a list is believed. A call that does not fit it is looked at again by a newer one. */
+/** How long a list is used. If a call does not match it, a newer list is checked. */
 const FRESH_MS = 60_000;
-/** How long a list is believed even so. */
+/** How long a list is used even then. */
 const CERTAIN_MS = 1000;
 /** How long a call waits for the list. */
 const WAIT_MS = 10_000;
 const MOST_PAGES = 1000;
-/** Lists for different directories and views that are kept. */
+/** The maximum number of kept lists for different directories and views. */
 const MOST_KEPT = 16;
 const NEWLINE = Buffer.from('\n');
 
@@ -33,7 +33,7 @@ interface ListedParametersOptions {
   readonly accept: (link: Carrier) => void;
 }
 
-/** A call as it has come: the message is b[0, end). */
+/** A call as it arrived: the message is b[0, end). */
 interface CallBody {
   readonly headers: IncomingHttpHeaders;
   readonly b: Buffer;
@@ -45,12 +45,12 @@ interface Known {
   readonly listedMs: number;
 }
 
-/** Shared: each call is done with before the next one is scanned. */
+/** Shared: each call is handled before the next one is scanned. */
 const envelope = new Envelope(ERA_2026.keys);
 
 export class ListedParameters {
   readonly #options: ListedParametersOptions;
-  /** By what the request says of its view and directory: each has a list of its own. */
+  /** Keys are what the request says about its view and directory: each has its own list. */
   readonly #known = new Map<string, Known>();
   readonly #listing = new Map<string, Promise<void>>();
 
@@ -58,7 +58,7 @@ export class ListedParameters {
     this.#options = options;
   }
 
-  /** The error for a call whose headers do not say what its body says; a promise of it where the tools have to be listed first. */
+  /** The error for a call whose headers contradict its body; a promise if the tools must be listed first. */
   refusalOf(call: CallBody): string | undefined | Promise<string | undefined> {
     if (!envelope.scan(call.b, 0, call.end, DEEPEST)) return undefined;
     const place = placeOf(call.b);
@@ -93,7 +93,7 @@ export class ListedParameters {
     );
     await this.#readPages(marks, call);
     const before = this.#known.get(place);
-    // What was known of a list is still the best guess where the new one has not come, or not all of it.
+    // If the new list is missing or incomplete, the old one is the best guess.
     const best = marks.isListed ? marks : (before?.marks ?? marks);
     this.#known.delete(place);
     this.#known.set(place, { marks: best, listedMs: clock.now() });
@@ -101,7 +101,7 @@ export class ListedParameters {
     if (this.#known.size > MOST_KEPT && oldest !== undefined) this.#known.delete(oldest);
   }
 
-  /** Resolves when all pages have come, or no more will. */
+  /** Resolves when all pages have arrived, or no more will. */
   async #readPages(marks: MirroredHeaders, { b, end }: CallBody): Promise<void> {
     const { clock, turn, maxMessageBytes, accept } = this.#options;
     const message = new Uint8Array(b.buffer as ArrayBuffer, b.byteOffset, end);
@@ -135,19 +135,19 @@ export class ListedParameters {
   }
 }
 
-/** Members of `_meta` by which a request gets other tools than others of the same principal at the same path. */
+/** Members of `_meta` that change the tools of a principal at the same path. */
 const PLACE_MEMBERS = [
   { key: 'mcp-bridge/view', field: Field.bridgeView },
   { key: 'mcp-bridge/cwd', field: Field.bridgeCwd },
 ] as const;
 
-/** Says of the scanned call in b what its list of tools depends on; '' for nearly all. */
+/** The place that the scanned call's list depends on; '' for nearly all calls. */
 function placeOf(b: Buffer): string {
   if (!PLACE_MEMBERS.some(({ field }) => envelope.has(field))) return '';
   return PLACE_MEMBERS.map(({ field }) => (envelope.has(field) ? envelope.raw(b, field) : '')).join(' ');
 }
 
-/** The call was scanned. */
+/** Checks the scanned call. */
 function refusalBy(marks: MirroredHeaders, { headers, b }: CallBody): string | undefined {
   const tool = marks.isEmpty ? undefined : envelope.decode(b, Field.name);
   return typeof tool === 'string' ? parameterRefusal(headers, marks.valuesIn(b, envelope, tool)) : undefined;

@@ -1,5 +1,5 @@
-// The headers of a request of 2026, which say again what stands in its body. The body decides what is done; a header that says
-// something else is refused, because what stands in between may have decided by it.
+// Checks the headers of a request of 2026 that repeat parts of its body. The body decides what is done. A contradicting
+// header is refused, because a proxy in between may have decided by it.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { ERA_2026 } from '../../protocol/era-2026.ts';
@@ -7,7 +7,7 @@ import { decodedHeader, type MirroredValue } from '../../protocol/mirrored-heade
 import { rpcError } from '../../protocol/rpc-error.ts';
 import { type Envelope, Field } from '../../wire/envelope.ts';
 
-/** The error for a request whose headers do not say what its body says; undefined if they do. */
+/** The error for a request whose headers contradict its body; undefined if they agree. */
 export function mirrorRefusal(headers: IncomingHttpHeaders, b: Buffer, envelope: Envelope): string | undefined {
   const version = textIn(b, envelope, Field.protocolVersion);
   if (version !== undefined && headers['mcp-protocol-version'] !== version)
@@ -23,7 +23,7 @@ export function mirrorRefusal(headers: IncomingHttpHeaders, b: Buffer, envelope:
 
 const DECIMAL = /^-?\d+(?:\.\d+)?$/;
 
-/** The error for a call whose headers do not say what these parameters are; undefined if they do. */
+/** The error for a call whose headers contradict these parameters; undefined if they agree. */
 export function parameterRefusal(
   headers: IncomingHttpHeaders,
   values: readonly (readonly [header: string, value: MirroredValue])[],
@@ -44,7 +44,7 @@ function mismatch(header: string, value: unknown): string {
   return rpcError(ERA_2026.errors.headerMismatch ?? 0, `Header mismatch: ${message}`);
 }
 
-/** The text of a member; undefined without one. */
+/** The text of a member; undefined if missing. */
 function textIn(b: Buffer, envelope: Envelope, field: Field): string | undefined {
   const value = envelope.decode(b, field);
   return typeof value === 'string' ? value : undefined;

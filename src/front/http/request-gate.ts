@@ -1,5 +1,5 @@
-// What is asked of a request before its body is read: the host and the origin that it names, who asks, what it is for, and in
-// which media types. Everything here refuses; nothing is let in because something could not be read.
+// Checks a request before its body is read: host and origin, who asks, what for, and media types. If anything cannot be
+// read, the request is refused.
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { viewAtPath } from '../../model/view-name.ts';
@@ -9,9 +9,9 @@ import type { HttpRefusal } from './http-error.ts';
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 export interface HostRules {
-  /** Further names by which the bridge may be reached. */
+  /** Additional host names for the bridge. */
   readonly allowedHosts: readonly string[];
-  /** Pages of these origins may use the bridge. */
+  /** Origins whose pages may use the bridge. */
   readonly allowedOrigins: readonly string[];
 }
 
@@ -20,8 +20,8 @@ export function refusal(status: number, message: string, headers?: Readonly<Reco
 }
 
 /**
- * A page that a browser shows may send requests to this machine, and may call it by any name that its server gives it. So the
- * name must be one that only this machine has, and a page must be of the bridge itself or of an origin that is allowed.
+ * Refuses foreign hosts and pages. A page in a browser may send requests to this machine, under any name that its own
+ * server chooses. So the host name must be one of this machine only, and the origin the bridge's own or an allowed one.
  */
 export function hostRefusal({ host, origin }: IncomingHttpHeaders, rules: HostRules): HttpRefusal | undefined {
   const name = hostnameOf(host ?? '').toLowerCase();
@@ -48,7 +48,7 @@ function isOwnOrigin(origin: string, host: string): boolean {
   return origin === `http://${host}` || origin === `https://${host}`;
 }
 
-/** The view that a path stands for; `view` is undefined for the client's own. */
+/** The view for a path; `view` is undefined for the client's own. */
 export type Endpoint =
   | { readonly is: 'mcp'; readonly view: string | undefined }
   | { readonly is: 'health' }
@@ -73,12 +73,12 @@ export function endpointAt(url: string): Endpoint | undefined {
   }
 }
 
-/** The token in `Authorization`; undefined for none. */
+/** The token in `Authorization`; undefined if there is none. */
 export function bearerOf({ authorization }: IncomingHttpHeaders): string | undefined {
   return /^bearer +([!-~]+) *$/i.exec(authorization ?? '')?.[1];
 }
 
-/** A POST carries JSON, and takes both kinds of answers. */
+/** Refuses a POST unless it carries JSON and accepts both kinds of answers. */
 export function mediaRefusal({ headers }: IncomingMessage): HttpRefusal | undefined {
   const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/json') return refusal(415, 'Content-Type is not application/json');
@@ -89,7 +89,7 @@ export function mediaRefusal({ headers }: IncomingMessage): HttpRefusal | undefi
   return refusal(406, 'Accept needs both application/json and text/event-stream');
 }
 
-/** True if the client takes this media type. */
+/** True if the client accepts this media type. */
 export function accepts({ accept }: IncomingHttpHeaders, type: string): boolean {
   if (accept === undefined) return false;
   const [family] = type.split('/');

@@ -1,5 +1,5 @@
-// One stream of server-sent events. It outlives the response that carries it where it is kept: its client comes back with the
-// id of the last event that it has, and gets what came behind. An id says where in the stream an event ends.
+// One stream of server-sent events. If it is kept, it outlives its response: the client returns with the id of its last
+// event, and gets the events after that. An id says where in the stream an event ends.
 //
 //   event: message␊ data: {"jsonrpc":"2.0", ...}␊ id: 3-812␊ ␊
 //                                                |           ^ replay begins here
@@ -9,26 +9,26 @@ import type { ServerResponse } from 'node:http';
 import { KeptBytes } from '../../wire/kept-bytes.ts';
 import { type ByteSink, type FlushTurn, Outbox } from '../../wire/outbox.ts';
 
-/** A line of an event ends with a carriage return too; JSON has one only between its tokens. */
+/** A carriage return ends a line of an event too; JSON has it only between tokens. */
 const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
 const DATA = 'event: message\ndata: ';
 const COMMENT = ':\n\n';
-/** How soon a client is to come back whose stream has broken. */
+/** How soon a client should come back after its stream broke. */
 const RETRY_MS = 1000;
 
 const HEAD: Readonly<Record<string, string>> = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-store',
-  // Or nginx keeps events until it has some kilobytes of them.
+  // Without this, nginx buffers events up to some kilobytes.
   'x-accel-buffering': 'no',
 };
 
 interface SentEventsOptions {
   readonly turn: FlushTurn;
-  /** The number of the stream in its session, and the most bytes that are kept; undefined for a stream that nobody comes back to. */
+  /** The stream's number in its session, and the maximum bytes kept; undefined if nobody can come back to it. */
   readonly kept?: { readonly number: number; readonly most: number };
-  /** More bytes wait for the client than before, or fewer. */
+  /** Called when the client's backlog has changed. */
   readonly changed: () => void;
 }
 
@@ -39,7 +39,7 @@ export class SentEvents implements ByteSink {
   readonly #changed: () => void;
   #response: ServerResponse | undefined;
   #isOver = false;
-  /** When it has ended or lost its response. */
+  /** The time at which it ended or lost its response. */
   leftMs: number | undefined;
 
   constructor({ turn, kept, changed }: SentEventsOptions) {
@@ -53,7 +53,7 @@ export class SentEvents implements ByteSink {
     return this.#response !== undefined;
   }
 
-  /** True once everything was written that there will be. */
+  /** True once everything was written. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -62,7 +62,7 @@ export class SentEvents implements ByteSink {
     return this.#kept?.size ?? 0;
   }
 
-  /** Goes out on this response from here on. `head` has further headers. */
+  /** Sends on this response from here on. `head` has more headers. */
   carryOn(response: ServerResponse, head?: Readonly<Record<string, string>>): void {
     this.outbox.flush();
     response.writeHead(200, head === undefined ? HEAD : { ...HEAD, ...head });
@@ -76,13 +76,13 @@ export class SentEvents implements ByteSink {
     });
   }
 
-  /** Tells the client how to come back, before there is anything else to tell. */
+  /** Tells the client how to come back, before anything else. */
   prime(): void {
     this.outbox.latin1(`retry: ${RETRY_MS}\ndata: `);
     this.outbox.endFrame();
   }
 
-  /** Goes on behind the event with this place, on another response; false if what came behind is not kept any more. */
+  /** Continues after the event at this place, on another response; false if the events after it are no longer kept. */
   goOn(response: ServerResponse, place: number): boolean {
     this.outbox.flush();
     const tail = Buffer.from(this.tailAt(place));
@@ -102,12 +102,12 @@ export class SentEvents implements ByteSink {
     return this.number === undefined ? '\n\n' : `\nid: ${this.number}-${place}\n\n`;
   }
 
-  /** A sign of life for proxies that end a silent connection. */
+  /** Sends a sign of life, because proxies end silent connections. */
   comment(): void {
     this.#response?.write(COMMENT);
   }
 
-  /** The response has gone. */
+  /** Called when the response has gone. */
   dropped(response: ServerResponse, nowMs: number): void {
     if (this.#response !== response) return;
     this.#response = undefined;
@@ -115,7 +115,7 @@ export class SentEvents implements ByteSink {
     this.#changed();
   }
 
-  /** Writes what is queued, and nothing more. */
+  /** Ends the stream after its queued bytes. */
   end(nowMs: number): void {
     if (this.#isOver) return;
     this.outbox.flush();
@@ -125,7 +125,7 @@ export class SentEvents implements ByteSink {
     this.#response?.end();
   }
 
-  /** Gives up what is kept and what was not taken. */
+  /** Drops everything that is kept or unread. */
   destroy(): void {
     this.outbox.close();
     this.#isOver = true;
@@ -138,7 +138,7 @@ export class SentEvents implements ByteSink {
     return this.#response?.writableLength ?? 0;
   }
 
-  /** Without a response, bytes are kept as copies or not at all. */
+  /** True without a response: then bytes are copied, or not kept at all. */
   get copies(): boolean {
     return this.#response === undefined;
   }

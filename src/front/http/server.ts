@@ -1,11 +1,11 @@
-// The servers of Node that read HTTP for the front: their bounds, their certificates, and the addresses that they listen on.
+// Node's HTTP servers for the front: their limits, certificates, and addresses.
 
 import { readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerOptions } from 'node:http';
 import type { HttpSettings, TcpAddress } from '../../model/http-settings.ts';
 import { BridgeError, messageOf } from '../../util/bridge-error.ts';
 
-/** Nothing is read leniently, and nobody may keep a connection without a request on it. */
+/** Strict parsing, and no idle connections without a request. */
 export const SERVER_OPTIONS: ServerOptions = {
   insecureHTTPParser: false,
   maxHeaderSize: 16_384,
@@ -14,11 +14,11 @@ export const SERVER_OPTIONS: ServerOptions = {
   keepAliveTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
   requireHostHeader: true,
-  // A header that comes twice says two things. Joined, it says neither, and is refused.
+  // Joins duplicate headers: the joined value is invalid, so the request is refused.
   joinDuplicateHeaders: true,
 };
 
-/** A server that does not listen yet. The code for TLS is loaded with the first certificate. */
+/** Makes a server that does not listen yet. The TLS code is loaded with the first certificate. */
 export function serverFor(tls: HttpSettings['tls']): Server {
   if (tls === undefined) return createServer(SERVER_OPTIONS);
   const { createServer: createTlsServer } = process.getBuiltinModule('node:https');
@@ -39,7 +39,7 @@ export async function bind(server: Server, { host, port }: TcpAddress): Promise<
   } catch (error) {
     throw cannotListen(`Cannot listen on ${host}, port ${port} (http.listen): ${messageOf(error)}`, error);
   }
-  // An accept that fails concerns the one who wanted to connect, and nobody else.
+  // A failed accept concerns only the connecting client.
   server.on('error', () => undefined);
   const address = server.address();
   return typeof address === 'object' && address !== null ? address.port : port;

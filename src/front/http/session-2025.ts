@@ -1,5 +1,5 @@
-// One session of the era with a handshake over HTTP: its link, and the streams that its client may come back to. It outlives
-// every connection; it ends when its client says so, or when nobody has used it for long.
+// One session with a handshake over HTTP: its link, and the streams that its client may come back to. It outlives its
+// connections, and ends when its client says so or has not used it for long.
 
 import type { ServerResponse } from 'node:http';
 import type { Limits } from '../../model/limits.ts';
@@ -10,12 +10,12 @@ import { HttpExchange } from './http-exchange.ts';
 import { HttpLink } from './http-link.ts';
 import { SentEvents } from './sent-events.ts';
 
-/** The first revision in which a client comes back by the id of an event without data. */
+/** The first version in which a client can come back with the id of an event without data. */
 const FIRST_PRIMED = '2025-11-25';
-/** A request that takes longer gets a stream, to which its client can come back. */
+/** A slower request gets a stream, to which its client can come back. */
 const SOON_MS = 1000;
 const COMMENT_MS = 15_000;
-/** The stream for what belongs to no request. */
+/** The number of the stream for frames that belong to no request. */
 const STANDING = 0;
 const EVENT_ID = /^(\d{1,9})-(\d{1,15})$/;
 
@@ -23,7 +23,7 @@ interface HttpSessionContext {
   readonly limits: Limits;
   readonly clock: Clock;
   readonly turn: FlushTurn;
-  /** An answer was written that its client has not taken. */
+  /** Called with a complete answer that the client has not fully read. */
   readonly unread: (response: ServerResponse) => void;
 }
 
@@ -32,12 +32,12 @@ export interface HttpSessionOptions extends HttpSessionContext {
   /** The principal that may use the session. */
   readonly owner: string;
   readonly view: string | undefined;
-  /** The terms of the token that it was begun with. */
+  /** The terms of the token with which it began. */
   readonly grant: Grant | undefined;
   readonly ended: () => void;
 }
 
-/** The core's side of the session, as far as it is looked at here. */
+/** The parts of the core's session that are used here. */
 interface SessionVersion {
   readonly protocolVersion: string | undefined;
   readonly mayBatch: boolean;
@@ -50,11 +50,11 @@ export class HttpSession2025 {
   readonly view: string | undefined;
   readonly grant: Grant | undefined;
   session: SessionVersion | undefined;
-  /** True once its client has been told its id. */
+  /** True once the client knows the session's id. */
   isKnown = false;
   readonly #options: HttpSessionOptions;
   readonly #standing: SentEvents;
-  /** By their numbers: those that are open, and those that were lately. */
+  /** Open and recent streams, by number. */
   readonly #streams = new Map<number, SentEvents>();
   #lastStream = STANDING;
   #usedMs: number;
@@ -92,7 +92,7 @@ export class HttpSession2025 {
     return stream;
   }
 
-  /** Takes `initialize` in. Its answer tells the client the id of the session; without a good one there is no session. */
+  /** Takes `initialize`. Its answer carries the session's id; if it fails, there is no session. */
   begin(
     b: Buffer,
     end: number,
@@ -101,7 +101,7 @@ export class HttpSession2025 {
     this.take([{ b, end }], [idText], { response, isBatch: false, headers: { 'mcp-session-id': this.id } });
   }
 
-  /** Takes messages of one POST in; `idTexts` are the ids of the requests among them. */
+  /** Takes the messages of a POST; `idTexts` are the ids of its requests. */
   take(
     messages: readonly { readonly b: Buffer; readonly end: number }[],
     idTexts: readonly string[],
@@ -138,12 +138,12 @@ export class HttpSession2025 {
   #ended(exchange: HttpExchange): void {
     this.link.forget(exchange);
     if (this.isKnown) return this.link.changed();
-    // The first exchange was that of `initialize`.
+    // The first exchange was for `initialize`.
     this.isKnown = this.session?.protocolVersion !== undefined && !exchange.isLeft;
     if (!this.isKnown) this.link.destroy();
   }
 
-  /** Opens the stream for what belongs to no request. */
+  /** Opens the stream for frames that belong to no request. */
   listen(response: ServerResponse): void {
     this.#carry(this.#standing, response, () => {
       this.#standing.carryOn(response);
@@ -151,7 +151,7 @@ export class HttpSession2025 {
     });
   }
 
-  /** Goes on with a stream behind the event of this id; false if there is no such stream, or not any more. */
+  /** Continues a stream after the event with this id; false if the stream is unknown or gone. */
   goOn(response: ServerResponse, lastEventId: string): boolean {
     const [, number, place] = EVENT_ID.exec(lastEventId) ?? [];
     const stream = number === undefined ? undefined : this.#streams.get(Number(number));
@@ -176,7 +176,7 @@ export class HttpSession2025 {
     return (this.session?.protocolVersion ?? '') >= FIRST_PRIMED;
   }
 
-  /** Called once a second: gives slow requests their streams, and forgets what nobody comes back to. */
+  /** Called once a second: gives slow requests their streams, and drops old streams. */
   tick(nowMs: number): void {
     const { resumeGraceMs } = this.#options.limits;
     for (const exchange of this.link.exchanges)
@@ -197,7 +197,7 @@ export class HttpSession2025 {
     else stream.comment();
   }
 
-  /** Together, the streams of a session keep as much as a client on the socket may have kept. */
+  /** Limits what all streams of a session keep to what a client on the socket may have kept. */
   #dropOverfull(): void {
     let bytes = 0;
     for (const { keptBytes } of this.#streams.values()) bytes += keptBytes;
@@ -213,7 +213,7 @@ export class HttpSession2025 {
     return this.#usedMs;
   }
 
-  /** True if nobody has used it for so long. */
+  /** True if nobody has used it for this long. */
   isIdleFor(ms: number, nowMs: number): boolean {
     if (this.#standing.isCarried || [...this.link.exchanges].some(({ isLeft }) => !isLeft)) return false;
     return nowMs - this.#usedMs >= ms;

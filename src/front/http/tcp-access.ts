@@ -1,4 +1,5 @@
-// Who may ask over TCP: clients with a token, unless none is asked for. Nothing is told of a token but whether it is good.
+// Decides who may ask over TCP: clients with a token, unless none is required. It reveals only whether a token is
+// valid.
 
 import type { IncomingMessage } from 'node:http';
 import type { Grant, Principal } from '../../model/principal.ts';
@@ -8,15 +9,15 @@ import { bearerOf, refusal } from './request-gate.ts';
 
 /** The tokens of the daemon. */
 interface GoodTokens {
-  /** The terms of a token; undefined if it is not, or no longer, good. */
+  /** The terms of a token; undefined if it is not valid. */
   granted(bearer: string): Grant | undefined;
   isGood(grant: Grant): boolean;
 }
 
 export interface TcpAccess {
-  /** Undefined where none is asked for. */
+  /** Undefined if no token is required. */
   readonly tokens: GoodTokens | undefined;
-  /** Undefined where only the bridge's own tokens are good. */
+  /** Undefined if only the bridge's own tokens are valid. */
   readonly authorization?: Authorization | undefined;
   /** The user of the daemon. */
   readonly uid: number;
@@ -29,7 +30,9 @@ const BAD_TOKEN: HttpRefusal = refusal(401, 'The token is not good, or not any m
   'www-authenticate': 'Bearer error="invalid_token"',
 });
 
-/** The principal behind a request, or why there is none. Only a token of an authorization server may have to be waited for. */
+/**
+ * The principal of a request, or the reason for refusing it. Only a token of an authorization server may need a wait.
+ */
 export function principalOver(
   { headers }: IncomingMessage,
   { tokens, authorization, uid }: TcpAccess,

@@ -1,29 +1,29 @@
-// Answers that are written and that their clients have not taken: bounded together, and in time. Where there are too many bytes,
-// whoever has the most of them loses the oldest.
+// Complete answers that clients have not fully read: limited together, and in time. If there are too many bytes, the
+// principal with the most loses its oldest answer.
 
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../util/clock.ts';
 
 interface UnreadAnswersOptions {
   readonly clock: Clock;
-  /** The most bytes of all of them together. */
+  /** The maximum number of bytes in total. */
   readonly most: number;
-  /** A client that takes nothing for so long is cut off. */
+  /** A client that reads nothing for this long is cut off. */
   readonly stallMs: number;
-  /** A client was cut off. */
+  /** Called when a client was cut off. */
   readonly refused: () => void;
 }
 
 interface Unread {
   readonly owner: string;
   bytes: number;
-  /** When its client has last taken some of it. */
+  /** The time at which its client last read some of it. */
   takenMs: number;
 }
 
 export class UnreadAnswers {
   readonly #options: UnreadAnswersOptions;
-  /** The oldest is the first. */
+  /** Oldest first. */
   readonly #all = new Map<ServerResponse, Unread>();
   #bytes = 0;
 
@@ -35,7 +35,7 @@ export class UnreadAnswers {
     return this.#all.size === 0;
   }
 
-  /** Notes an answer to which nothing more is added, unless all of it was taken at once. `owner` is the principal's key. */
+  /** Notes a complete answer, unless it was fully read at once. `owner` is the principal's key. */
   note(response: ServerResponse, owner: string): void {
     const bytes = response.writableLength;
     if (bytes === 0 || response.destroyed || this.#all.has(response)) return;
@@ -52,7 +52,7 @@ export class UnreadAnswers {
     this.#bytes -= unread.bytes;
   }
 
-  /** Forgets the bytes that were taken meanwhile. */
+  /** Updates the counts of unread bytes. */
   #measure(): void {
     const nowMs = this.#options.clock.now();
     for (const [response, unread] of this.#all) {
@@ -79,7 +79,7 @@ export class UnreadAnswers {
   #cutOff(response: ServerResponse): void {
     this.#options.refused();
     this.#forget(response);
-    // The connection too: Node would keep what it has been given for it.
+    // Destroys the connection too: Node would keep the bytes for it.
     response.socket?.destroy();
     response.destroy();
   }
