@@ -1,11 +1,12 @@
-// How many calls of one program are under way. Answers wait in the daemon until the process reads them, so a program gets as many
-// calls at once as their answers have room; the others wait. The process is not read while the arguments that are on their way are too
-// many bytes. A process that neither reads nor is read would wait for ever, so those two never depend on each other.
+// Limits the calls of one program that are under way. Answers wait in the daemon until the process reads them, so a
+// program gets as many calls at once as there is room for answers; other calls wait. Reading from the process pauses
+// while its waiting arguments are too large. If the process itself neither reads nor is read, it would hang, so these
+// two never wait for each other.
 
 export interface CallWindowPorts {
-  /** Bytes of answers that the process has not read. */
+  /** The bytes of answers that the process has not read. */
   readonly waitingBytes: () => number;
-  /** Says that the process is not to be read, or is to be read again. */
+  /** Called to pause or resume reading from the process. */
   readonly paused: (isPaused: boolean) => void;
 }
 
@@ -14,19 +15,19 @@ interface HeldCall {
   readonly begin: () => void;
 }
 
-/** The answers that may be on their way to one process. */
+/** The maximum bytes of answers on their way to one process. */
 const ROOM_BYTES = 16 * 1024 * 1024;
-/** The calls under way before the first answer, whose size nobody knows. */
+/** The number of calls before the first answer, while the size of answers is unknown. */
 const FIRST_CALLS = 16;
 const LEAST_CALLS = 4;
-/** The arguments of the calls that are under way or wait. */
+/** The maximum bytes of arguments of calls under way or waiting. */
 const MOST_ARGUMENT_BYTES = 4 * 1024 * 1024;
-/** A call without arguments takes memory, too. */
+/** The memory of a call without arguments. */
 const EACH_BYTES = 1024;
 
 export class CallWindow {
   readonly #ports: CallWindowPorts;
-  /** The calls that were asked for; the ones before the head have begun. */
+  /** The requested calls; those before the head have begun. */
   #held: HeldCall[] = [];
   #head = 0;
   #heldBytes = 0;
@@ -40,14 +41,14 @@ export class CallWindow {
     this.#ports = ports;
   }
 
-  /** Begins a call with arguments of so many bytes as soon as it has room. */
+  /** Begins a call with arguments of this size as soon as there is room. */
   add(argumentBytes: number, begin: () => void): void {
     this.#held.push({ bytes: argumentBytes + EACH_BYTES, begin });
     this.#heldBytes += argumentBytes + EACH_BYTES;
     this.goOn();
   }
 
-  /** A call of so many bytes has an answer, which was sent to the process. */
+  /** Notes that a call is answered, and that its answer was sent to the process. */
   ended(argumentBytes: number, answerBytes: number): void {
     this.#open--;
     this.#openBytes -= argumentBytes + EACH_BYTES;
@@ -55,9 +56,9 @@ export class CallWindow {
     this.goOn();
   }
 
-  /** Begins what has room by now. */
+  /** Begins the calls that now have room. */
   goOn(): void {
-    if (this.#isGoingOn) return; // a call has ended while it began
+    if (this.#isGoingOn) return; // a call ended while it began
     this.#isGoingOn = true;
     while (this.#mayBegin()) {
       const next = this.#held[this.#head];
@@ -77,7 +78,7 @@ export class CallWindow {
   }
 
   #mayBegin(): boolean {
-    // A process that cannot say what it has to say reads nothing either, so what it has said must go on.
+    // A process that cannot write does not read either, so what it writes must be accepted.
     if (this.#heldBytes > MOST_ARGUMENT_BYTES) return true;
     if (this.#ports.waitingBytes() > ROOM_BYTES) return false;
     const most = this.#largestAnswer === 0 ? FIRST_CALLS : ROOM_BYTES / this.#largestAnswer;
@@ -91,7 +92,7 @@ export class CallWindow {
     this.#ports.paused(isPaused);
   }
 
-  /** Begins nothing more. */
+  /** Begins no more calls. */
   close(): void {
     this.#held = [];
     this.#head = 0;

@@ -1,5 +1,5 @@
-// Runs the programs of all clients, each in a process that no other client has. A process is kept for a minute after a program, for
-// the next one of the same client, and ends with its client. Bounds how many there are.
+// Runs the programs of all clients, each in a process that no other client uses. After a program, the process is kept
+// for a minute for the same client, and ends with its client. The number of processes is limited.
 
 import type { ProgramHost, ProgramRequest, Programs, RunningProgram } from '../meta-tools/programs.ts';
 import type { CodeModeSettings } from '../model/settings.ts';
@@ -19,9 +19,9 @@ export { findConfinement } from './confinement.ts';
 export interface CodeModeOptions {
   readonly settings: CodeModeSettings;
   readonly confinement: Confinement;
-  /** The packed code of the process that runs programs in JavaScript. */
+  /** The packed code of the process for JavaScript programs. */
   readonly code: Buffer;
-  /** The same for Python; undefined where programs in Python are not run. */
+  /** The parts that Python programs need; undefined if they are not run. */
   readonly python?: PythonPlace | undefined;
   readonly guard: SandboxOptions['guard'];
   readonly inherited: readonly number[];
@@ -41,19 +41,19 @@ interface PythonPlace {
 const KEPT_MS = 60_000;
 const MOST_ENDING_MS = 250;
 const MOST_CODE_BYTES = 256 * 1024;
-/** One client may have so many of the programs that run, and a user who comes from elsewhere so many with all its clients. */
+/** The fraction of running programs that one client may have; for remote users, all their clients together. */
 const OWN_PART = 0.25;
 const OWNERS_PART = 0.5;
-/** The memory of Node itself, beside that of the interpreter. */
+/** Node's own memory, besides the interpreter's. */
 const HEAP_MIB = 64;
-/** The same for Python, whose interpreter has a part of its memory there. */
+/** The same for Python, whose interpreter uses part of it. */
 const PYTHON_HEAP_MIB = 256;
 
 interface RunningHere {
   readonly client: object;
   readonly owner: string | undefined;
   readonly sandbox: Sandbox;
-  /** True while its client is to come back with answers. */
+  /** True while its client must come back with answers. */
   readonly isAway: () => boolean;
 }
 
@@ -66,12 +66,12 @@ interface IdleSandbox {
 export class CodePrograms implements Programs {
   readonly #options: CodeModeOptions;
   readonly #running = new Map<ProgramRun, RunningHere>();
-  /** Processes whose program has ended, and which have not said that they are free. */
+  /** Processes whose program has ended but that have not reported idle. */
   readonly #ending = new Set<Sandbox>();
-  /** The clients that have run programs, and have not gone. */
+  /** The clients that have run programs and are still connected. */
   readonly #clients = new WeakSet<object>();
   #isClosed = false;
-  /** The one that was used first is the first. */
+  /** Least recently used first. */
   #idle: readonly IdleSandbox[] = [];
 
   constructor(options: CodeModeOptions) {
@@ -79,7 +79,7 @@ export class CodePrograms implements Programs {
     options.logger.info('programs of models are run', { confinedBy: options.confinement.name });
   }
 
-  /** The processes that there are. */
+  /** The number of processes. */
   get processes(): number {
     return this.#running.size + this.#ending.size + this.#idle.length;
   }
@@ -99,7 +99,7 @@ export class CodePrograms implements Programs {
       waitingBytes: () => this.#waitingBytesOf(client),
       ...(isPython && { pyodide: this.#options.python?.pyodide, excess: () => this.#excessOf(sandbox) }),
       over: (wasClean) => {
-        const isClean = wasClean && !isPython; // a program may have changed the interpreter
+        const isClean = wasClean && !isPython; // a Python program may have changed the interpreter
         this.#running.delete(run);
         if (isClean) this.#keepOnceIdle(sandbox, client);
         else sandbox.kill();
@@ -136,7 +136,7 @@ export class CodePrograms implements Programs {
     return [...this.#running.values()].filter(isMeant).length;
   }
 
-  /** Ends the program that has begun first of those whose clients are away; false if there is none. */
+  /** Ends the oldest program whose client is away; false if there is none. */
   #endWaiting(isMeant: (one: RunningHere) => boolean): boolean {
     for (const [run, one] of this.#running) {
       if (!isMeant(one) || !one.isAway()) continue;
@@ -177,7 +177,7 @@ export class CodePrograms implements Programs {
     return found.sandbox;
   }
 
-  /** A part of the program may still run, though it has returned. */
+  /** Keeps a process once it is idle: parts of a program may run on after it has returned. */
   #keepOnceIdle(sandbox: Sandbox, client: object): void {
     this.#ending.add(sandbox);
     const late = this.#options.clock.after(MOST_ENDING_MS, () => end());
@@ -217,7 +217,7 @@ export class CodePrograms implements Programs {
     this.#idle = this.#idle.filter((other) => other !== idle);
   }
 
-  /** A client has gone: its idle processes end. Whoever has asked for a program that runs stops it. */
+  /** Ends the idle processes of a client that has gone. Running programs are stopped by their requests. */
   forget(client: object): void {
     this.#clients.delete(client);
     for (const idle of this.#idle.filter((one) => one.client === client)) this.#endIdle(idle);

@@ -1,5 +1,5 @@
-// The walls around a process that runs programs: Node's own permission model, and bubblewrap or sandbox-exec where the machine has
-// one that works. Inside there is no network, no file but Node and its libraries, and no other process.
+// The confinement of a process that runs programs: Node's permission model, and bubblewrap or sandbox-exec if one works
+// on this machine. Inside there is no network, no file except Node and its libraries, and no other process.
 
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { expectSystemError } from '../util/expected-error.ts';
 
 export interface Confinement {
-  /** For the log and the status. */
+  /** For the log and `status`. */
   readonly name: 'bwrap' | 'sandbox-exec' | 'none';
-  /** Gives the command that runs Node with these arguments; `paths` can be read inside. */
+  /** The command that runs Node with these arguments; `paths` are readable inside. */
   command(
     nodeArgs: readonly string[],
     paths?: readonly string[],
@@ -24,10 +24,10 @@ export interface ConfinementHost {
   readonly homedir: string;
 }
 
-/** The exit code of an attempt that the walls have stopped. */
+/** The exit code of a test that was stopped by the confinement. */
 const WALLED = 42;
 
-/** Where libraries of Node may stand. */
+/** Possible locations of Node's libraries. */
 const LIBRARIES = ['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/nix/store', '/etc/ld.so.cache'];
 
 function inBubblewrap(file: string, execPath: string): Confinement {
@@ -65,7 +65,7 @@ function unconfined(execPath: string): Confinement {
   return { name: 'none', command: (nodeArgs) => ({ file: execPath, args: nodeArgs }) };
 }
 
-/** Finds the walls that this machine has, and tries them. */
+/** Finds and tests this machine's confinement. */
 export async function findConfinement({
   execPath,
   platform,
@@ -94,10 +94,10 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** Reads a directory, which must fail. */
+/** Reads a directory; this must fail. */
 const ATTEMPT = `try { require('node:fs').readdirSync(process.argv[1]) } catch { process.exit(${WALLED}) }`;
 
-/** A kernel may forbid what the walls need, and walls that let files through are none. */
+/** True if the confinement works: a kernel may forbid it, and one that lets files through is useless. */
 function confines(confinement: Confinement, homedir: string): Promise<boolean> {
   const { file, args } = confinement.command(['-e', ATTEMPT, homedir]);
   return new Promise((resolve) => {
@@ -107,7 +107,7 @@ function confines(confinement: Confinement, homedir: string): Promise<boolean> {
   });
 }
 
-/** Arguments of Node: no files, no processes, no code made of texts, little memory of its own. */
+/** Node's arguments: no files, no processes, no code from strings, little memory. */
 export function nodeArguments(heapMiB: number): readonly string[] {
   const permission = process.allowedNodeEnvironmentFlags.has('--permission')
     ? '--permission'

@@ -1,21 +1,21 @@
-// The globals of a program: the servers' tools as functions, search, types, console, timers. This one function runs inside the
-// interpreter, which gets its text: it may name nothing from outside itself. It guards nothing, because the program may change all of
-// it: of what it says, only texts are the program's. The daemon checks what comes out.
+// The globals of a program: the servers' tools as functions, search, types, console, timers. This function's text runs
+// inside the interpreter, so it may use nothing from outside itself. It protects nothing, because the program may
+// change all of it. The daemon checks everything that comes out.
 
 import type { ProgramWordKind } from './words.ts';
 
 export interface GuestError {
   readonly name: string;
   readonly message: string;
-  /** The stack as the interpreter words it. */
+  /** The stack in the interpreter's format. */
   readonly stack?: string;
   readonly code?: unknown;
 }
 
 export interface GuestHost {
-  /** Takes a word of the program: its kind, and its text in JSON (see words.ts). False if the text is too long. */
+  /** Sends a word of the program: its kind, and its text in JSON (see words.ts). False if the text is too long. */
   readonly send: (kind: ProgramWordKind, text: string) => boolean;
-  /** Has `receive` called with `{"timer":id}` after some time. */
+  /** Calls `receive` with `{"timer":id}` after some time. */
   readonly wait: (id: number, ms: number) => void;
 }
 
@@ -24,7 +24,7 @@ export interface Guest {
   readonly start: (program: () => unknown, serversText: string) => void;
   /** Takes an answer as JSON. */
   readonly receive: (text: string) => void;
-  /** The number of answers and timers that are still to come. */
+  /** The number of pending answers and timers. */
   readonly awaited: () => number;
 }
 
@@ -36,7 +36,7 @@ export function guest({ send, wait }: GuestHost): Guest {
     readonly about: { readonly server: string; readonly tool: string } | undefined;
   }
   type Fields = Record<string, unknown>;
-  // The program may replace these, and its faults should be told all the same.
+  // Copied, because the program may replace them, and its faults should still be reported.
   const { parse, stringify } = JSON;
   const { isArray } = Array;
   const pending = new Map<number, Settle>();
@@ -62,7 +62,7 @@ export function guest({ send, wait }: GuestHost): Guest {
     }
   }
 
-  /** Asks for what `texts` say, each in JSON, which has no tab. */
+  /** Sends a request made of `texts`, each in JSON, which contains no tab. */
   const ask = (
     kind: 'call' | 'search' | 'describe',
     texts: readonly string[],
@@ -85,7 +85,7 @@ export function guest({ send, wait }: GuestHost): Guest {
         ),
       );
     });
-  /** A name that the program has made up may be of any length. */
+  /** Shortens a name that the program chose. */
   const named = (name: string): string => stringify(name.slice(0, 500));
 
   /** The useful part of a tool's result: its structured content, its text, or JSON in its text. */
@@ -127,7 +127,7 @@ export function guest({ send, wait }: GuestHost): Guest {
     return Object.assign(called('value'), { raw: called('raw') });
   };
 
-  /** An object with a property for each text. What promises and JSON look for is not there. */
+  /** An object with a property per text. Properties that promises and JSON look for are excluded. */
   const byName = (make: (name: string) => unknown, listed: readonly string[]): unknown => {
     const made = new Map<string, unknown>();
     return new Proxy(Object.create(null) as object, {
@@ -213,9 +213,9 @@ export function guest({ send, wait }: GuestHost): Guest {
     try {
       error = errorOf(thrown);
     } catch {
-      // It is as it is: a getter of the error has failed.
+      // Kept as it is: a getter of the error failed.
     }
-    // Written member by member: an object could be made to say something else by its prototype.
+    // Written member by member, because a prototype could change how an object is serialized.
     let text = `{"name":${stringify(error.name)},"message":${stringify(error.message)}`;
     if (error.stack !== undefined) text += `,"stack":${stringify(error.stack)}`;
     if (error.code !== undefined) text += `,"code":${stringify(error.code)}`;

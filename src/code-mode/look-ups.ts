@@ -1,5 +1,5 @@
-// What a program looks up: tools by words, and their types. One after the other, with a turn of the event loop for everybody else in
-// between, because a search or a schema takes the daemon's own time.
+// The lookups of a program: tools by words, and their types. They run one at a time, with a turn of the event loop
+// between them, because a search or a schema takes the daemon's own time.
 
 import type { HostAnswer, ProgramHost } from '../meta-tools/programs.ts';
 import { failureOf } from '../protocol/rpc-error.ts';
@@ -17,12 +17,12 @@ interface LookUp {
 
 /** The time of one turn. */
 const TURN_MS = 1;
-/** Longer declarations are cut: a program that wants so many names their tools. */
+/** Longer declarations are cut: a program that needs so many should name the tools. */
 const LONGEST_DECLARATIONS = 256 * 1024;
 
 export class LookUps {
   readonly #host: Pick<ProgramHost, 'search' | 'tools'>;
-  /** The only servers that are shown; undefined for all. */
+  /** The only servers to show; undefined for all. */
   readonly #servers: readonly string[] | undefined;
   #waiting: LookUp[] = [];
   #isWorking = false;
@@ -33,7 +33,7 @@ export class LookUps {
     this.#servers = servers;
   }
 
-  /** The number of those without an answer. */
+  /** The number of unanswered lookups. */
   get size(): number {
     return this.#waiting.length;
   }
@@ -96,7 +96,7 @@ export class LookUps {
     return left === 0 ? text.end() : `${text.end()}// ${left} more tools are left out: describe them as SERVER.TOOL.\n`;
   }
 
-  /** The program has ended: what it waits for is not looked up. */
+  /** Drops waiting lookups, because the program has ended. */
   close(): void {
     this.#isClosed = true;
     this.#waiting = [];

@@ -1,23 +1,23 @@
-// The memory and the processor time of a process and of all below it, as the kernel counts them. Linux only.
+// The memory and processor time of a process and its descendants, as the kernel counts them. Linux only.
 
 import { readFileSync } from 'node:fs';
 import { expectSystemError } from '../util/expected-error.ts';
 
 const PAGE = 4096;
 const MOST_PROCESSES = 64;
-/** The kernel tells times in hundredths of a second on every machine. */
+/** The kernel counts in hundredths of a second on every machine. */
 const TICK_MS = 10;
-/** The places of the times in `stat`, behind the name of the program. */
+/** The positions of the times in `stat`, after the program's name. */
 const [USER, SYSTEM] = [11, 12];
 
-/** Bytes that a process and those below it have in memory; 0 for one that has gone. */
+/** The resident bytes of a process and its descendants; 0 if it has gone. */
 export function residentBytes(pid: number): number {
   let bytes = 0;
   for (const one of withThoseBelow(pid)) bytes += Number(textAt(`/proc/${one}/statm`).split(' ')[1] ?? 0) * PAGE;
   return bytes;
 }
 
-/** The time for which a process and those below it have used a processor; 0 where that is not known. */
+/** The processor time of a process and its descendants; 0 if unknown. */
 export function processorMs(pid: number): number {
   let ticks = 0;
   for (const one of withThoseBelow(pid)) {

@@ -1,5 +1,5 @@
-// One program from its start to its result. Counts its time, its output and its calls, ends it at a limit, and words what comes of it.
-// Nothing that the process says is trusted: each word is checked here.
+// One program from start to result. It counts time, output and calls, ends the program at a limit, and words the
+// result. It trusts nothing from the process: each word is checked here.
 
 import type { HostAnswer, ProgramHost, ProgramRequest, ProgramServer } from '../meta-tools/programs.ts';
 import type { CodeModeSettings } from '../model/settings.ts';
@@ -18,21 +18,21 @@ export interface ProgramRunOptions {
   readonly sandbox: Sandbox;
   readonly settings: CodeModeSettings;
   readonly clock: Clock;
-  /** The directory of Pyodide, for a program in Python. */
+  /** The directory of Pyodide, for a Python program. */
   readonly pyodide?: string | undefined;
-  /** The bytes of the process, if they are more than it may have; undefined where it bounds itself. */
+  /** The process's bytes if they exceed its limit; undefined if it limits itself. */
   readonly excess?: (() => number | undefined) | undefined;
-  /** The time for which the process has used a processor; always the same where that is not known. */
+  /** The processor time that the process has used; constant if unknown. */
   readonly processorMs: () => number;
-  /** Bytes of answers that the processes of this client have not read. */
+  /** Bytes of answers that this client's processes have not read. */
   readonly waitingBytes: () => number;
-  /** The program is over. `isClean` is true if the process may run another one. */
+  /** Called when the program has ended. `isClean`: the process may run another one. */
   readonly over: (isClean: boolean) => void;
-  /** Hears of errors of ours. */
+  /** Called with errors of ours. */
   readonly failed: (error: unknown) => void;
 }
 
-/** How often the time of a program is looked at. */
+/** The interval at which a program's time is checked. */
 const TICK_MS = 50;
 const MOST_START_MS = 20_000;
 const MOST_LOOK_UPS = 1000;
@@ -40,7 +40,7 @@ const LONGEST_LOOK_UP = 16 * 1024;
 const MOST_NAMES = 200;
 const LONGEST_THROWN = 64 * 1024;
 const LONGEST_NAMES = 4096;
-/** The answers that all processes of one client may leave unread. */
+/** The maximum bytes of unread answers for all processes of one client. */
 const MOST_UNREAD_BYTES = 64 * 1024 * 1024;
 const TAB = 0x09;
 
@@ -50,9 +50,9 @@ export class ProgramRun {
   readonly #tick: Timer;
   #lastMs: number;
   #usedMs = 0;
-  /** The start of the process does not count. */
+  /** False during the start of the process, which does not count as program time. */
   #hasBegun = false;
-  /** The processor time at the last look, while somebody is asked something. */
+  /** The processor time at the last check, while a person is asked something. */
   #processorMs: number | undefined;
   #calls = 0;
   readonly #window: CallWindow;
@@ -88,7 +88,7 @@ export class ProgramRun {
     this.#finish(false);
   }
 
-  /** Ends it with this as its result. */
+  /** Ends it with this text as its result. */
   giveUp(reason: string): void {
     this.#end(reason, false);
   }
@@ -117,7 +117,7 @@ export class ProgramRun {
     if (this.#usedMs >= this.#timeoutMs) this.#limit('time', `${this.#timeoutMs} ms`, 'codeMode.timeoutMs');
   }
 
-  /** The part of the last time that counts: while somebody is asked, what the process has computed in it. */
+  /** The part of the last interval that counts: while a person is asked, only the processor time. */
   #usedSince(passedMs: number, isAsking: boolean): number {
     const before = this.#processorMs;
     this.#processorMs = isAsking ? this.#options.processorMs() : undefined;
@@ -150,7 +150,7 @@ export class ProgramRun {
   }
 
   #take(word: SaidWord): void {
-    // It begins once, and says nothing before but that it cannot.
+    // It begins once, and before that it may only say that it cannot.
     if (word.kind === 'begun' ? this.#hasBegun : !this.#hasBegun && word.kind !== 'trap') return this.#nonsense();
     switch (word.kind) {
       case 'begun':
@@ -198,7 +198,7 @@ export class ProgramRun {
     this.#limit('output', `more than ${this.#options.settings.maxOutputBytes} bytes`, 'codeMode.maxOutputBytes');
   }
 
-  /** True if the program may ask for one more thing. */
+  /** True if the program may make one more request. */
   #mayAsk(): boolean {
     const { maxCalls } = this.#options.settings;
     if (++this.#calls <= maxCalls) return true;
@@ -206,7 +206,9 @@ export class ProgramRun {
     return false;
   }
 
-  /** ID, SERVER, TOOL and the arguments with tabs between, all JSON. The arguments are not decoded: they may be long. */
+  /**
+   * Handles a call: ID, SERVER, TOOL and the arguments, all JSON, separated by tabs. Long arguments are not decoded.
+   */
   #call({ b, from, to }: SaidWord): void {
     const { host, request } = this.#options;
     const serverFrom = placeBehindTab(b, from, to);
@@ -249,7 +251,7 @@ export class ProgramRun {
     this.#lookUps.describe([...names], answered);
   }
 
-  /** Sends the answer to a word, and returns its size. */
+  /** Returns a function that sends the answer to a word and returns its size. */
   #answers(id: number): (answer: HostAnswer) => number {
     return ({ is, text }) => {
       if (this.#isOver) return 0;
@@ -265,9 +267,9 @@ export class ProgramRun {
     };
   }
 
-  // --- its end ---
+  // --- end ---
 
-  /** The value is passed on as the program has written it: it is a text for the model, and nobody here reads it. */
+  /** Passes on the returned value as the program wrote it: it is text for the model, and is not parsed here. */
   #returned(word: SaidWord): void {
     const { b, from, to } = word;
     const isText = b[from] === QUOTE;
@@ -283,7 +285,7 @@ export class ProgramRun {
     this.#limit('output', `${bytes} bytes`, 'codeMode.maxOutputBytes', hint);
   }
 
-  /** A word of the program was too long to be said: `KIND BYTES`. */
+  /** Handles a word that was too long to send: `KIND BYTES`. */
   #tooLarge(text: string): void {
     const [kind, bytes] = text.split(' ');
     if (kind === 'print') return this.#tooMuchOutput();
@@ -316,7 +318,7 @@ export class ProgramRun {
     if (this.#isOver) return;
     this.#finish(isClean);
     const printed = this.#printed.join('\n');
-    // Output is counted where it comes; an error is the program's, too, and may be of any length.
+    // Output was counted when it arrived. An error comes from the program too, and may have any length.
     const told = isError ? text?.slice(0, LONGEST_ERROR) : text;
     const content = [
       ...(told === undefined ? [] : [{ type: 'text', text: told }]),
@@ -330,11 +332,11 @@ const NOTHING = 'The program has ended. It returned nothing and printed nothing:
 const LONGEST_LINE = 200;
 const LONGEST_ERROR = 4000;
 const LONGEST_CODE = 200;
-/** Smaller ones are not looked at one by one: there are only so many. */
+/** Smaller answers are not measured, because their number is limited. */
 const SMALL_ANSWER = 4096;
 const QUOTE = 0x22;
 
-/** The text of a word as JSON; undefined for what is none. */
+/** Parses a word's text as JSON; undefined if it is invalid. */
 function decoded({ b, from, to }: SaidWord): unknown {
   try {
     return JSON.parse(b.toString('utf8', from, to));
@@ -343,7 +345,7 @@ function decoded({ b, from, to }: SaidWord): unknown {
   }
 }
 
-/** The texts of b[from, to), which have tabs between them, as JSON. */
+/** Parses the tab-separated JSON texts in b[from, to). */
 function decodedParts(b: Buffer, from: number, to: number): unknown[] {
   try {
     return b
@@ -364,7 +366,7 @@ function numberAt(b: Buffer, from: number): number {
   return Number.parseInt(b.latin1Slice(from, from + 16), 10);
 }
 
-/** The place behind the next tab; `to` if there is none. */
+/** The position after the next tab; `to` if there is none. */
 function placeBehindTab(b: Buffer, from: number, to: number): number {
   const at = from >= to ? -1 : b.indexOf(TAB, from);
   return at < 0 || at >= to ? to : at + 1;

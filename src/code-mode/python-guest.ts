@@ -1,5 +1,5 @@
-// The globals of a program in Python: a proxy for each server, the module `mcp.runtime`, and how its end is told. It is Python, and runs
-// inside Pyodide. It guards nothing: the daemon checks what comes out, and the walls are around the process.
+// The globals of a Python program: a proxy per server, the module `mcp.runtime`, and the report of its end. The code is
+// Python and runs inside Pyodide. It protects nothing: the daemon checks what comes out, and the process is confined.
 
 export const PYTHON_GUEST = `
 import asyncio, json, re, sys, types

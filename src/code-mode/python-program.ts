@@ -1,5 +1,5 @@
-// The program of the process in which one program in Python runs. Pyodide confines nothing, so this process is started only inside
-// walls (confinement.ts), and ends after its program. It speaks like sandbox-program.ts.
+// The process that runs one Python program. Pyodide confines nothing, so the process is only started inside a
+// confinement (confinement.ts), and ends after its program. It uses the same words as sandbox-program.ts.
 
 import { constants } from 'node:fs';
 import { setPriority } from 'node:os';
@@ -36,7 +36,7 @@ async function run(
   speaker: Speaker,
   heard: (receive: (text: string) => void) => void,
 ): Promise<void> {
-  // Asked for by Emscripten, and not given by Node's permission model.
+  // Emscripten needs this, but Node's permission model withholds it.
   Object.assign(process, { binding: () => ({ fs: constants }) });
   const place = pathToFileURL(`${pyodide}/`).href;
   const { loadPyodide } = (await import(`${place}pyodide.mjs`)) as PyodideModule;
@@ -46,12 +46,12 @@ async function run(
   const print = (text: string): void => void send('print', JSON.stringify(text));
   python.setStdout({ batched: print });
   python.setStderr({ batched: print });
-  python.setStdin({ error: true }); // its own is the daemon's
+  python.setStdin({ error: true }); // the process's stdin belongs to the daemon
   const [start, receive] = python.runPython(PYTHON_GUEST)(send, servers);
   if (start === undefined || receive === undefined) throw new Error('Pyodide is of a version that is not known');
   heard((text) => void receive(text));
-  setPriority(10); // servers and clients of the machine go first
-  speaker.say('begun'); // its time counts from here
+  setPriority(10); // servers and clients of the machine have priority
+  speaker.say('begun'); // the program's time counts from here
   await start(code);
 }
 

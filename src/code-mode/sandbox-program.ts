@@ -1,6 +1,6 @@
-// The program of the process in which programs of models run: one after the other, each in an interpreter of its own. It speaks
-// in lines of JSON on stdin and stdout. It has no limit of its own but the size of the interpreter's memory: the daemon watches the
-// rest, trusts no line that comes from here, and ends the process.
+// The process that runs programs of models, one after another, each in its own interpreter. It speaks lines of JSON on
+// stdin and stdout. It limits only the interpreter's memory: the daemon watches everything else, trusts no line from
+// here, and ends the process.
 
 import { read, readSync, writeSync } from 'node:fs';
 import { setPriority } from 'node:os';
@@ -29,14 +29,14 @@ export interface RunRequest {
 }
 
 const PAGE = 64 * 1024;
-/** The interpreter's own need, before a program. */
+/** The interpreter's own memory, without a program. */
 const LEAST_PAGES = 256;
-/** Deeper recursion than this ends in an error, before the stack of the process does. */
+/** Deeper recursion ends in an error, before the process's stack overflows. */
 const STACK_BYTES = 256 * 1024;
-/** After so many jobs it is looked whether the program has ended. */
+/** The number of jobs after which the program's end is checked. */
 const MOST_JOBS = 100;
 
-/** Writes lines at once: a stream would take twice as long, and keep what an endless program says. */
+/** Writes lines synchronously: a stream would take twice as long, and buffer the output of an endless program. */
 function write(text: string): void {
   let left = Buffer.from(text);
   try {
@@ -56,7 +56,7 @@ interface Interpreter {
   readonly awaited: QuickJSHandle;
   readonly memory: WebAssembly.Memory;
   readonly mostBytes: number;
-  /** The program that runs in it. */
+  /** The program running in it. */
   program: Program | undefined;
 }
 
@@ -100,10 +100,10 @@ class Program {
   readonly #over: () => void;
   readonly #timers = new Set<NodeJS.Timeout>();
   #isOver = false;
-  /** Words to the daemon that wait for an answer. */
+  /** The number of unanswered words to the daemon. */
   #asked = 0;
 
-  /** `over` is called once, when the program has ended and nothing of it runs any more. */
+  /** `over` is called once, when the program has ended and nothing of it runs. */
   constructor(interpreter: Interpreter, speaker: Speaker, over: () => void) {
     this.#parts = interpreter;
     this.#context = interpreter.context;
@@ -121,12 +121,12 @@ class Program {
     });
   }
 
-  /** True if it wakes up by itself. */
+  /** True if timers are pending. */
   get hasTimers(): boolean {
     return this.#timers.size > 0 && !this.#isOver;
   }
 
-  /** Takes a word of the guest; false if it is too long. Nothing may come behind the end of a program. */
+  /** Sends a word of the guest; false if it is too long. Nothing may follow a program's end. */
   say(kind: string, text: string): boolean {
     if (this.#isOver) return true;
     if (kind === 'threw' && this.#isOutOfMemory(text)) {
@@ -140,10 +140,10 @@ class Program {
     return saying !== 'too-long';
   }
 
-  /** Without memory for the error, the interpreter throws null. */
+  /** True if memory ran out. Without memory for an error object, the interpreter throws null. */
   #isOutOfMemory(text: string): boolean {
     const { memory, mostBytes } = this.#parts;
-    if (text.startsWith('{"name":"InternalError","message":"out of memory"')) return true; // also for one thing that is too large
+    if (text.startsWith('{"name":"InternalError","message":"out of memory"')) return true; // also thrown for a single object that is too large
     return /out of memory|"message":"null"/.test(text) && memory.buffer.byteLength > mostBytes / 2;
   }
 
@@ -162,7 +162,7 @@ class Program {
     this.#timers.add(timer);
   }
 
-  /** Nothing of the program runs any more. */
+  /** Called when nothing of the program runs any more. */
   #end(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
@@ -198,7 +198,7 @@ class Program {
     if (this.#isOver) this.#end();
   }
 
-  /** Runs what is due, and nothing more once the program has ended. */
+  /** Runs pending jobs, but none after the program has ended. */
   #runJobs(): void {
     const { runtime } = this.#context;
     for (let isMore = true; isMore && !this.#isOver; ) {
@@ -218,7 +218,7 @@ class Program {
   #broke(error: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    // What the interpreter throws is no error of Node: such a one is a trap, and nothing more may run here.
+    // Errors thrown by the interpreter are not Node errors. A Node error means a trap, and nothing more may run here.
     if (error instanceof Error) return this.#speaker.say('trap', JSON.stringify({ message: trapIn(error) }));
     const { name, message, stack } = (error ?? {}) as Partial<GuestError>;
     const told = {
@@ -241,7 +241,7 @@ interface ParseFault {
   readonly line: number | undefined;
 }
 
-/** Removes types. */
+/** Removes type annotations. */
 function plainCode(code: string): string | ParseFault {
   try {
     return transform(code, { transforms: ['typescript'], disableESTransforms: true, keepUnusedImports: true }).code;
@@ -251,7 +251,7 @@ function plainCode(code: string): string | ParseFault {
   }
 }
 
-/** The fault as the interpreter words it, which says more often what it has expected; undefined if it stumbles elsewhere. */
+/** The fault in the interpreter's words, which name what it expected more often; undefined if it fails elsewhere. */
 function wordedBy({ context }: Interpreter, code: string, line: number | undefined): string | undefined {
   const made = context.evalCode(`(async () => {${code}\n})`, 'program');
   if (made.error === undefined) return undefined;
@@ -263,13 +263,13 @@ function wordedBy({ context }: Interpreter, code: string, line: number | undefin
     .replace(/^expecting /, 'expected ');
 }
 
-/** Runs one program after the other. */
+/** Runs programs one after another. */
 class Runner {
   #current: Program | undefined;
-  /** Made while nobody waits for it. */
+  /** An interpreter prepared in advance. */
   #spare: Promise<Interpreter> | undefined;
 
-  /** True while a program runs that does nothing until an answer comes. */
+  /** True while the running program can do nothing until an answer arrives. */
   get onlyWaits(): boolean {
     return this.#current?.hasTimers === false;
   }
@@ -288,7 +288,7 @@ class Runner {
   }
 
   async #run({ code, servers, memoryBytes }: RunRequest, speaker: Speaker): Promise<void> {
-    speaker.say('begun'); // its time counts from here
+    speaker.say('begun'); // the program's time counts from here
     const plain = plainCode(code);
     const interpreter = await (this.#spare ?? makeInterpreter(memoryBytes));
     this.#spare = undefined;
@@ -312,7 +312,7 @@ class Runner {
 
 const READ_BYTES = 64 * 1024;
 
-/** Reads stdin in lines. Where nothing else can happen it blocks: a stream costs twice as much for each answer. */
+/** Reads lines from stdin. It blocks if nothing else can happen, because a stream costs twice as much per answer. */
 class Input {
   readonly #runner: Runner;
   readonly #buffer = Buffer.allocUnsafeSlow(READ_BYTES);
@@ -323,7 +323,7 @@ class Input {
     this.#runner = runner;
   }
 
-  /** Reads until something else may happen meanwhile, and later on. */
+  /** Reads while nothing else can happen, and again later. */
   readOn(): void {
     let isDisturbed = false;
     while (this.#runner.onlyWaits && !isDisturbed) isDisturbed = !this.#readNow();
@@ -334,7 +334,7 @@ class Input {
     });
   }
 
-  /** Returns false if it was disturbed before anything came. */
+  /** Returns false if it was interrupted before anything arrived. */
   #readNow(): boolean {
     let count = 0;
     try {
@@ -355,7 +355,7 @@ class Input {
   }
 }
 
-/** True for an error that says nothing of the daemon: a signal came, or nothing is there yet. */
+/** True for temporary errors: a signal arrived, or there is no data yet. */
 function isPassing(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'EINTR' || code === 'EAGAIN';
@@ -363,6 +363,6 @@ function isPassing(error: unknown): boolean {
 
 /** Runs the process until stdin ends. */
 export function runSandbox(): void {
-  setPriority(10); // servers and clients of the machine go first
+  setPriority(10); // servers and clients of the machine have priority
   new Input(new Runner()).readOn();
 }

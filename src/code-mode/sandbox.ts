@@ -1,5 +1,5 @@
-// One process in which programs run. Gets its code through a pipe, because the package may have gone by the time that it is started.
-// It is not trusted: what it says is read like words of a stranger, and it is killed at the first that makes no sense.
+// One process that runs programs. It gets its code through a pipe, because the package may have been removed when it
+// starts. It is not trusted: its words are validated, and it is killed at the first invalid one.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Writable } from 'node:stream';
@@ -12,11 +12,11 @@ import { type Confinement, nodeArguments } from './confinement.ts';
 import { readWord, type SaidWord } from './words.ts';
 
 export interface SandboxHandler {
-  /** A word of the run at hand. Nobody has looked at its text. */
+  /** Takes a word of the current run. Its text was not checked. */
   said(word: SaidWord): void;
-  /** The process has taken some of what waited for it. */
+  /** Called when the process has read some of its backlog. */
   drained(): void;
-  /** The process is gone, or of no use any more. */
+  /** Called when the process has gone or is useless. */
   gone(how: string): void;
 }
 
@@ -24,25 +24,25 @@ export interface SandboxOptions {
   readonly confinement: Confinement;
   /** The packed code of the process. */
   readonly code: Buffer;
-  /** Processes that must end when the daemon is killed. */
+  /** Ends these process groups when the daemon is killed. */
   readonly guard: { add(group: number): void; drop(group: number): void };
   readonly maxWordBytes: number;
-  /** The environment of the daemon has secrets; the process gets none of it. */
+  /** The heap limit. The process gets none of the daemon's environment, because it holds secrets. */
   readonly heapMiB: number;
-  /** Open files that whoever has started the daemon has left to it, and to all that it starts. */
+  /** File descriptors that the daemon inherited, and that its children would inherit too. */
   readonly inherited: readonly number[];
   /** Paths that the process may read. */
   readonly paths?: readonly string[];
-  /** Reads what the process says in turn with all else in the daemon; `turn` writes what it hears. */
+  /** Reads the process's output in turn with other work; `turn` flushes its writes. */
   readonly pacer: ReadPacer;
   readonly turn: FlushTurn;
-  /** Hears of errors of ours. */
+  /** Called with errors of ours. */
   readonly failed: (error: unknown) => void;
 }
 
 type LinkOptions = Pick<SandboxOptions, 'maxWordBytes' | 'turn' | 'pacer' | 'failed'>;
 
-/** Closes what is not its own, and runs the packed CommonJS of descriptor 3. */
+/** Closes inherited descriptors, and runs the packed CommonJS from descriptor 3. */
 const RUN_FROM_PIPE = `
 for (const fd of process.argv.slice(1)) try { require('node:fs').closeSync(Number(fd)) } catch {}
 const Module = require('node:module');
@@ -61,7 +61,7 @@ export class Sandbox {
   readonly #link: StreamLink | undefined;
   readonly #maxWordBytes: number;
   #isGone = false;
-  /** The number of the run at hand. Words of another one make no sense. */
+  /** The number of the current run. Words of other runs are invalid. */
   #run = 0;
 
   constructor({ confinement, code, guard, heapMiB, inherited, paths = [], ...options }: SandboxOptions) {
@@ -71,7 +71,7 @@ export class Sandbox {
       [...nodeArguments(heapMiB), ...readable, '-e', RUN_FROM_PIPE, ...inheritedDescriptors(inherited).map(String)],
       paths,
     );
-    // A group of its own, which the guard ends if the daemon cannot.
+    // In its own group, which the guard ends if the daemon cannot.
     const child = spawn(file, args, { env: {}, cwd: '/', stdio: ['pipe', 'pipe', 'pipe', 'pipe'], detached: true });
     this.#child = child;
     const { pid } = child;
@@ -124,13 +124,13 @@ export class Sandbox {
     return this.#isGone ? 0 : (this.#link?.outbox.queuedBytes ?? 0);
   }
 
-  /** Begins a run. From here on, only words of this one are heard. */
+  /** Begins a run. From here on, only its words are accepted. */
   start(request: object): void {
     const run = { ...request, number: ++this.#run, mostWordBytes: this.#maxWordBytes };
     this.send(Buffer.from(JSON.stringify({ run })).toString('latin1'));
   }
 
-  /** Sends a line of JSON, each character one byte. */
+  /** Sends a line of JSON in latin1. */
   send(text: string): void {
     if (this.#isGone || this.#link === undefined) return;
     const { outbox } = this.#link;
@@ -138,7 +138,7 @@ export class Sandbox {
     outbox.endFrame();
   }
 
-  /** Reads no further words for now. */
+  /** Pauses reading. */
   pause(): void {
     this.#link?.pause();
   }
@@ -160,7 +160,7 @@ export class Sandbox {
     this.handler.gone(how);
   }
 
-  /** Ends the process now; its handler hears no more. */
+  /** Kills the process; its handler is not called any more. */
   kill(): void {
     if (this.#isGone) return;
     this.#isGone = true;
@@ -177,5 +177,5 @@ function reasonIn(complaint: string): string | undefined {
 }
 
 const LONGEST_COMPLAINT = 4096;
-/** The number and the kind of a word. */
+/** The maximum length of a word's number and kind. */
 const LONGEST_HEAD = 32;

@@ -1,5 +1,5 @@
-// TypeScript declarations of tools, made from their JSON Schemas: for programs that ask with `describe`, and for people with
-// `mcp-bridge types`. Schemas come from strangers: every name and comment is made harmless, and depth and length are bounded.
+// TypeScript declarations of tools, made from their JSON Schemas: for programs that call `describe`, and for people who
+// use `mcp-bridge types`. Schemas come from outside: names and comments are sanitized, and depth and length limited.
 
 import { isRecord, textOf } from '../util/json-value.ts';
 import { shortened } from '../util/printable.ts';
@@ -14,20 +14,20 @@ export interface DeclaredTool {
 
 const DEEPEST = 8;
 const LONGEST_COMMENT = 400;
-/** A longer type of one tool is `unknown` from there on. */
+/** Longer types of a tool end in `unknown`. */
 const LONGEST_TYPE = 20_000;
 
-/** Declares the tools, by their servers, as the global `servers` of programs. */
+/** Declares the tools by server, as the global `servers` of programs. */
 export function typeDeclarations(tools: readonly DeclaredTool[]): string {
   const text = new DeclarationsText();
   for (const tool of tools) text.add(tool);
   return text.end();
 }
 
-/** The declarations of tools that come one by one. */
+/** Declarations of tools that are added one by one. */
 export class DeclarationsText {
   readonly #byServer = new Map<string, string[]>();
-  /** The length so far, about. */
+  /** The approximate length so far. */
   length = 0;
 
   add(tool: DeclaredTool): void {
@@ -132,7 +132,7 @@ class SchemaTypes {
     return `Record<string, ${value}>`;
   }
 
-  /** The schema at a place in the same document. */
+  /** The schema at a reference within the same document. */
   #at(ref: string): unknown {
     if (!ref.startsWith('#')) return undefined;
     let node: unknown = this.#root;

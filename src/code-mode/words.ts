@@ -1,13 +1,13 @@
-// The words of a process that runs programs: one line each, RUN KIND TEXT. The process itself writes the number of the run and the
-// kind, and of a program it takes only a text, so a program cannot say what only the process may say. The daemon trusts neither.
+// The words of a process that runs programs, one line each: RUN KIND TEXT. The process writes run number and kind
+// itself, and takes only the text from a program, so a program cannot imitate the process. The daemon trusts neither.
 
-/** The kinds that a program has a text for. */
+/** The kinds whose text comes from a program. */
 const PROGRAM_KINDS = ['call', 'search', 'describe', 'print', 'returned', 'threw'] as const;
 export type ProgramWordKind = (typeof PROGRAM_KINDS)[number];
 
 /**
- * The kinds of the process itself: a program begins; its word of this kind is too long (`KIND BYTES`); the interpreter cannot go on
- * (an error); it has no memory left; nothing of the program runs any more.
+ * The kinds of the process itself: a program begins; its word of this kind is too long (`KIND BYTES`); the interpreter
+ * cannot continue (an error); memory ran out; nothing of the program runs any more.
  */
 const OWN_KINDS = ['begun', 'large', 'trap', 'limit', 'idle'] as const;
 export type WordKind = ProgramWordKind | (typeof OWN_KINDS)[number];
@@ -17,10 +17,10 @@ const BY_NAME: ReadonlyMap<string, WordKind> = new Map(
 );
 const OF_PROGRAMS: ReadonlySet<string> = new Set(PROGRAM_KINDS);
 
-/** The kinds that are answered: a program hears at once if such a word is too long. */
+/** The kinds that get an answer: a program learns at once if such a word is too long. */
 const ASKING: ReadonlySet<string> = new Set(['call', 'search', 'describe']);
 
-/** A word in the bytes of its line: b[from, to) is its text. A newline follows. */
+/** A word in its line's bytes: b[from, to) is its text. A newline follows. */
 export interface SaidWord {
   readonly run: number;
   readonly kind: WordKind;
@@ -35,7 +35,7 @@ const NINE = 0x39;
 const LONGEST_RUN = 9;
 const LONGEST_KIND = 8;
 
-/** Reads the line b[start, end); undefined for what no process says. */
+/** Parses the line b[start, end); undefined if it is no valid word. */
 export function readWord(b: Buffer, start: number, end: number): SaidWord | undefined {
   let run = 0;
   let p = start;
@@ -51,15 +51,15 @@ export function readWord(b: Buffer, start: number, end: number): SaidWord | unde
   return kind === undefined || b[p] !== SPACE ? undefined : { run, kind, b, from: p + 1, to: end };
 }
 
-/** The most bytes that a word may have, for a program that may print and return so much. */
+/** The maximum bytes of a word, for a program with this output limit. */
 export function mostWordBytes(maxOutputBytes: number): number {
-  return 1024 * 1024 + 2 * maxOutputBytes; // what is returned is JSON, and longer than what it says
+  return 1024 * 1024 + 2 * maxOutputBytes; // a returned value is JSON, and longer than what it encodes
 }
 
-/** The fate of a word: it was said, and is answered or the last one; or it was not said. */
+/** The result for a word: sent; sent, and an answer follows; sent as the last one; or not sent. */
 export type Saying = 'said' | 'asked' | 'last' | 'too-long';
 
-/** Says the words of one run, in the process. */
+/** Sends the words of one run, in the process. */
 export class Speaker {
   readonly #run: number;
   readonly #mostBytes: number;
@@ -75,7 +75,7 @@ export class Speaker {
     this.#write(`${this.#run} ${kind} ${text}\n`);
   }
 
-  /** Says a word of the program, whatever it has made of it. Behind `last` it may say nothing more. */
+  /** Sends a word of the program, whatever it contains. Nothing may follow the last one. */
   sayForProgram(kind: string, text: string): Saying {
     if (!OF_PROGRAMS.has(kind) || text.includes('\n')) return this.#sayLast('trap', '{"message":"nonsense"}');
     const bytes = text.length * 3 <= this.#mostBytes ? 0 : Buffer.byteLength(text);

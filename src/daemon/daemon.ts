@@ -102,8 +102,8 @@ export interface DaemonOptions {
   /** The audit log's file, if the config names none. */
   readonly auditFile: string;
   /**
-   * What programs of models need: the packed code of their processes, and the file that runs `mcp-bridge`; undefined if
-   * switched off.
+   * The parts for programs of models: the packed code of their processes, and the file that runs `mcp-bridge`;
+   * undefined if switched off.
    */
   readonly ofPrograms?: { readonly code: (name: 'sandbox' | 'python') => Buffer; readonly program: string } | undefined;
   readonly logger: Logger;

@@ -1,4 +1,4 @@
-// The frame of the dashboard: where one can go, how the daemon is, and the screen. Keys are here too.
+// The frame of the dashboard: navigation, the daemon's state, and the current screen. Also its keys.
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { attention, keepInbox } from './attention.ts';
@@ -146,7 +146,7 @@ function Foot(): Markup {
   </div>`;
 }
 
-/** Says what has happened to the daemon or to this page's connection. */
+/** Shows changes of the daemon or of this page's connection. */
 function Notices(): Markup {
   const { isUp, reason, generation } = daemon.value;
   const at = restartedAt.value;
@@ -184,14 +184,14 @@ function Help(): Markup {
   const [isOpen, setOpen] = useState(false);
   openHelp = setOpen;
   const close = useRef<HTMLButtonElement>(null);
-  // With the list itself, or keys that are pressed at once would reach what is behind it.
+  // A layout effect, so that keys pressed right away reach the list and not the page behind it.
   useLayoutEffect(() => {
     if (!isOpen) return undefined;
     const before = document.activeElement;
     close.current?.focus();
     return () => (before instanceof HTMLElement ? before.focus() : undefined);
   }, [isOpen]);
-  /** The button is all that can have the focus while the list is open. */
+  /** Keeps the focus on the button, the only element that can have it while the list is open. */
   const stay = (event: KeyboardEvent): void => {
     if (event.key === 'Tab') event.preventDefault();
   };
@@ -234,7 +234,7 @@ function leave(target: HTMLElement, isTyping: boolean): void {
   else if (route.value.rest.length > 0) go(route.value.screen);
 }
 
-/** Moves the focus along the rows of the list that is shown. */
+/** Moves the focus along the rows of the visible list. */
 function step(by: 1 | -1): void {
   const links = [...document.querySelectorAll<HTMLElement>('.row-link, .pair-item, .lines a.line')];
   const at = links.indexOf(document.activeElement as HTMLElement);

@@ -1,4 +1,4 @@
-// What waits for a person, as short lines: from the state of the daemon, and from the inbox when it has been asked for.
+// Everything that waits for a person, as short lines: from the daemon's state, and from the inbox once loaded.
 
 import { computed, effect, signal } from '@preact/signals';
 import { ask, phase } from './connection.ts';
@@ -20,13 +20,13 @@ export interface Attention {
 export const inbox = signal<Readonly<Record<string, unknown>> | undefined>(undefined);
 
 const INBOX_MS = 5000;
-/** Reacts when something new waits, or does not wait any more. */
+/** Events after which the inbox may have changed. */
 const NEWS = /^(?:tools\.changed|approvals\.wanted|question\.|server\.connected|instance\.failed)/;
 
 let lastAsked = 0;
 let lastShown = 0;
 
-/** Asks what waits. An answer that comes behind a later one says nothing any more. */
+/** Loads the inbox. An answer that arrives after a later one is ignored. */
 export async function readInbox(): Promise<void> {
   const turn = ++lastAsked;
   const answer = await ask<JsonFields>('ui/inbox').catch(() => undefined);
@@ -35,12 +35,12 @@ export async function readInbox(): Promise<void> {
   inbox.value = answer;
 }
 
-/** Keeps the inbox as it is now while the page is open; gives back what ends that. */
+/** Keeps the inbox up to date while the page is open; returns the function that ends that. */
 export function keepInbox(): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isLooking = false;
   let hasNews = false;
-  // One look at a time: each would ask again and again for as long as the page is open.
+  // One look at a time; each repeats while the page is open.
   const look = async (): Promise<void> => {
     hasNews = true;
     if (isLooking) return;
@@ -98,7 +98,7 @@ function fromInbox(): Attention[] {
   ];
 }
 
-/** A server that wants a sign-in stands in the inbox already. */
+/** Servers in trouble, except those that need a sign-in: the inbox has them already. */
 function fromServers(): Attention[] {
   return failing.value.map(({ name, state }) => ({
     key: `f:${name}`,

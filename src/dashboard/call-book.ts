@@ -1,5 +1,5 @@
-// The calls that this page knows of: those under way, and the last thousand that have ended. It is fed with lists and with events,
-// in any order: a call that has ended stays ended. No browser in it.
+// The calls that this page knows: those under way, and the last thousand ended ones. Lists and events may arrive in any
+// order: an ended call stays ended. No browser in it.
 
 import { membersOf, textOf, textsOf } from './data.ts';
 
@@ -12,18 +12,18 @@ export interface SeenCall {
   readonly call: string;
   readonly client: string;
   readonly clientName: string;
-  /** The kind of request; `call` is a call of a tool. */
+  /** The kind of request; `call` means a tool call. */
   readonly role: string;
   readonly server: string | null;
   readonly tool: string | null;
-  /** Wall clock; null for one that began before anybody watched. */
+  /** Wall clock; null if it began before anybody watched. */
   readonly at: number | null;
   readonly state: CallState;
-  /** Why it waits, while it does. */
+  /** The reason why it waits, while it does. */
   readonly waitsFor: string | null;
   /** Wall clock; null while it does not wait. */
   readonly waitsSince: number | null;
-  /** How often its server has told its progress. */
+  /** The number of progress notices from its server. */
   readonly progress: number;
   readonly outcome: string | null;
   readonly code: string | null;
@@ -38,19 +38,19 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export class CallBook {
   readonly #open = new Map<string, SeenCall>();
-  /** The newest last. */
+  /** Newest last. */
   readonly #ended = new Map<string, SeenCall>();
 
   get open(): readonly SeenCall[] {
     return [...this.#open.values()];
   }
 
-  /** The newest first. */
+  /** Newest first. */
   get ended(): readonly SeenCall[] {
     return [...this.#ended.values()].reverse();
   }
 
-  /** True if it has a call that nobody follows, so that no event will tell of its end. */
+  /** True if it has a call that is not followed, so that no event will report its end. */
   get hasUnfollowed(): boolean {
     for (const { at } of this.#open.values()) if (at === null) return true;
     return false;
@@ -61,7 +61,7 @@ export class CallBook {
     this.#ended.clear();
   }
 
-  /** Takes the answer of `bridge/calls`. Calls that it does not list as open any more have ended unseen. */
+  /** Takes the answer of `bridge/calls`. Calls that it no longer lists as open have ended unseen. */
   takeList(answer: unknown): void {
     const { open, recent } = membersOf(answer);
     const listed = Array.isArray(open) ? open.map(membersOf) : [];
@@ -74,7 +74,7 @@ export class CallBook {
     for (const call of [...ended.map(endedFrom), ...later]) this.#keepEnded(call);
   }
 
-  /** Takes one event of the stream. True if it was about a call. */
+  /** Takes an event; true if it was about a call. */
   take(event: unknown): boolean {
     const fields = membersOf(event);
     const kind = textOf(fields.kind);
@@ -108,7 +108,7 @@ export class CallBook {
   }
 }
 
-/** The call as it is after an event of this kind. */
+/** The call after an event of this kind. */
 function after(kind: string, call: SeenCall, fields: Fields): SeenCall {
   const at = numberOf(fields.at);
   switch (kind) {
@@ -165,7 +165,7 @@ function endedFrom(fields: Fields): SeenCall {
   };
 }
 
-/** The names that an event has; it may leave out what was said before. */
+/** The names in an event, which may omit names already given. */
 function namesIn(fields: Fields): Partial<SeenCall> {
   const names: Record<string, string> = {};
   for (const name of ['client', 'clientName', 'role', 'server', 'tool'] as const)

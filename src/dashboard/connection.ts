@@ -1,12 +1,12 @@
-// The page's connection to `mcp-bridge ui`: trades the code of the address for a session, keeps the live stream open, and asks. It
-// tells what comes; it keeps no state of the daemon.
+// The page's connection to `mcp-bridge ui`: trades the code in the address for a session, keeps the live stream open,
+// and sends requests. It passes on what arrives, and keeps no state of the daemon.
 
 import { signal } from '@preact/signals';
 import type { LiveMessage, PageAnswer } from '../ui/page-protocol.ts';
 
 const KEY = 'mcp-bridge-key';
 const RETRY_MS = 1000;
-/** How often a stream that has broken is tried again before the page gives up. */
+/** How often a broken stream is retried before the page gives up. */
 const MOST_RETRIES = 6;
 
 export type Phase =
@@ -17,7 +17,7 @@ export type Phase =
 
 export const phase = signal<Phase>({ is: 'entering' });
 
-/** The daemon's or the dashboard's refusal, for a person. */
+/** A refusal by the daemon or the dashboard, in words for people. */
 export class PageRefusal extends Error {
   readonly hint: string;
 
@@ -27,7 +27,7 @@ export class PageRefusal extends Error {
   }
 }
 
-/** Comes in: with the code in the address, or with the key that this page has had since. False if the page is over. */
+/** Signs in: with the code in the address, or with this page's key. False if the page has ended. */
 export async function enter(): Promise<boolean> {
   const [, code] = /^#code=([\w-]+)/.exec(location.hash) ?? [];
   if (code !== undefined) {
@@ -37,7 +37,7 @@ export async function enter(): Promise<boolean> {
       sessionStorage.setItem(KEY, ((await response.json()) as { key: string }).key);
       return true;
     }
-    // Somebody who goes back to the address of an open page may go on.
+    // A person who returns to the address of an open page may continue.
     if (sessionStorage.getItem(KEY) === null) {
       over('The code in this address was used already, or is older than a minute.');
       return false;
@@ -52,7 +52,7 @@ function over(reason: string): void {
   phase.value = { is: 'over', reason };
 }
 
-/** Keeps the live stream open until the page is over. */
+/** Keeps the live stream open until the page ends. */
 export async function follow(heard: (message: LiveMessage) => void): Promise<void> {
   for (let retries = 0; retries < MOST_RETRIES; retries++) {
     const response = await fetch('/api/live', { headers: keyHeader() }).catch(() => undefined);
@@ -83,7 +83,7 @@ async function read(body: ReadableStream<Uint8Array>, heard: (message: LiveMessa
   }
 }
 
-/** Asks the daemon, or the dashboard. Rejects with a PageRefusal. */
+/** Sends a request to the daemon or the dashboard. Rejects with a PageRefusal. */
 export async function ask<Answer>(method: string, params: object = {}, signal?: AbortSignal): Promise<Answer> {
   const response = await post('/api/ask', { method, params }, signal).catch(() => undefined);
   if (response === undefined) throw new PageRefusal('The dashboard does not answer', 'Is mcp-bridge ui still running?');

@@ -1,4 +1,4 @@
-// Reads what comes from outside, which may be anything.
+// Reads data from outside, which may be anything.
 
 export type JsonFields = Readonly<Record<string, unknown>>;
 
@@ -6,7 +6,7 @@ export function isRecord(value: unknown): value is JsonFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The members of an object; none of anything else. */
+/** The members of an object; empty for anything else. */
 export function membersOf(value: unknown): JsonFields {
   return isRecord(value) ? value : {};
 }

@@ -1,9 +1,9 @@
-// Numbers, times and sizes as people read them. Each is short, and as wide as its neighbours where it stands in a column.
+// Formats numbers, times and sizes for people: short, and of equal width in a column.
 
 const MISSING = '–';
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** With a comma for each thousand. `Intl` would be loaded for it before the first paint. */
+/** Adds commas for thousands. `Intl` would have to load before the first paint. */
 function grouped(value: number): string {
   return `${Math.round(value)}`.replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
@@ -12,14 +12,14 @@ export function count(value: number | null | undefined): string {
   return value === null || value === undefined ? MISSING : grouped(value);
 }
 
-/** Such as `1.2k` or `3.4M`, where there is little room. */
+/** Such as `1.2k` or `3.4M`, for narrow places. */
 export function shortCount(value: number): string {
   if (value < 10_000) return grouped(value);
   if (value < 1_000_000) return `${trimmed(value / 1000)}k`;
   return `${trimmed(value / 1_000_000)}M`;
 }
 
-/** Calls a second. */
+/** Calls per second. */
 export function rate(value: number): string {
   if (value === 0) return '0';
   if (value < 10) return value.toFixed(1);

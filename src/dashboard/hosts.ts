@@ -1,4 +1,4 @@
-// Other hosts as the screens see them: which one a server runs on, and whether it can be reached.
+// Other hosts for the screens: where a server runs, and if that host can be reached.
 
 import { signal } from '@preact/signals';
 import type { ControlAnswer } from '../control/report.ts';
@@ -6,10 +6,10 @@ import type { ControlAnswer } from '../control/report.ts';
 export type HostsReport = NonNullable<ControlAnswer<'bridge/hosts'>>;
 export type OtherHost = HostsReport['hosts'][number];
 
-/** The answer of `bridge/hosts`; undefined while this daemon meets no others. */
+/** The answer of `bridge/hosts`; undefined if this daemon does not connect to other hosts. */
 export const hosts = signal<HostsReport | undefined>(undefined);
 
-/** The host on which a server runs, or its name where that host has gone; undefined for a server of this host. */
+/** The host on which a server runs, or the host's name if it has gone; undefined for this host's servers. */
 export function hostOf(server: string): OtherHost | string | undefined {
   if (hosts.value === undefined) return undefined;
   const at = server.lastIndexOf('@');
@@ -22,7 +22,7 @@ export function hostName(host: OtherHost | string | undefined): string {
   return typeof host === 'object' ? host.host : (host ?? '');
 }
 
-/** The reason why a server of another host cannot be reached; '' if it can. */
+/** The reason why a server of another host is unreachable; '' if it is reachable. */
 export function whyUnreachable(host: OtherHost | string): string {
   const [fault] = hosts.value?.faults ?? [];
   if (hosts.value?.nats === null) return fault ?? 'NATS is away';

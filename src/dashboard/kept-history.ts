@@ -1,12 +1,12 @@
-// The history of the last minutes, as a page leaves it to itself for when it is loaded again. The browser keeps it for this tab alone.
-// It holds numbers only, and those of another daemon are never shown.
+// The history of the last minutes, which a page saves for its next load. The browser keeps it for this tab only. It
+// contains only numbers, and is never shown for another daemon.
 
 import { isRecord } from './data.ts';
 
-/** The clock of the day may have been set a little meanwhile. */
+/** The time of day may have been adjusted slightly meanwhile. */
 const SAME_START_MS = 5000;
 
-/** One second of the history. */
+/** One second of history. */
 export interface Second {
   readonly at: number;
   readonly callsPerSecond: number;
@@ -14,7 +14,7 @@ export interface Second {
   readonly inFlight: number;
 }
 
-/** The daemon that a history is of. */
+/** The daemon that a history belongs to. */
 export interface HistoryOwner {
   readonly pid: number;
   readonly startedMs: number;
@@ -28,7 +28,7 @@ export function keptText({ pid, startedMs }: HistoryOwner, seconds: readonly Sec
   return JSON.stringify({ pid, startedMs, rows });
 }
 
-/** The seconds of a kept text from `from` to `to`; none if it is of another daemon, or no such text. */
+/** The seconds of a kept text from `from` to `to`; empty if it is of another daemon, or invalid. */
 export function keptSeconds(text: string, owner: HistoryOwner, from: number, to: number): readonly Second[] {
   const { pid, startedMs, rows } = membersIn(text);
   if (pid !== owner.pid || typeof startedMs !== 'number' || !Array.isArray(rows)) return [];
@@ -46,7 +46,7 @@ function membersIn(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : {};
   } catch {
-    return {}; // it was cut, or is of somebody else
+    return {}; // it was cut, or written by somebody else
   }
 }
 

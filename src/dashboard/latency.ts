@@ -9,7 +9,7 @@ export function answersOf({ buckets }: Counted): number {
   return buckets.reduce((sum, number) => sum + number, 0);
 }
 
-/** The time within which this share of the answers came, as exactly as the buckets know it; null without any. */
+/** The time within which a share of answers came, as exactly as the buckets allow; null without answers. */
 export function quantile(share: number, counted: Counted, boundsMs: readonly number[]): number | null {
   const total = answersOf(counted);
   if (total === 0) return null;

@@ -1,4 +1,4 @@
-// The dashboard in the browser: comes in, follows the daemon, and shows the screen that the address names.
+// The dashboard in the browser: signs in, follows the daemon, and shows the screen in the address.
 
 import { render } from 'preact';
 import { App } from './app.ts';
@@ -6,7 +6,7 @@ import { enter, follow } from './connection.ts';
 import { html } from './html.ts';
 import { hear, keepHistory } from './state.ts';
 
-// Before the first picture: the answer comes while it is drawn.
+// Before the first drawing, so that the answer arrives meanwhile.
 const entered = enter();
 const place = document.getElementById('app');
 if (place !== null) {

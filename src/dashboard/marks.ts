@@ -1,15 +1,15 @@
-// The pieces of a text of others: what is seen as it stands, and a mark for what cannot be seen. Nothing of the text is lost, and the marks
-// are few. No browser in it.
+// Splits a text from outside into visible pieces and marks for invisible characters. No text is lost, and the number of
+// marks is limited. No browser in it.
 
 import { printable, seenPieces } from '../util/printable.ts';
 
-/** Stands for so many of one character that cannot be seen. */
+/** Stands for a run of one invisible character. */
 export interface Mark {
   readonly code: string;
   readonly times: number;
 }
 
-/** Each mark is an element of the page. What comes after these is spelled out in plain text. */
+/** The maximum number of marks, because each is an element. Further ones become plain text. */
 const MOST_MARKS = 1000;
 
 export function markedPieces(text: string, keepsLines: boolean): (string | Mark)[] {

@@ -1,4 +1,4 @@
-// Where in the dashboard somebody is: the screen and what it is about, in the fragment of the address.
+// The current place in the dashboard: the screen and its subject, in the fragment of the address.
 
 import { signal } from '@preact/signals';
 
@@ -16,7 +16,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // somebody has typed it
+    return part; // a person typed it
   }
 }
 

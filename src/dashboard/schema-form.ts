@@ -1,5 +1,5 @@
-// A form made from a tool's JSON Schema, and arguments made from what somebody has typed. What a form cannot show is typed as JSON.
-// No browser in it.
+// Makes a form from a tool's JSON Schema, and arguments from the input. Values that a form cannot show are typed as
+// JSON. No browser in it.
 
 import { isRecord, membersOf, recordsOf, textOf, textsOf } from './data.ts';
 
@@ -12,7 +12,7 @@ export interface FormField {
   readonly type: string;
   readonly isNeeded: boolean;
   readonly description: string;
-  /** In JSON, so that numbers and texts differ. */
+  /** In JSON, so that numbers and strings differ. */
   readonly choices: readonly string[];
   readonly example: string;
 }
@@ -52,7 +52,10 @@ function choicesOf({ enum: values, const: only }: Readonly<Record<string, unknow
   return all.slice(0, MOST_CHOICES).map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
 }
 
-/** The schema of a value besides null, as Python and TypeScript write optional fields: a field that is left empty is left out. */
+/**
+ * The schema of a value without null, because Python and TypeScript write optional fields so: an empty field is left
+ * out.
+ */
 function withoutNull(schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { type, anyOf } = schema;
   if (Array.isArray(type)) {
@@ -84,10 +87,10 @@ function kindOf(type: string, { format, maxLength }: Readonly<Record<string, unk
   }
 }
 
-/** A fault in what somebody has typed. */
+/** An error in a person's input. */
 export class FormFault extends Error {}
 
-/** The arguments. Fields that are empty and not needed are left out. Throws a FormFault. */
+/** The arguments. Empty optional fields are left out. Throws a FormFault. */
 export function argumentsFrom(
   fields: readonly FormField[],
   typed: (name: string) => string | boolean,
@@ -128,7 +131,7 @@ function read({ name, kind, choices, type }: FormField, text: string): unknown {
 function jsonOf(name: string, type: string, text: string): unknown {
   const value = jsonOr(text, undefined);
   if (value !== undefined) return value;
-  // A list of words, as people write one.
+  // A list of words, separated as people write it.
   if (type === 'array of string')
     return text
       .split(/[\n,]/)

@@ -1,4 +1,4 @@
-// Servers as the screens see them: all instances of one name as one row, with what was measured of it.
+// Servers for the screens: all instances of one name as one row, with measurements.
 
 import { computed } from '@preact/signals';
 import type { InstanceReport } from '../control/report.ts';
@@ -71,7 +71,7 @@ function isRunning({ state }: InstanceReport): boolean {
   return state === 'ready' || state === 'starting' || state === 'stopping';
 }
 
-/** The worst state that somebody should see, else the most alive one. */
+/** The worst state, if a person should see it, else the most active one. */
 function stateOf(own: readonly InstanceReport[]): string {
   const order = ['broken', 'failed', 'starting', 'ready', 'stopping', 'idle', 'stopped'];
   return order.find((state) => own.some((one) => one.state === state)) ?? own[0]?.state ?? 'idle';
@@ -92,7 +92,7 @@ export function toneOf(state: string): Tone {
   }
 }
 
-/** Servers in trouble that no sign-in ends. */
+/** Servers in trouble that a sign-in does not fix. */
 export const failing = computed(() =>
   servers.value.filter(
     ({ tone, instances }) =>
@@ -101,7 +101,7 @@ export const failing = computed(() =>
 );
 const WANTS_SIGN_IN = ['SERVER_AUTH_REQUIRED', 'AUTH_FAILED'];
 
-/** The savings of sharing at this moment: processes that each client would have started for itself. */
+/** The present savings of sharing: processes that each client would have started for itself. */
 export const saved = computed(() => {
   let processes = 0;
   let bytes = 0;

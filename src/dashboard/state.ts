@@ -1,5 +1,5 @@
-// All that the page knows of the daemon, as signals: what the live stream has said last, and what it adds up to over some minutes.
-// Screens read it; only the live stream writes it.
+// Everything that the page knows about the daemon, as signals: the live stream's last message, and sums over some
+// minutes. Screens read it; only the live stream writes it.
 
 import { batch, signal } from '@preact/signals';
 import type { ClientReport, InstanceReport, StatusReport } from '../control/report.ts';
@@ -20,28 +20,28 @@ export const status = signal<Status | undefined>(undefined);
 export const instances = signal<readonly InstanceReport[]>([]);
 export const latencies = signal<readonly Latency[]>([]);
 export const memory = signal<Readonly<Record<string, number>>>({});
-/** Bytes of the definitions of all tools. */
+/** The bytes of all tools' definitions. */
 export const toolBytes = signal(0);
 export const clients = signal<readonly ClientReport[]>([]);
 
 export const calls = new CallBook();
 /** Counts up when `calls` has changed. */
 export const callsChanged = signal(0);
-/** Calls that are not shown one by one, because there are too many, and events that did not reach this page. */
+/** The number of calls and events that this page did not get: there were too many, or it was too slow. */
 export const callsLeftOut = signal(0);
 export const eventsLost = signal(0);
-/** The moment in which a daemon took the place of another under this page. */
+/** The time at which another daemon replaced the one this page followed. */
 export const restartedAt = signal<number | undefined>(undefined);
 
 const MOST_SECONDS = 300;
 export const history = signal<readonly Second[]>([]);
-/** Requests a second by server, of the last look. */
+/** Requests per second by server, at the last look. */
 export const rates = signal<ReadonlyMap<string, number>>(new Map());
 
 type EventListener = (event: JsonFields) => void;
 const listeners = new Set<EventListener>();
 
-/** Calls back with each event; gives back what ends that. */
+/** Calls back for each event; returns the function that ends that. */
 export function onEvent(listener: EventListener): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
@@ -79,7 +79,7 @@ let isListing = false;
 
 async function listCalls(): Promise<void> {
   isListing = true;
-  // Without a daemon there are none; when it comes back, they are listed.
+  // Fails without a daemon; the calls are listed when it comes back.
   const answer = await ask('bridge/calls').catch(() => undefined);
   isListing = false;
   if (answer === undefined) return;
@@ -98,7 +98,7 @@ function takeParts(parts: Readonly<Record<string, unknown>>): void {
   if (parts.status === undefined) return;
   const before = awayIn(status.value);
   status.value = parts.status as Status;
-  // No event tells of the end of a wait: its call goes on under another name.
+  // No event reports the end of a wait: the call continues under another name.
   if (hasSuspended || awayIn(status.value) !== before) void listCalls();
   hasSuspended = false;
   if (last === undefined && history.value.length === 0) takeKeptHistory(status.value);
@@ -111,7 +111,7 @@ function awayIn(now: Status | undefined): number {
   return (now?.suspended ?? 0) + (now?.waitingPrograms ?? 0);
 }
 
-/** A call was answered with a question since the last look. */
+/** True if a call was answered with a question since the last look. */
 let hasSuspended = false;
 
 interface Totals {
@@ -128,12 +128,12 @@ function ownerOf({ pid, uptimeMs }: Status): HistoryOwner {
   return { pid, startedMs: Date.now() - uptimeMs };
 }
 
-/** Leaves the history to the page that is loaded next in this tab. */
+/** Saves the history for the next page in this tab. */
 export function keepHistory(): void {
   if (status.value !== undefined) sessionStorage.setItem(KEPT, keptText(ownerOf(status.value), history.value));
 }
 
-/** Takes the history that the page before has left. */
+/** Loads the history that the previous page saved. */
 function takeKeptHistory(now: Status): void {
   const to = Date.now() / 1000;
   const text = sessionStorage.getItem(KEPT) ?? '';
@@ -141,7 +141,7 @@ function takeKeptHistory(now: Status): void {
   history.value = keptSeconds(text, ownerOf(now), to - MOST_SECONDS, to);
 }
 
-/** Works the rates out, by the daemon's own clock. */
+/** Computes the rates, by the daemon's clock. */
 function addSecond(uptimeMs: number): void {
   const byServer = new Map<string, number>();
   let inFlight = 0;

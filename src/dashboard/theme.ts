@@ -1,4 +1,4 @@
-// Light or dark: what the system says, unless somebody has chosen.
+// Light or dark: the system's choice, unless the user has chosen.
 
 import { effect, signal } from '@preact/signals';
 

@@ -1,5 +1,5 @@
-// Texts of others: names, results, stderr, whatever a server or a client has said. They are shown as text nodes, cut at a bound, and
-// with every character marked that has no look of its own or would turn the line around.
+// Texts from outside: names, results, stderr, anything that a server or client sent. They are shown as text nodes, cut
+// to a maximum, with a mark for each character that is invisible or would reverse the text.
 
 import { html, type Markup } from './html.ts';
 import { type Mark, markedPieces } from './marks.ts';
@@ -17,7 +17,7 @@ export function text(value: unknown, most = MOST_IN_LINE): Markup {
   >`;
 }
 
-/** A whole text with its lines, where lines are kept by the style. */
+/** A whole text; the style keeps its lines. */
 export function wholeText(value: string): Markup {
   return html`<span class="untrusted" dir="ltr">${withLines(value)}</span>`;
 }
@@ -28,7 +28,7 @@ interface BlockProps {
   readonly label: string;
 }
 
-/** A text with its lines kept. */
+/** A text that keeps its lines. */
 export function Block({ text, most = MOST_IN_BLOCK, label }: BlockProps): Markup {
   const whole = typeof text === 'string' ? text : String(text ?? '');
   return html`<pre class="block" dir="ltr" tabindex="0" role="region" aria-label=${label}>${

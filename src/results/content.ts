@@ -1,41 +1,41 @@
-// The content of a tool's result, in its bytes: which parts of it are text that a model reads, and where they stand. Nothing
-// is decoded but the types of items. What is not known is not text, so that it is passed on as it came. A result has 8 MiB, and
-// is looked at for a millisecond or two: all that is behind this is one part.
+// The content of a tool's result, in its bytes: which parts are text that a model reads, and where they are. Only the
+// types of items are decoded. Unknown parts do not count as text, so they are passed on unchanged. A result may have 8
+// MiB, and gets one or two milliseconds: everything after that counts as one part.
 
 import { byteAt, CLOSE_ARRAY, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE, skipSpace } from '../wire/json-grammar.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 import { TOO_LONG, ValueWalk } from './value-walk.ts';
 
-/** One item of the content, or the rest of all. */
+/** One item of the content, or the rest of all items. */
 export interface ContentPart {
   /** The whole item. */
   readonly item: Span;
   /**
-   * `text`: a text, also one in an embedded resource. `item`: its bytes count, and it cannot be cut, as a link. `data`: an image, a sound,
-   * or what is not known; a model does not read its bytes.
+   * `text`: a text, possibly in an embedded resource. `item`: counts by its bytes but cannot be cut, such as a link.
+   * `data`: an image, a sound, or unknown; a model does not read its bytes.
    */
   readonly kind: 'text' | 'item' | 'data';
-  /** The part that a model reads: of a text what is between its quotes, of an item all of it. Empty for data. */
+  /** The part that a model reads: of a text the string without quotes, of an item everything. Empty for data. */
   readonly read: Span;
-  /** Words for data. */
+  /** A description of data. */
   readonly label: string;
 }
 
 export interface ResultContent {
-  /** The array, with its brackets. */
+  /** The position of the array, with its brackets. */
   readonly at: Span;
   readonly parts: readonly ContentPart[];
   /** Undefined if there is none. */
   readonly structured: Span | undefined;
 }
 
-/** Items behind these are one part. */
+/** Items after this many count as one part. */
 const MOST_PARTS = 1000;
-/** The bytes outside strings that are looked at: about a millisecond. */
+/** The number of bytes outside strings that are examined: about a millisecond. */
 const MOST_STEPS = 250_000;
 const LONGEST_TYPE = 64;
 
-/** The content of the result at b[at]; undefined for a result that is none of a tool, or says it twice. */
+/** The content of the result at b[at]; undefined if it is not a tool's, or has two contents. */
 export function contentOf(b: Buffer, at: number): ResultContent | undefined {
   const members = findMembers(b, at, ['content', 'structuredContent']);
   const content = members?.spans.get('content');
@@ -43,12 +43,12 @@ export function contentOf(b: Buffer, at: number): ResultContent | undefined {
   return contentAt(b, content, members.spans.get('structuredContent'));
 }
 
-/** The content whose list stands at `at`; undefined if that is no list. */
+/** The content whose list is at `at`; undefined if that is no list. */
 export function contentAt(b: Buffer, at: Span, structured: Span | undefined): ResultContent | undefined {
   return byteAt(b, at.from) === OPEN_ARRAY ? { at, parts: partsIn(b, at), structured } : undefined;
 }
 
-/** The bytes that a model reads of it. */
+/** The number of bytes that a model reads. */
 export function readBytesOf({ parts }: ResultContent): number {
   return parts.reduce((sum, { read }) => sum + read.to - read.from, 0);
 }
@@ -71,7 +71,7 @@ function restAt(item: Span): ContentPart {
   return { item, kind: 'item', read: item, label: '' };
 }
 
-/** The item at b[from]; undefined if the walk may not go on to its end. */
+/** The item at b[from]; undefined if the walk hits its limit before the end. */
 function partAt(b: Buffer, from: number, walk: ValueWalk): ContentPart | undefined {
   const members = walk.members(from, ['type', 'text', 'resource', 'mimeType']);
   const to = members?.to ?? (byteAt(b, from) === OPEN_OBJECT ? TOO_LONG : walk.skip(from));
@@ -92,7 +92,7 @@ function partAt(b: Buffer, from: number, walk: ValueWalk): ContentPart | undefin
   return { item, kind: 'data', read: { from: item.from, to: item.from }, label: `[${words || 'unknown content'}]` };
 }
 
-/** Decodes a text that is no longer than a type; '' for anything else. */
+/** Decodes a text no longer than a type name; '' for anything else. */
 function shortTextAt(b: Buffer, span: Span | undefined): string {
   if (span === undefined || byteAt(b, span.from) !== QUOTE || span.to - span.from > LONGEST_TYPE) return '';
   return JSON.parse(b.toString('utf8', span.from, span.to)) as string;

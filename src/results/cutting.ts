@@ -1,6 +1,6 @@
-// Cuts the text of a tool's result to a length, in its bytes. Images and sounds stay whole. Of text, what does not fit is left out
-// from its end, at a line or an item. Structured content is left out as a whole where nobody checks it against a schema. What was
-// left out is for whoever keeps the whole to say.
+// Cuts the text of a tool's result to a length, in its bytes. Images and sounds stay whole. Text is cut from its end,
+// at a line or an item. Structured content is removed as a whole if nobody validates it against a schema. The caller
+// reports what was left out.
 
 import type { Frame } from '../wire/frame-splitter.ts';
 import { BACKSLASH, byteAt, QUOTE } from '../wire/json-grammar.ts';
@@ -12,33 +12,33 @@ import { characterIn, lineEndIn } from './json-text.ts';
 const NEWLINE = Buffer.from('\n');
 
 export interface Cutting {
-  /** The bytes of text in all, and those that are left. */
+  /** The bytes of text in total, and the bytes that remain. */
   readonly allBytes: number;
   readonly leftBytes: number;
-  /** The place in the whole text (reading.ts) at which it was cut first. */
+  /** The position in the whole text (reading.ts) of the first cut. */
   readonly nextOffset: number;
-  /** The items that are left, in pieces of the frame; no piece is empty. */
+  /** The remaining items, in pieces of the frame; no piece is empty. */
   readonly items: readonly (readonly Span[])[];
-  /** The structured content, if it is left out. */
+  /** The structured content, if it is removed. */
   readonly structured: Span | undefined;
-  /** The part of it that is shown as text, because no other text says the same; empty if there is such a text. */
+  /** The part of it that is shown as text, unless another text says the same; then empty. */
   readonly shown: Span;
 }
 
-/** Structured content up to this part of all stays. */
+/** Structured content stays if it is at most this fraction of everything. */
 const STRUCTURED_PART = 0.1;
 
-/** A newline stands between the texts of two parts. */
+/** The length of the newline between the texts of two parts. */
 export const BETWEEN = 1;
 
-/** The text of a part has so many bytes in the whole text. */
+/** The length of a part in the whole text, in bytes. */
 export function widthOf({ kind, read, label }: ContentPart): number {
   return kind === 'data' ? label.length : read.to - read.from;
 }
 
 /**
- * Decides what is left of a content with `most` bytes of text; undefined if all of it fits. `isLoose` says that structured content
- * counts too, and may be left out.
+ * Decides what remains of a content with at most `most` bytes of text; undefined if all of it fits. `isLoose`:
+ * structured content counts too, and may be removed.
  */
 export function cuttingOf(b: Buffer, content: ResultContent, limit: number, isLoose: boolean): Cutting | undefined {
   const allBytes = readBytesOf(content);
@@ -77,7 +77,10 @@ export function cuttingOf(b: Buffer, content: ResultContent, limit: number, isLo
 
 const NOTHING: Span = { from: 0, to: 0 };
 
-/** The beginning of structured content that has at most so many bytes where its JSON stands in a text, up to an item if one is near. */
+/**
+ * The beginning of structured content with at most this many bytes when written as a JSON string; ends at an item if
+ * one is near.
+ */
 function beginningOf(b: Buffer, { from, to }: Span, most: number): Span {
   let p = from;
   let room = most;
@@ -88,12 +91,12 @@ function beginningOf(b: Buffer, { from, to }: Span, most: number): Span {
   return { from, to: comma > Math.max(from, last - GAP_BYTES) ? comma + 1 : last };
 }
 
-/** An item is looked for in so many bytes. */
+/** The distance in which the end of an item is looked for. */
 const GAP_BYTES = 256;
 const WIDEST = 2;
 const isEscapedInText = (c: number): boolean => c === QUOTE || c === BACKSLASH || c < 0x20;
 
-/** The frame with what is left of its content, and `more` items of ours behind it, in JSON with one byte for each character. */
+/** The frame with the remaining content, followed by our items in `more`, which is JSON in latin1. */
 export function cutFrame(
   { b, start, end }: Frame,
   { at }: ResultContent,
@@ -119,7 +122,7 @@ export function cutFrame(
   return { b: bytes, start: 0, end: bytes.length - 1 };
 }
 
-/** The bytes b[from, to) without some that may stand among them. */
+/** The bytes b[from, to) without the part `gone`. */
 function without(gone: Span, b: Buffer, from: number, to: number): Buffer[] {
   if (gone.from < from || gone.from >= to) return [b.subarray(from, to)];
   return [b.subarray(from, gone.from), b.subarray(gone.to, to)];

@@ -1,14 +1,14 @@
-// Takes the values at a path out of JSON that comes in pieces. It reads each character once, and keeps nothing of what it
-// passes over but some names for the answer if there is no such value. What is no JSON has no values.
+// Extracts the values at a path from JSON that arrives in pieces. It reads each character once, and keeps only some
+// names of what it skips, for the answer if nothing is found. Invalid JSON has no values.
 
-/** A step into an object or a list; `*` goes into all of it. */
+/** A step into an object or list; `*` goes into all members. */
 export type PathStep = string | number | typeof EACH;
 export const EACH = Symbol('each');
 
 const MOST_STEPS = 64;
 const STEP = /\.?\[(\d{1,9})\]|\.?\[\*\]|\.?\["((?:[^"\\]|\\.)*)"\]|\.?\['([^'\\]*)'\]|\.([^.[\]]+)/y;
 
-/** Reads a path such as `items[3].name`, `$.items[*].id` or `["a.b"]`; undefined if it is none. */
+/** Parses a path such as `items[3].name`, `$.items[*].id` or `["a.b"]`; undefined if it is invalid. */
 export function parsedPath(text: string): PathStep[] | undefined {
   const trimmed = text.trim();
   const path = trimmed.startsWith('$') ? trimmed.slice(1) : trimmed;
@@ -42,20 +42,20 @@ function jsonText(text: string): string | undefined {
   }
 }
 
-/** An object or a list on the way of the path. */
+/** An object or list along the path. */
 interface Container {
   readonly isList: boolean;
   readonly step: PathStep;
-  /** The member that is being read; in an object -1 before its name. */
+  /** The index of the current member; in an object -1 before its name. */
   index: number;
-  /** The values that have begun. */
+  /** The number of values that have begun. */
   count: number;
   isMeant: boolean;
   hasMatched: boolean;
   names: string[];
 }
 
-/** Where a path has led nowhere: how many of its steps there were, and what was there instead. */
+/** The place where a path ended without a value: how many steps matched, and what is there instead. */
 export interface DeadEnd {
   readonly steps: number;
   readonly names: readonly string[];
@@ -74,15 +74,15 @@ export class PathReader {
   readonly #steps: readonly PathStep[];
   readonly #isMany: boolean;
   readonly #open: Container[] = [];
-  /** Open brackets of a value that is passed over or taken whole. */
+  /** Open brackets of a value that is skipped or extracted. */
   #depth = 0;
   #isTaking = false;
   #found = 0;
-  /** The text that is taken, if that ends with this piece of text. */
+  /** The text extracted from the current piece. */
   #out = '';
   #inString = false;
   #isEscaped = false;
-  /** The name that is being read; undefined outside. */
+  /** The name being read; undefined outside of one. */
   #key: string | undefined;
   #isScalar = false;
   #deadEnd: DeadEnd | undefined;
@@ -101,12 +101,12 @@ export class PathReader {
     return this.#found;
   }
 
-  /** The place that the path has got to, if nothing was found. */
+  /** How far the path led, if nothing was found. */
   get deadEnd(): DeadEnd {
     return this.#deadEnd ?? { steps: 0, names: [], length: undefined };
   }
 
-  /** Reads on; returns what was taken. Several values come as a list, whose end is for the caller to write. */
+  /** Reads a piece; returns the extracted text. Several values form a list, whose end the caller writes. */
   read(text: string): string {
     this.#out = '';
     let taken = this.#isTaking ? 0 : -1;
@@ -120,13 +120,13 @@ export class PathReader {
       this.#out += text.slice(taken, i + (ends === 'here' ? 1 : 0));
       taken = -1;
       this.#isTaking = false;
-      if (ends === 'before') i--; // a number ends with what comes behind it
+      if (ends === 'before') i--; // a number ends at the character after it
     }
     if (this.#isTaking && taken >= 0) this.#out += text.slice(taken);
     return this.#out;
   }
 
-  /** The next character that may end what is passed over. */
+  /** The next character that may end the skipped part. */
   #skipped(text: string, from: number): number {
     if (this.#isEscaped || this.#key !== undefined || (!this.#inString && this.#depth === 0)) return from;
     const ends = this.#inString ? ENDS_TEXT : ENDS_INSIDE;
@@ -134,7 +134,7 @@ export class PathReader {
     return ends.exec(text)?.index ?? text.length;
   }
 
-  /** Takes one character. Says where a value ends that is taken. */
+  /** Handles one character. Tells where an extracted value ends. */
   #character(c: number, text: string): 'here' | 'before' | undefined {
     if (this.#inString) return this.#inText(c, text);
     if (this.#isScalar) {
@@ -159,7 +159,7 @@ export class PathReader {
     }
   }
 
-  /** Within a value that is passed over or taken, only its end matters. */
+  /** Inside a skipped or extracted value, only its end matters. */
   #inside(c: number): 'here' | undefined {
     if (c === QUOTE) this.#inString = true;
     else if (c === OPEN_LIST || c === OPEN_OBJECT) this.#depth++;
@@ -183,7 +183,7 @@ export class PathReader {
     return undefined;
   }
 
-  /** A name of an object on the way has ended. */
+  /** Called when a name of an object along the path has ended. */
   #named(raw: string): void {
     const container = this.#open.at(-1);
     this.#key = undefined;
@@ -206,7 +206,7 @@ export class PathReader {
     container.isMeant = container.step === EACH || Number(container.step) === index;
   }
 
-  /** A value begins, or a name. */
+  /** Begins a value or a name. */
   #begin(c: number): void {
     const container = this.#open.at(-1);
     if (container !== undefined && !container.isList && container.index < 0) {

@@ -1,18 +1,18 @@
-// Places in the bytes of a JSON string at which it may be cut in two: no escape, no character and no pair of surrogates is
-// split. Decodes nothing that it does not return, and looks at no more than it has to.
+// Positions where the bytes of a JSON string may be cut, without splitting an escape, a character or a surrogate pair.
+// It decodes only what it returns, and examines as little as possible.
 
 import { BACKSLASH, byteAt } from '../wire/json-grammar.ts';
 
 const LETTER_U = 0x75;
 const ESCAPE = 6;
-/** A line ends behind these two bytes, if the first of them is no escaped backslash. */
+/** A line ends after these two bytes, unless the first is an escaped backslash. */
 const LINE_END = Buffer.from('\\n');
 const GAPS: ReadonlySet<number> = new Set([0x20, 0x2c]);
-/** A line is looked for in the last part of what fits; nobody wants to lose more than that. */
+/** A line end is looked for in this last fraction of what fits, so that not too much is lost. */
 const LINE_PART = 0.5;
 const GAP_BYTES = 256;
 
-/** The last place up to `at` where the JSON text that begins at b[from] may be cut. `from` is such a place. */
+/** The last position up to `at` where the JSON text from b[from] may be cut. `from` is such a position. */
 export function boundaryIn(b: Buffer, from: number, at: number): number {
   let p = characterIn(b, from, at);
   const begin = escapeAround(b, from, p);
@@ -20,7 +20,9 @@ export function boundaryIn(b: Buffer, from: number, at: number): number {
   return isLowSurrogate(b, p) && isHighSurrogate(b, from, p - ESCAPE) ? p - ESCAPE : p;
 }
 
-/** A place to cut that text up to `at`: behind a line, else behind a word or an item of JSON, else anywhere it may be. */
+/**
+ * The best position up to `at` to cut the text: after a line, else after a word or a JSON item, else anywhere allowed.
+ */
 export function lineEndIn(b: Buffer, from: number, at: number): number {
   const last = boundaryIn(b, from, at);
   const least = Math.max(from, Math.floor(last - (last - from) * LINE_PART));
@@ -32,7 +34,7 @@ export function lineEndIn(b: Buffer, from: number, at: number): number {
   return last;
 }
 
-/** The place of a unit of UTF-16 in the JSON text that begins at b[from], where it may be cut. */
+/** The position of a UTF-16 unit in the JSON text from b[from], where it may be cut. */
 export function placeOfUnit(b: Buffer, from: number, units: number): number {
   let p = from;
   for (let left = units; left > 0; left--) {
@@ -49,12 +51,12 @@ export function placeOfUnit(b: Buffer, from: number, units: number): number {
   return p;
 }
 
-/** Decodes the bytes of a JSON string between two places where it may be cut. */
+/** Decodes the bytes of a JSON string between two allowed positions. */
 export function decodedText(b: Buffer, from: number, to: number): string {
   return JSON.parse(`"${b.toString('utf8', from, to)}"`) as string;
 }
 
-/** The last place up to `at` that is inside of no character of UTF-8. */
+/** The last position up to `at` that is not inside a UTF-8 character. */
 export function characterIn(b: Buffer, from: number, at: number): number {
   let p = Math.max(from, at);
   while (p > from && isContinuation(byteAt(b, p))) p--;
@@ -63,11 +65,11 @@ export function characterIn(b: Buffer, from: number, at: number): number {
 
 const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
-/** The beginning of the escape that `p` is inside of; undefined if it is inside of none. */
+/** The beginning of the escape that contains `p`; undefined if none does. */
 function escapeAround(b: Buffer, from: number, p: number): number | undefined {
   for (let q = p - 1; q >= Math.max(from, p - ESCAPE + 1); q--) {
     if (byteAt(b, q) !== BACKSLASH) continue;
-    if (!isEscape(b, from, q)) return undefined; // the second of two, behind which no escape is open
+    if (!isEscape(b, from, q)) return undefined; // the second of two backslashes, so no escape is open after it
     const length = byteAt(b, q + 1) === LETTER_U ? ESCAPE : 2;
     return p < q + length ? q : undefined;
   }

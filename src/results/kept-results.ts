@@ -1,6 +1,6 @@
-// The results that were cut, whole, for as long as the settings say and there is room. Each belongs to one owner, and no
-// other one learns that it exists. An owner may take half of the room, and so may a principal where there are several; where it ends,
-// the owner with most of the principal with most loses its oldest.
+// Results that were cut, kept in full as long as the settings say and there is room. Each belongs to one owner, and no
+// other owner learns of it. An owner may take half of the room, and so may a principal if there are several. When room
+// runs out, the oldest result is dropped from the largest owner of the largest principal.
 //
 //   in memory ── more than results.maxMemoryBytes, the oldest first ──▶ being written ──▶ in a file
 //       └─────────────── its time is up, its owner has gone, no room ──────────┴──────────────┴─▶ gone
@@ -15,28 +15,28 @@ import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Span } from '../wire/json-members.ts';
 
-/** The period of the look at all results. */
+/** The interval at which all results are checked. */
 const TICK_MS = 5000;
-/** Charged for each, beside its bytes: what is known of it, and its file. */
+/** Charged for each besides its bytes: its entry and its file. */
 const EACH_BYTES = 4096;
-/** After a file could not be written, none is written for so long. */
+/** The pause after a file could not be written. */
 const PAUSE_MS = 60_000;
 const ID_BYTES = 9;
 
-/** A session, or a text for those who ask without one. */
+/** A session, or a text for clients without one. */
 export type ResultOwner = object | string;
 
-/** The part of {@link ResultFiles} that is needed here. */
+/** The part of {@link ResultFiles} that is used here. */
 export interface FilesOfResults {
   write(bytes: Buffer): Promise<string>;
   read(path: string): Promise<Buffer>;
   remove(path: string): Promise<void>;
 }
 
-/** A result in bytes that nobody else has, with a newline behind them, and where its content stands there. */
+/** A result in its own buffer, followed by a newline, and the position of its content there. */
 export interface WholeResult {
   readonly bytes: Buffer;
-  /** The list of the content, with its brackets. */
+  /** The position of the content's list, with its brackets. */
   readonly at: Span;
   readonly structured: Span | undefined;
 }
@@ -66,7 +66,7 @@ interface Taken {
 
 interface KeptResultsContext {
   readonly settings: () => ResultsSettings;
-  /** Undefined to keep nothing but what there is memory for. */
+  /** Undefined to keep only what fits into memory. */
   readonly files: FilesOfResults | undefined;
   readonly events: Events;
   readonly clock: Clock;
@@ -75,13 +75,13 @@ interface KeptResultsContext {
 
 export class KeptResults {
   readonly #context: KeptResultsContext;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #byId = new Map<string, Kept>();
   readonly #byOwner = new Map<ResultOwner, Taken>();
   #memoryBytes = 0;
   #diskBytes = 0;
   #tick: Timer | undefined;
-  /** No file is written until then. */
+  /** The time before which no file is written. */
   #pausedUntilMs = 0;
   #hasWarned = false;
 
@@ -95,7 +95,7 @@ export class KeptResults {
     return { count: this.#byId.size, memoryBytes: this.#memoryBytes, diskBytes: this.#diskBytes };
   }
 
-  /** Keeps a result; undefined if there is no room for it whatever else is dropped. `share` is the principal of the owner. */
+  /** Keeps a result; undefined if there is no room even after dropping others. `share` is the owner's principal. */
   keep(owner: ResultOwner, { bytes, at, structured }: WholeResult, share = ''): KeptResult | undefined {
     const { clock, settings } = this.#context;
     const size = bytes.length;
@@ -115,7 +115,7 @@ export class KeptResults {
     return kept;
   }
 
-  /** True if there is a result of this owner. */
+  /** True if this owner has a result. */
   hasAnyOf(owner: ResultOwner): boolean {
     return this.#byOwner.has(owner);
   }
@@ -126,7 +126,7 @@ export class KeptResults {
     return kept === undefined || kept.owner !== owner || this.#context.clock.now() >= kept.untilMs ? undefined : kept;
   }
 
-  /** The bytes of a result that was found; undefined if it has gone meanwhile. */
+  /** The bytes of a found result; undefined if it has gone meanwhile. */
   async bytesOf({ id }: KeptResult): Promise<Buffer | undefined> {
     const kept = this.#byId.get(id);
     if (kept?.bytes !== undefined) return kept.bytes;
@@ -144,7 +144,7 @@ export class KeptResults {
   #makeRoom(owner: ResultOwner, share: string, size: number): boolean {
     const { maxMemoryBytes, maxDiskBytes } = this.#context.settings();
     const most = maxMemoryBytes + (this.#context.files === undefined ? 0 : maxDiskBytes);
-    // Files are written more slowly than results may come.
+    // Results may arrive faster than files are written.
     const mostInMemory = this.#mayWrite ? 2 * maxMemoryBytes : maxMemoryBytes;
     if (size > most / 2 || size > mostInMemory) return false;
     for (let own = this.#byOwner.get(owner); own !== undefined && own.bytes + size > most / 2; )
@@ -167,7 +167,7 @@ export class KeptResults {
     return this.#memoryBytes + this.#diskBytes + this.#byId.size * EACH_BYTES;
   }
 
-  /** The bytes of a principal, and if others have any. */
+  /** The bytes of a principal, and whether others have any. */
   #othersThan(share: string): { readonly own: number; readonly isAny: boolean } {
     let own = 0;
     let isAny = false;
@@ -178,7 +178,7 @@ export class KeptResults {
     return { own, isAny };
   }
 
-  /** The oldest result of this kind, of the owner that has most, of the principal that has most. */
+  /** The oldest matching result of the largest owner of the largest principal. */
   #oldestOfHeaviest(isMeant: (kept: Kept) => boolean): Kept | undefined {
     const ofShare = new Map<string, number>();
     for (const { share, bytes } of this.#byOwner.values()) ofShare.set(share, (ofShare.get(share) ?? 0) + bytes);
@@ -190,7 +190,7 @@ export class KeptResults {
     return undefined;
   }
 
-  /** Drops a result for want of room. */
+  /** Drops a result because there is no room. */
   #forget(kept: Kept | undefined): void {
     if (kept === undefined) return;
     this.#context.events.incident.tell('resultsForgotten', undefined);
@@ -260,7 +260,7 @@ export class KeptResults {
     this.#context.files?.remove(file).catch((error: unknown) => this.#warn('a kept result cannot be removed', error));
   }
 
-  /** Says that files fail, once until one could be written again. */
+  /** Warns that files fail, once until a file could be written again. */
   #warn(what: string, error: unknown): void {
     if (!this.#hasWarned) this.#context.logger.warn(what, { error: messageOf(error) });
     this.#hasWarned = true;
@@ -275,14 +275,14 @@ function first<Item>(items: Iterable<Item>): Item | undefined {
   return undefined;
 }
 
-/** The principal whose part of the room the results of a client take. */
+/** The principal whose share of the room a client's results use. */
 export function shareOf({ principal }: Session): string {
   return principalKey(principal);
 }
 
 /**
- * The owner of the results of a client: its session. Over HTTP, requests of 2026 have none, because each may come on another connection:
- * there the owner is the client of this name behind this principal.
+ * The owner of a client's results: its session. Requests of 2026 over HTTP have no fixed one, because each may come on
+ * another connection: there the owner is the client name with its principal.
  */
 export function ownerOf({ era, host, link, principal, name }: Session): ResultOwner {
   if (era.hasHandshake || link.streams === undefined) return host;

@@ -1,5 +1,5 @@
-// The tool `read_result`, with which a model reads what was cut off a result, and the resource that is the whole of it. Both
-// know the results of the client that asks and no others.
+// The tool `read_result`, with which a model reads the parts that were cut off, and the resource with the whole result.
+// Both see only the results of the asking client.
 
 import { StringDecoder } from 'node:string_decoder';
 import type { Call, ClientRequest } from '../core/call.ts';
@@ -37,7 +37,7 @@ export const READ_TERMS: ToolTerms = {
 const ITEMS = toolItemsOf({ [READ_RESULT]: READ_TERMS });
 const NO_ITEMS: readonly ListedItem[] = [];
 const NAME_TEXT = JSON.stringify(READ_RESULT);
-/** The bound of a page while the config has none. */
+/** The limit of a page if the config has none. */
 const LONGEST_PAGE = DEFAULT_MOST_BYTES;
 const LONGEST_FIND = 500;
 const LONGEST_PATH = 1000;
@@ -45,7 +45,7 @@ const LONGEST_PATH = 1000;
 interface ReadToolContext {
   readonly settings: () => ResultsSettings;
   readonly kept: KeptResults;
-  /** Resolves when all others had a turn. */
+  /** Resolves when all others have had a turn. */
   readonly pause: () => Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export class ResultReading {
 interface OneViewContext extends ReadToolContext {
   readonly pending: PendingRequests;
   readonly turns: FairTurns;
-  /** The bound of the view on results, which is that on pages too; 0 for none. */
+  /** The view's limit for results, which also limits pages; 0 for none. */
   readonly most: () => number;
 }
 
@@ -99,7 +99,7 @@ class ReadTool implements BridgeTools {
     return true;
   }
 
-  /** True while results are cut, and while there is one that was cut before. */
+  /** True while results are cut, or while one that was cut is still kept. */
   #isOf(session: Session): boolean {
     return this.#context.most() !== 0 || this.#context.kept.hasAnyOf(ownerOf(session));
   }
@@ -162,7 +162,7 @@ interface NamedArguments extends ReadArguments {
   readonly id: string;
 }
 
-/** Reads the arguments; throws with what is wrong with them. */
+/** Reads the arguments; throws an error that says what is wrong. */
 function argumentsIn(said: unknown, most: number): NamedArguments {
   if (!isRecord(said)) throw badArguments(['params.arguments must be an object']);
   const args = givenIn(said, READ_TERMS);
@@ -218,10 +218,10 @@ function textResult(text: string): string {
 const LINE_BREAK = Buffer.from('\\n');
 const NEWLINE = Buffer.from('\n');
 
-/** The bytes that are written as JSON at a time. */
+/** The number of bytes written as JSON at a time. */
 const PIECE_BYTES = 64 * 1024;
 
-/** The text of a whole result as a resource, in the bytes of its server, with a newline behind them. */
+/** A whole result as a text resource, in the bytes of its server, followed by a newline. */
 async function resourceOf(uri: string, { bytes, parts }: ReadableResult, pause: () => Promise<void>): Promise<Buffer> {
   const pieces: Buffer[] = [Buffer.from(`{"contents":[{"uri":${JSON.stringify(uri)},"mimeType":"text/plain","text":"`)];
   for (const [i, { kind, read, label }] of parts.entries()) {

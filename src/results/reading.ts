@@ -1,5 +1,5 @@
-// Carries out `read_result`: a page of a kept result, its lines with a text, or a value out of its JSON. It decodes a piece
-// at a time and lets others go on between two; each request costs at most one pass over the result.
+// Answers `read_result`: a page of a kept result, its lines that contain a text, or a value from its JSON. It decodes a
+// piece at a time and lets other work run in between; each request passes over the result at most once.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Span } from '../wire/json-members.ts';
@@ -14,24 +14,24 @@ export interface ReadArguments {
   readonly path: string | undefined;
 }
 
-/** Lets others go on; rejects once nobody waits for the answer. */
+/** Lets other work run; rejects once nobody waits for the answer. */
 type Pause = () => Promise<void>;
 
-/** A kept result that is read: its bytes, and where its parts stand in them. */
+/** A kept result with its bytes and the positions of its parts. */
 export interface ReadableResult {
   readonly bytes: Buffer;
   readonly parts: readonly ContentPart[];
   readonly structured: Span | undefined;
 }
 
-/** Reads what is asked for; returns it with a last line that says where it goes on. */
+/** Reads what was asked for; adds a last line that says how to continue. */
 export async function readWhole(result: ReadableResult, args: ReadArguments, pause: Pause): Promise<string> {
   if (args.path !== undefined) return valueAt(result, args.path, args, pause);
   const whole = new WholeText(result.bytes, partsToRead(result));
   return args.find === undefined ? pageOf(whole, args) : linesWith(args.find, whole, args, pause);
 }
 
-/** The parts that have the text; structured content where there is no text at all. */
+/** The parts that are text; structured content if there is no text. */
 function partsToRead({ parts, structured }: ReadableResult): readonly ContentPart[] {
   const hasText = parts.some(({ read }) => read.to > read.from);
   return hasText || structured === undefined ? parts : [structuredPart(structured)];
@@ -43,7 +43,7 @@ function structuredPart(at: Span): ContentPart {
 
 const noted = (text: string, note: string): string => `${text}${text === '' ? '' : '\n'}[mcp-bridge: ${note}]`;
 
-/** The work between two pauses, in bytes: some tenths of a millisecond. */
+/** The bytes between two pauses: some tenths of a millisecond. */
 const PAUSE_BYTES = 64 * 1024;
 
 // --- pages ---
@@ -56,9 +56,9 @@ function pageOf(whole: WholeText, { offset, limit }: ReadArguments): string {
 
 // --- lines ---
 
-/** The characters that are shown of a long line before and behind what was found. */
+/** The number of characters shown before and after a match in a long line. */
 const SHOWN = 200;
-/** A line costs as much as so many bytes. */
+/** The cost of a line, in bytes. */
 const LINE_COST = 128;
 
 async function linesWith(
@@ -98,8 +98,8 @@ async function linesWith(
 }
 
 /**
- * The places in a line that have a text: a line that is not long is one, at 0. Of a longer one, each has what stands around it, and
- * places that this shows too are not told again.
+ * The matches in a line. A short line is one match, at 0. In a longer line, each match has its surroundings, and
+ * matches that these show already are skipped.
  */
 function* placesIn(
   { text, repeated }: TextLine,
@@ -116,14 +116,14 @@ function* placesIn(
   }
 }
 
-/** The beginning of the character that has this unit. */
+/** The beginning of the character that contains this UTF-16 unit. */
 function characterAt(text: string, unit: number): number {
   return unit > 0 && (text.codePointAt(unit - 1) ?? 0) > 0xffff ? unit - 1 : unit;
 }
 
 const LINE_BREAK_BYTES = 2;
 
-/** The bytes that a text has in JSON, without quotes. */
+/** The bytes of a text in JSON, without quotes. */
 function bytesInJson(text: string): number {
   return Buffer.byteLength(JSON.stringify(text)) - 2;
 }
@@ -142,7 +142,7 @@ async function valueAt(result: ReadableResult, path: string, args: ReadArguments
   throw badPath(path, failed.join('. '));
 }
 
-/** Where JSON may stand: in the structured content, else in the text. Several texts are the items of a list. */
+/** The places where JSON may be: the structured content, else the text. Several texts count as a list. */
 function jsonsIn({
   bytes,
   parts,
@@ -160,7 +160,7 @@ interface FoundValue {
   readonly why?: string;
 }
 
-/** Takes a page of the value at a path out of JSON in pieces. Offsets count characters, the limit bytes. */
+/** Extracts a page of the value at a path. Offsets count characters, the limit counts bytes. */
 async function pageOfValue(
   pieces: Iterable<string | undefined>,
   steps: readonly PathStep[],
@@ -192,10 +192,10 @@ async function pageOfValue(
   return { page: noted(page, goesOn ? `goes on at offset ${offset + page.length}` : 'the end of the value') };
 }
 
-/** Two escapes, for a character that has two halves. */
+/** Two escapes, for a character with two surrogates. */
 const WIDEST_CHARACTER = 12;
 
-/** The beginning of a text that has at most so many bytes in JSON, without half of a character. */
+/** The beginning of a text with at most this many bytes in JSON, without half a character. */
 function unitsThatFit(text: string, room: number): { readonly units: number; readonly bytes: number } {
   let bytes = 0;
   let units = 0;
@@ -218,7 +218,7 @@ function widthInJson(code: number): number {
 }
 const SHORT_ESCAPES: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 
-/** Yields undefined for a text that is no JSON at all. */
+/** Yields undefined for a text that is no JSON. */
 function* jsonOfTexts(bytes: Buffer, texts: readonly ContentPart[]): Generator<string | undefined> {
   if (texts.length !== 1) yield '[';
   for (const [i, part] of texts.entries()) {
@@ -240,7 +240,7 @@ function badPath(path: string, why: string): BridgeError {
   return new BridgeError('TOOL_ARGUMENTS_INVALID', `read_result: path ${JSON.stringify(path.slice(0, 128))}: ${why}`);
 }
 
-/** Says how far a path has led, and what was there. */
+/** Describes how far a path led, and what is there. */
 function leadsTo(steps: readonly PathStep[], { steps: count, names, length }: DeadEnd): string {
   const way = steps
     .slice(0, count)

@@ -1,5 +1,5 @@
-// Cuts the results of tools that have more text than a model should get at once, and keeps the whole of them. What does not
-// fit into the store is passed on whole: nothing is ever lost.
+// Cuts the results of tools that have more text than a model should get at once, and keeps them in full. A result that
+// does not fit into the store is passed on uncut, so nothing is ever lost.
 
 import type { Call } from '../core/call.ts';
 import { type CuttingView, cuttingViewOf } from '../core/call-plan.ts';
@@ -17,16 +17,16 @@ import { contentAt, contentOf, type ResultContent } from './content.ts';
 import { type Cutting, cutFrame, cuttingOf } from './cutting.ts';
 import { type KeptResult, type KeptResults, ownerOf, shareOf, type WholeResult } from './kept-results.ts';
 
-/** The bound of the view `discover` where the config says nothing. In `all` nothing is cut then. */
+/** The limit in the view `discover` if the config has none. In `all` nothing is cut then. */
 export const DEFAULT_MOST_BYTES = 100_000;
 
 const NEWLINE = 0x0a;
 /** The first version of MCP with links in results. */
 const HAS_LINKS = '2025-06-18';
-/** Resources of this scheme are kept results. */
+/** The scheme of resources that are kept results. */
 export const RESULT_URI = 'mcp-bridge-result:';
 
-/** The most bytes of text in a result of a view; 0 for no bound. A program gets whole results, and says less of them. */
+/** The maximum bytes of text in a view's results; 0 for no limit. Programs get whole results, and return less. */
 export function mostBytesIn(view: CuttingView, { maxBytes }: ResultsSettings): number {
   if (view === 'code') return 0;
   return maxBytes ?? (view === 'discover' ? DEFAULT_MOST_BYTES : 0);
@@ -49,13 +49,14 @@ export class ContentCutter implements ResultCutter {
     return this.#context.settings().maxBytes || this.#otherwise;
   }
 
-  /** The bound while the config has none, or has 0 for one. */
+  /** The limit if the config has none, or 0. */
   get #otherwise(): number {
     return this.#context.settings().maxBytes === undefined ? DEFAULT_MOST_BYTES : Number.POSITIVE_INFINITY;
   }
 
   cut(call: Call, answer: Frame, envelope: Envelope): Frame {
-    // Whoever takes the answer in place of the client gets the whole of it, and so does a client that is no model.
+    // Only the client's own model gets cut results; programs, inner calls and clients that ask for whole results do
+    // not.
     const isForModel = call.output === call.session.output && !call.session.wantsWholeResults;
     const view = isForModel ? cuttingViewOf(call) : undefined;
     const most = view === undefined ? 0 : mostBytesIn(view, this.#context.settings());
@@ -79,7 +80,7 @@ export class ContentCutter implements ResultCutter {
     return cut.b.toString('utf8', cut.start, cut.end);
   }
 
-  /** Returns the same frame if there is no room for the whole of it. */
+  /** Returns the same frame if there is no room to keep it in full. */
   #cutAndKept(session: Session, answer: Frame, content: ResultContent, cutting: Cutting): Frame {
     const { kept: store, events, settings } = this.#context;
     const kept = store.keep(ownerOf(session), wholeOf(answer, content), shareOf(session));
@@ -91,10 +92,10 @@ export class ContentCutter implements ResultCutter {
   }
 }
 
-/** A unit of UTF-16 has at most so many bytes. */
+/** The maximum bytes of a UTF-16 unit. */
 const WIDEST_UNIT = 3;
 
-/** Has the envelope of the answer say where things stand in the cut one. */
+/** Updates the answer's envelope to the positions in the cut frame. */
 function follow(envelope: Envelope, answer: Frame, { at }: ResultContent, { structured }: Cutting, cut: Frame): void {
   const gone = structured === undefined ? undefined : wholeMember(answer.b, structured);
   const goneBytes = gone === undefined ? 0 : gone.to - gone.from;
@@ -106,7 +107,7 @@ function follow(envelope: Envelope, answer: Frame, { at }: ResultContent, { stru
   envelope.move(cut.start, { from: gone.from + by, to: gone.to + by }, cut.start, 0);
 }
 
-/** The content of the result that the answer brings: of a task of 2026, it is a part of what is said of the task. */
+/** The content of the result in an answer. In the answer about a 2026 task, it is inside the task. */
 function contentIn({ plan }: Call, b: Buffer, envelope: Envelope): ResultContent | undefined {
   const at = envelope.from(Field.result);
   if (byteAt(b, at) !== OPEN_OBJECT) return undefined;
@@ -121,7 +122,7 @@ function contentIn({ plan }: Call, b: Buffer, envelope: Envelope): ResultContent
 
 const CONTENTS: readonly Field[] = [Field.content, Field.structuredContent];
 
-/** The answer in bytes that nobody else keeps, and the place of its content there. A long one has such bytes already. */
+/** A copy of the answer's bytes with the position of its content. A long answer has its own buffer already. */
 function wholeOf(answer: Frame, { at, structured }: ResultContent): WholeResult {
   const { b, start, end } = answer;
   if (start === 0 && end === b.length - 1 && b[end] === NEWLINE) return { bytes: b, at, structured };
@@ -131,12 +132,12 @@ function wholeOf(answer: Frame, { at, structured }: ResultContent): WholeResult 
 
 const latin1Item = (item: object): string => Buffer.from(JSON.stringify(item)).toString('latin1');
 
-/** Structured content that nothing else in the result says, as an item. */
+/** Structured content that no other text says, as an item. */
 function shownAsText(b: Buffer, { shown: { from, to } }: Cutting): string[] {
   return to > from ? [latin1Item({ type: 'text', text: b.toString('utf8', from, to) })] : [];
 }
 
-/** The items that stand behind what is left. */
+/** The items to add after the remaining ones. */
 function itemsAbout(
   kept: KeptResult,
   said: string,
@@ -157,7 +158,7 @@ function itemsAbout(
   return [note, latin1Item(link)];
 }
 
-/** Says what was left out, and how it is read. */
+/** Describes what was left out and how to read it. */
 function wordsFor(b: Buffer, id: string, content: ResultContent, cutting: Cutting): string {
   const { allBytes, leftBytes, nextOffset, structured, shown } = cutting;
   const also = 'with "find" it shows the lines that have a text, with "path" it takes a value out of JSON.';

@@ -1,4 +1,4 @@
-// Puts together what makes long results short: what cuts them, what keeps them whole, and the tool that reads them.
+// Wires the parts that shorten long results: the cutter, the store, and the reading tool.
 
 import type { Events } from '../core/events.ts';
 import type { BridgeTools, JoinedView } from '../core/joined-view.ts';
@@ -30,7 +30,7 @@ export class ResultDesk {
     this.#reading = new ResultReading({ ...context, kept: this.kept, pause: nextTurn });
   }
 
-  /** The tools of a joined view by which its clients read what was cut. */
+  /** The tools of a joined view for reading what was cut. */
   toolsOf(view: JoinedView): BridgeTools {
     return this.#reading.toolsOf(view);
   }

@@ -1,5 +1,5 @@
-// The files of kept results for which there is no room in memory: one daemon's own directory, which is its user's alone. Its
-// files go with the daemon; those of one that was killed go when the next one of its socket starts, or a day later.
+// Files of kept results that do not fit into memory, in a private directory of one daemon. They are removed when the
+// daemon ends; those of a killed daemon when the next one on its socket starts, or a day later.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { constants, existsSync, rmSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { ensurePrivateTree } from '../local/private-file.ts';
 import { expectSystemError } from '../util/expected-error.ts';
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-/** No setting keeps a result for longer. */
+/** No setting keeps a result longer. */
 const OLDEST_MS = 86_400_000;
 const NEWLINE = Buffer.from('\n');
 
@@ -18,13 +18,13 @@ export class ResultFiles {
   readonly #dir: string;
   #isMade = false;
 
-  /** `parent` has a directory for each daemon; daemons are told apart by their sockets. */
+  /** `parent` has one directory per daemon, named after the daemon's socket. */
   constructor(parent: string, socketPath: string) {
     this.#parent = parent;
     this.#dir = join(parent, createHash('sha256').update(socketPath).digest('hex').slice(0, 16));
   }
 
-  /** Removes what a daemon has left that was killed. */
+  /** Removes the files of killed daemons. */
   async clear(nowMs: number): Promise<void> {
     this.close();
     if (!existsSync(this.#parent)) return;
@@ -42,7 +42,7 @@ export class ResultFiles {
     }
   }
 
-  /** Writes the bytes, without the newline behind them; returns the name of the file. */
+  /** Writes the bytes, without their newline; returns the file name. */
   async write(bytes: Buffer): Promise<string> {
     if (!this.#isMade) ensurePrivateTree(this.#dir);
     this.#isMade = true;
@@ -56,7 +56,7 @@ export class ResultFiles {
     return path;
   }
 
-  /** Reads a file, and puts a newline behind its bytes. */
+  /** Reads a file, and adds a newline to its bytes. */
   async read(path: string): Promise<Buffer> {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     try {

@@ -1,20 +1,20 @@
-// Walks over values of JSON that was found to be valid before, for a bounded amount of work: whoever meets the bound has to
-// do with what is known by then. Long strings cost next to nothing and are not counted by their bytes.
+// Walks over valid JSON with a limit on the work: at the limit, the caller uses what is known so far. Long strings cost
+// next to nothing, so their bytes are not counted.
 
 import { byteAt, CLOSE_OBJECT, COMMA, QUOTE, skipColon, skipSpace, skipString } from '../wire/json-grammar.ts';
 import type { Span } from '../wire/json-members.ts';
 
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT] = [0x5b, 0x5d, 0x7b];
-/** A string costs as much as so many other bytes, and a name in an object that is looked through as much as so many more. */
+/** The cost of a string in bytes. A name in a searched object costs this once more. */
 const STRING_COST = 12;
 const NAME_COST = 60;
-/** No name that is looked for is longer, even if each of its letters is an escape. */
+/** The longest searched name, even if each letter is escaped. */
 const LONGEST_SPELLING = 64;
 
-/** The result of a walk that has met its bound. */
+/** The result of a walk that has hit its limit. */
 export const TOO_LONG = -1;
 
-/** Some members of an object, and the place behind it. */
+/** Some members of an object, and the position after it. */
 export interface WalkedMembers {
   readonly spans: ReadonlyMap<string, Span>;
   readonly to: number;
@@ -24,13 +24,13 @@ export class ValueWalk {
   readonly #b: Buffer;
   #left: number;
 
-  /** `steps` is the number of bytes outside strings that it may look at. A newline stands behind the JSON in `b`. */
+  /** `steps` is the number of bytes outside strings that may be examined. A newline follows the JSON in `b`. */
   constructor(b: Buffer, steps: number) {
     this.#b = b;
     this.#left = steps;
   }
 
-  /** Returns the place behind the value at b[p], or TOO_LONG. */
+  /** The position after the value at b[p], or TOO_LONG. */
   skip(p: number): number {
     const b = this.#b;
     let left = this.#left;
@@ -49,7 +49,10 @@ export class ValueWalk {
     return left > 0 ? p : TOO_LONG;
   }
 
-  /** Looks for members of the object at b[p]; undefined if it is none, or too long. Of a name that is there twice the last one counts. */
+  /**
+   * Finds members of the object at b[p]; undefined if it is none, or too long. If a name occurs twice the last one
+   * counts.
+   */
   members(p: number, names: readonly string[]): WalkedMembers | undefined {
     const b = this.#b;
     if (byteAt(b, p) !== OPEN_OBJECT) return undefined;
@@ -71,12 +74,12 @@ export class ValueWalk {
   }
 }
 
-/** True for what may stand behind a number or a word; also for what stands behind the JSON. */
+/** True for characters that may follow a number or a word, including the end of the JSON. */
 function endsScalar(c: number): boolean {
   return c === COMMA || c === CLOSE_OBJECT || c === CLOSE_ARRAY || c <= 0x20;
 }
 
-/** The one of these names that b[from, to) spells. */
+/** The name among these that b[from, to) spells. */
 function nameIn(b: Buffer, from: number, to: number, names: readonly string[]): string | undefined {
   if (to - from > LONGEST_SPELLING) return undefined;
   const text = b.latin1Slice(from, to);

@@ -1,36 +1,37 @@
-// The text of a kept result as `read_result` counts it: the texts of all parts, one behind the other, with a newline between
-// them. A place in it is an offset in the bytes that the server wrote, so that any page is found without decoding what
-// comes before.
+// The text of a kept result as `read_result` counts it: the texts of all parts, joined by newlines. An offset is a
+// position in the server's bytes, so any page is found without decoding the text before it.
 
 import type { Span } from '../wire/json-members.ts';
 import type { ContentPart } from './content.ts';
 import { BETWEEN, widthOf } from './cutting.ts';
 import { boundaryIn, characterIn, decodedText, lineEndIn, placeOfUnit } from './json-text.ts';
 
-/** A part of a part that is decoded at a time: some tenths of a millisecond. */
+/** The size of a piece that is decoded at a time: some tenths of a millisecond. */
 const PIECE_BYTES = 64 * 1024;
-/** A page is never empty, whatever its limit is: a character has at most 12 bytes. */
+/** The minimum page: a character has at most 12 bytes, so a page is never empty. */
 const LEAST_PAGE = 16;
 
-/** Some text, and the places where it begins and where the next text does. */
+/** Some text, with its own position and that of the next text. */
 export interface TextPiece {
   readonly text: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** A line, or a part of one that is very long. */
+/** A line, or a piece of a very long one. */
 export interface TextLine extends TextPiece {
-  /** The length of the beginning that was the end of the part before. */
+  /** The length of the beginning that repeats the end of the previous piece. */
   readonly repeated: number;
 }
 
-/** A longer line comes in parts. Each begins with the end of the one before, so that nothing between two of them is missed. */
+/**
+ * Longer lines come in pieces. Each begins with the end of the previous one, so that no match between two is missed.
+ */
 const LONGEST_LINE = 16 * 1024;
 const OVERLAP = 4096;
 const LINE_END = Buffer.from('\\n');
 
-/** A part at its place in the whole text. */
+/** A part with its position in the whole text. */
 interface PlacedPart {
   readonly part: ContentPart;
   readonly from: number;
@@ -43,7 +44,7 @@ export class WholeText {
   /** The length of the text. */
   readonly size: number;
 
-  /** `b` has a newline behind it. */
+  /** A newline must follow the bytes in `b`. */
   constructor(b: Buffer, parts: readonly ContentPart[]) {
     this.#b = b;
     let at = 0;
@@ -55,7 +56,7 @@ export class WholeText {
     this.size = Math.max(0, at - BETWEEN);
   }
 
-  /** Yields the text from a place on, in pieces; the newlines between parts too. */
+  /** Yields the text from a position on in pieces, including the newlines between parts. */
   *pieces(from: number): Generator<TextPiece> {
     for (const [i, { part, from: begin, to: end }] of this.#parts.entries()) {
       if (from > end) continue;
@@ -80,8 +81,8 @@ export class WholeText {
   }
 
   /**
-   * Yields the lines from a place on. Of many lines together none of which is wanted it yields one without text. `wants` says so of a
-   * text; most texts have few lines that are wanted, and to look at each line by itself takes ten times as long.
+   * Yields the lines from a position on. Runs of unwanted lines are yielded as one line without text. `wants` tests a
+   * text with many lines; most of these have no wanted line, and testing each line takes ten times as long.
    */
   *lines(from: number, wants: (text: string) => boolean): Generator<TextLine> {
     for (const { part, from: begin, to: end } of this.#parts) {
@@ -120,7 +121,7 @@ export class WholeText {
     }
   }
 
-  /** The place behind the last line that ends not far behind `p`; `p` if none does. */
+  /** The position after the last line that ends shortly after `p`; `p` if none does. */
   #lastLineEnd(p: number, read: Span): number {
     const near = this.#b.subarray(p, Math.min(p + PIECE_BYTES, read.to));
     for (let n = near.lastIndexOf(LINE_END); n >= 0; n = n === 0 ? -1 : near.lastIndexOf(LINE_END, n - 1))
@@ -129,7 +130,7 @@ export class WholeText {
     return p;
   }
 
-  /** The end of the line that goes on at `p`, if it is not behind `most`. */
+  /** The end of the line that contains `p`, if it is not after `most`. */
   #lineEnd(p: number, most: number, read: Span): number | undefined {
     const near = this.#b.subarray(p, Math.min(most + LINE_END.length, read.to));
     for (let n = near.indexOf(LINE_END); n >= 0; n = near.indexOf(LINE_END, n + 1))
@@ -137,7 +138,7 @@ export class WholeText {
     return undefined;
   }
 
-  /** The place of a character of a line, counted in units of UTF-16 from the line's beginning. */
+  /** The position of a character in a line, given in UTF-16 units from its beginning. */
   offsetIn(line: TextPiece, units: number): number {
     const placed = this.#parts.find(({ from, to }) => from <= line.from && line.to <= to);
     if (placed === undefined || placed.part.kind === 'data') return line.from;
@@ -147,7 +148,7 @@ export class WholeText {
     return from + Buffer.byteLength(line.text.slice(0, units)) + offset;
   }
 
-  /** Returns the text from a place on, with at most so many bytes. It ends with a line if it can. */
+  /** The text from a position on, with at most `limit` bytes; ends with a line if possible. */
   page(from: number, limit: number): TextPiece {
     let text = '';
     let to = Math.min(from, this.size);
@@ -165,7 +166,7 @@ export class WholeText {
     return { text, from: start ?? to, to };
   }
 
-  /** The beginning of a piece, up to a place. */
+  /** The beginning of a piece up to a position. */
   #cut(piece: TextPiece, most: number): TextPiece {
     const placed = this.#parts.find(({ from, to }) => from <= piece.from && piece.to <= to);
     if (placed === undefined || placed.part.kind === 'data') return { text: '', from: piece.from, to: piece.from };
@@ -178,7 +179,9 @@ export class WholeText {
     return { text: this.#decoded(part, p, to), from: piece.from, to: to + offset };
   }
 
-  /** The last place up to `at` in the bytes of a part where it may be cut. `from` is such a place, the nearer the better. */
+  /**
+   * The last position up to `at` where a part's bytes may be cut. `from` must be such a position; a near one is faster.
+   */
   #boundary({ kind, read }: ContentPart, from: number, at: number): number {
     if (at >= read.to) return read.to;
     if (kind === 'text') return boundaryIn(this.#b, from, at);

@@ -1,5 +1,5 @@
-// The names of OpenTelemetry's convention for MCP (docs/gen-ai/mcp.md of semantic-conventions-genai), and what stands under them. It
-// is a draft: a name that changes there changes here.
+// The names in OpenTelemetry's convention for MCP (docs/gen-ai/mcp.md of semantic-conventions-genai), and their values.
+// The convention is a draft: if a name changes there, it must change here.
 
 import type { ObservedClient, ObservedInstance } from '../core/events.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
@@ -29,10 +29,10 @@ export const Attribute = {
   bridgeError: 'mcp_bridge.error.code',
 } as const;
 
-/** The bounds of all histograms, in seconds. */
+/** The bucket bounds of all histograms, in seconds. */
 export const DURATION_BOUNDS: readonly number[] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 
-/** The methods of requests that the protocol has. Others are made up by clients: metrics do not tell them apart. */
+/** The methods of requests in the protocol. Clients may invent others, which metrics do not distinguish. */
 const METHODS: readonly string[] = [
   'completion/complete',
   'initialize',
@@ -62,18 +62,18 @@ export const OTHER = '_OTHER';
 export interface NamedMethod {
   readonly name: string;
   readonly isKnown: boolean;
-  /** The attribute for the name in its `params`, where it has one. */
+  /** The attribute for the name in `params`, if the method has one. */
   readonly target: typeof Attribute.tool | typeof Attribute.prompt | undefined;
 }
 
-/** By the spelling in JSON. */
+/** Keys are JSON spellings. */
 const known = new Map<string, NamedMethod>(
   METHODS.map((name) => [JSON.stringify(name), { name, isKnown: true, target: targetOf(name) }]),
 );
 
 const LONGEST_NAME = 200;
 
-/** The method that a frame spells. */
+/** The method that a frame names. */
 export function methodIn(spelled: string): NamedMethod {
   const found = known.get(spelled);
   if (found !== undefined) return found;
@@ -86,14 +86,14 @@ function targetOf(method: string): NamedMethod['target'] {
   return method === 'prompts/get' ? Attribute.prompt : undefined;
 }
 
-/** A text that stands in JSON, with one byte for each character. A value that is no text is spelled as it stands. */
+/** Decodes a JSON text in latin1. A value that is no string stays as spelled. */
 export function decodedText(spelled: string): string {
   const json = Buffer.from(spelled, 'latin1').toString();
   const value: unknown = JSON.parse(json);
   return typeof value === 'string' ? value : json;
 }
 
-/** One spelling for each name that attributes can tell apart, however a client spells it: series are found by it. */
+/** One spelling for equal names, however a client spells them, because series are looked up by it. */
 export function plainSpelling(spelled: string): string {
   if (!spelled.includes('\\') && spelled.length <= LONGEST_NAME) return spelled;
   return Buffer.from(JSON.stringify(targetIn(spelled))).toString('latin1');
@@ -104,33 +104,33 @@ export function targetIn(spelled: string): string {
   return cut(decodedText(spelled), LONGEST_NAME);
 }
 
-/** Half of a pair of surrogates is no character, and is cut too. */
+/** Cuts a text; half a surrogate pair is cut too. */
 export function cut(text: string, most: number): string {
   return text.length <= most ? text : text.slice(0, most).replace(/[\ud800-\udbff]$/, '');
 }
 
-/** A URI without what may be secret in it: names and passwords, the query, the fragment. */
+/** A URI without possible secrets: user and password, query, fragment. */
 export function shownUri(uri: string): string {
   return uri.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1').replace(/[?#].*$/s, '');
 }
 
 export type Attributes = Record<string, string | number | boolean>;
 
-/** The protocol that is spoken over TCP, by the only version that the bridge speaks of it. */
+/** The protocol over TCP, in the only version that the bridge speaks. */
 const HTTP: Attributes = { [Attribute.protocolName]: 'http', [Attribute.protocolNumber]: '1.1' };
 const WEB_SOCKET: Attributes = { [Attribute.protocolName]: 'websocket', [Attribute.protocolNumber]: '13' };
 
 const OVER_HTTP: Attributes = { [Attribute.transport]: 'tcp', ...HTTP };
 const OVER_SOCKET: Attributes = { [Attribute.transport]: 'unix' };
 
-/** The way to a client. */
+/** The network attributes of a client. */
 export function clientNetwork({ principal }: ObservedClient): Attributes {
   return principal.kind === 'http' ? OVER_HTTP : OVER_SOCKET;
 }
 
 const networks = new WeakMap<ObservedInstance['reach'], Attributes>();
 
-/** The way to a server. Of its URL only the host and the port are told. */
+/** The network attributes of a server; only host and port of its URL. */
 export function serverNetwork({ reach }: ObservedInstance): Attributes {
   const found = networks.get(reach) ?? networkOf(reach);
   networks.set(reach, found);

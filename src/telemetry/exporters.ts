@@ -1,5 +1,5 @@
-// The exporters of OpenTelemetry, which write OTLP over HTTP. Nothing else of the house knows their packages. They retry by themselves
-// for as long as their time limit allows, one batch at a time.
+// The exporters of OpenTelemetry, which send OTLP over HTTP. No other file uses their packages. They retry within their
+// own time limit, one batch at a time.
 
 import { OTLPMetricExporter as JsonMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
 import { OTLPMetricExporter as ProtobufMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
@@ -50,7 +50,7 @@ function sent<Batch>(exporter: LibraryExporter<Batch>, batch: Batch): Promise<st
   });
 }
 
-/** The reason in few words: the collector's own text may be anything. */
+/** The reason in few words, because the collector's own text may be anything. */
 function reasonOf(error: Error | undefined): string {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   if (typeof code === 'number') return `it answered with status ${code}`;

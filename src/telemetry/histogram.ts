@@ -1,5 +1,5 @@
-// Counts durations by their attributes, in the buckets of the convention. The number of series is bounded: what comes beyond it is
-// counted in one series that says so, as OpenTelemetry has it.
+// Counts durations by attributes, in the convention's buckets. The number of series is limited; further ones are
+// counted in one overflow series, as OpenTelemetry defines it.
 
 import { ValueType } from '@opentelemetry/api';
 import { AggregationTemporality, DataPointType, type HistogramMetricData } from '@opentelemetry/sdk-metrics';
@@ -17,7 +17,9 @@ export interface Description {
   readonly description: string;
 }
 
-/** The durations with one set of attributes. A series of a report that was sent may be one of the past; see DurationHistogram. */
+/**
+ * The durations with one set of attributes. A series may become outdated when a report is sent; see DurationHistogram.
+ */
 export class Series {
   readonly attributes: Attributes;
   readonly #counts = new Float64Array(DURATION_BOUNDS.length + 1);
@@ -55,7 +57,7 @@ export class DurationHistogram {
   readonly #description: Description;
   readonly #isDelta: boolean;
   #series = new Map<string, Series>();
-  /** Another number when all series begin again. */
+  /** Changes when all series begin again. */
   generation = 0;
   #since: HrMoment;
 
@@ -65,12 +67,12 @@ export class DurationHistogram {
     this.#since = now;
   }
 
-  /** Counts a duration. Equal keys have equal attributes, which are asked for once. */
+  /** Counts a duration. Equal keys have equal attributes, which are requested once. */
   add(key: string, seconds: number, attributesOf: () => Attributes): void {
     this.of(key, attributesOf).add(seconds);
   }
 
-  /** The series of a key, for as long as the generation is the same. */
+  /** The series of a key; valid while the generation is the same. */
   of(key: string, attributesOf: () => Attributes): Series {
     return this.#series.get(key) ?? this.#newSeries(key, attributesOf);
   }

@@ -1,5 +1,5 @@
-// The four histograms of the convention: how long requests take on both sides of the bridge, and how long sessions last. A name counts
-// as one once a server has answered it with a result: a client cannot make up series.
+// The four histograms of the convention: the durations of requests on both sides of the bridge, and of sessions. A name
+// gets its own series only after a server has answered it with a result, so clients cannot invent series.
 
 import type { Resource } from '@opentelemetry/resources';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
@@ -47,7 +47,7 @@ export class OperationMetrics {
   readonly #clientSession: DurationHistogram;
   readonly #ofAnswers: RecentSeries;
   readonly #ofServers = new Map<string, RecentSeries>();
-  /** Names of tools and prompts that servers know, as the client and as the server spell them. */
+  /** Names of tools and prompts that servers know, in the spellings of client and server. */
   readonly #names = new Set<string>();
 
   constructor(isDelta: boolean, now: HrMoment) {
@@ -119,7 +119,7 @@ export class OperationMetrics {
     }));
   }
 
-  /** The name by which series differ; '' where there is none, or none that is known. */
+  /** The name for the series; '' if there is none, or none that is known. */
   #nameOf({ target: kind }: NamedMethod, target: string, failure: Failure | undefined): string {
     if (kind === undefined || target === '') return '';
     if (this.#names.has(target)) return target;
@@ -128,7 +128,7 @@ export class OperationMetrics {
     return target;
   }
 
-  /** All that was counted, in the form in which the exporters take it; undefined if that is nothing. */
+  /** All counts in the exporters' form; undefined if there are none. */
   collect(resource: Resource, version: string, now: HrMoment): ResourceMetrics | undefined {
     const metrics = this.#histograms.flatMap((histogram) => histogram.collect(now) ?? []);
     if (metrics.length === 0) return undefined;
@@ -137,8 +137,8 @@ export class OperationMetrics {
 }
 
 /**
- * The series of the calls that have succeeded last, by their names: most calls are like one before, and to find a series by all that
- * it stands for costs as much as the rest of what is done for a call.
+ * The series of the last successful calls by name: most calls repeat an earlier one, and a full lookup would cost as
+ * much as all other work for a call.
  */
 class RecentSeries {
   readonly #histogram: DurationHistogram;
@@ -152,7 +152,7 @@ class RecentSeries {
     this.#histogram = histogram;
   }
 
-  /** The series; undefined if it is to be looked up. */
+  /** The series; undefined if it must be looked up. */
   get(
     method: NamedMethod,
     target: string,

@@ -1,5 +1,5 @@
-// The settings of telemetry, as the config and the variables of OpenTelemetry say them together. A variable comes before the config,
-// as elsewhere. The addresses, headers and certificates that only variables name are read by the exporters themselves.
+// The settings of telemetry from the config and the OpenTelemetry variables. Variables override the config, as
+// elsewhere. The exporters read addresses, headers and certificates that only variables name.
 
 import { existsSync } from 'node:fs';
 import { unescape as percentDecoded } from 'node:querystring';
@@ -13,7 +13,7 @@ type Signal = 'TRACES' | 'METRICS';
 
 type OtlpProtocol = 'http/protobuf' | 'http/json';
 
-/** The options of an exporter; it reads the rest from the variables. */
+/** The options of an exporter; it reads the rest from variables. */
 export interface ExporterSettings {
   readonly protocol: OtlpProtocol;
   readonly url: string | undefined;
@@ -22,23 +22,23 @@ export interface ExporterSettings {
 }
 
 export interface OtelSettings {
-  /** Undefined for what is not sent. */
+  /** Undefined for signals that are not sent. */
   readonly traces: ExporterSettings | undefined;
   readonly metrics: ExporterSettings | undefined;
-  /** The addresses of both, as they may be shown. */
+  /** Both addresses in a form safe to show. */
   readonly destinations: { readonly traces: string | undefined; readonly metrics: string | undefined };
   readonly sampler: KnownSampler;
-  /** True if servers are told the context of their traces. */
+  /** True if servers get the trace context. */
   readonly propagates: boolean;
   readonly resource: Readonly<Record<string, string>>;
   readonly queue: QueueSettings;
   readonly intervalMs: number;
-  /** True if each report counts from the report before. */
+  /** True if each report counts from the previous one. */
   readonly isDelta: boolean;
   readonly limits: SpanLimits;
   readonly showsArguments: boolean;
   readonly showsResults: boolean;
-  /** One sentence for each setting that could not be used. */
+  /** One sentence per unusable setting. */
   readonly faults: readonly string[];
 }
 
@@ -54,9 +54,9 @@ export interface SpanLimits {
   readonly events: number;
 }
 
-/** A span has some twenty attributes; only the opt-in ones may be long. */
+/** A span has about twenty attributes; only the opt-in ones may be long. */
 const MOST_CHARACTERS = 4096;
-/** Smaller than what other programs take: to write a batch holds up calls for as long as it takes. */
+/** Smaller than other programs' batches, because writing a batch delays calls. */
 const BATCH = 128;
 
 class Variables {
@@ -67,7 +67,7 @@ class Variables {
     this.#environment = environment;
   }
 
-  /** An empty variable is none. */
+  /** The value of a variable; an empty one counts as missing. */
   text(name: string): string | undefined {
     const text = this.#environment[name]?.trim();
     return text === '' ? undefined : text;
@@ -82,7 +82,7 @@ class Variables {
     return otherwise;
   }
 
-  /** Says it once, although two signals may have found it. */
+  /** Reports a fault once, even if two signals find it. */
   fault(text: string): void {
     if (!this.faults.includes(text)) this.faults.push(text);
   }
@@ -91,7 +91,7 @@ class Variables {
     return this.text(this.nameOfSignal(signal, name));
   }
 
-  /** The variable that counts for a signal: its own, if it has one. */
+  /** The variable that applies to a signal: its own if set, else the common one. */
   nameOfSignal(signal: Signal, name: string): string {
     const own = `OTEL_EXPORTER_OTLP_${signal}_${name}`;
     return this.text(own) === undefined ? `OTEL_EXPORTER_OTLP_${name}` : own;
@@ -135,11 +135,11 @@ export function otelSettings(config: TelemetrySettings, environment: Environment
 
 const isTraceContext = (name: string): boolean => name.trim() === 'tracecontext';
 
-/** The values that OpenTelemetry knows for a list, and that the bridge has nothing for. */
+/** Values in OpenTelemetry's lists that have no effect here. */
 const OTHER_EXPORTERS = new Set(['none']);
 const OTHER_PROPAGATORS = new Set(['none', 'baggage']);
 
-/** Says which names of a list mean nothing here: whoever has set them waits for something that never comes. */
+/** Reads a list; warns about names without effect here, because the user expects one. */
 function listOf(variables: Variables, name: string, known: string, others: ReadonlySet<string>): readonly string[] {
   const names = (variables.text(name) ?? known).split(',').map((one) => one.trim());
   const strange = names.filter((one) => one !== known && !others.has(one));
@@ -147,7 +147,7 @@ function listOf(variables: Variables, name: string, known: string, others: Reado
   return names;
 }
 
-/** Looks at what the exporters read by themselves, because they take what they cannot use for nothing. */
+/** Checks variables that the exporters read, because they silently ignore invalid ones. */
 function checkExporterVariables(variables: Variables, signal: Signal): void {
   const look = (name: string, isGood: (text: string) => boolean, wanted: string): void => {
     const variable = variables.nameOfSignal(signal, name);
@@ -177,7 +177,7 @@ function chosenSampler(variables: Variables, { sampling }: TelemetrySettings): K
   return sampler ?? sharedSampler(sampling);
 }
 
-/** The options of the exporter of a signal; undefined if it has nowhere to go. */
+/** The exporter's options for a signal; undefined if it has no destination. */
 function exporterSettings(
   variables: Variables,
   { otlp }: TelemetrySettings,
@@ -195,14 +195,14 @@ function exporterSettings(
   }
   const address = variables.ofSignal(signal, 'ENDPOINT');
   if (address !== undefined && !isHttpUrl(address)) {
-    // The exporter would send to its own default instead, with the headers that are meant for this one.
+    // Otherwise the exporter would send to its default, with headers meant for this address.
     variables.fault(
       `${variables.nameOfSignal(signal, 'ENDPOINT')} must be a URL such as http://localhost:4318, so no ${signal.toLowerCase()} are sent`,
     );
     return undefined;
   }
   if (address !== undefined)
-    // Headers of the config are for the address of the config, and for no other.
+    // The config's headers are only for the config's address.
     return { protocol, url: undefined, headers: undefined, timeoutMs: undefined };
   if (otlp.endpoint === undefined) return undefined;
   return {
@@ -215,7 +215,7 @@ function exporterSettings(
 
 const PATHS = { TRACES: 'v1/traces', METRICS: 'v1/metrics' } as const;
 
-/** The address as it may be shown, also one that the exporter takes from a variable. */
+/** The address in a form safe to show, even if the exporter takes it from a variable. */
 function destinationOf(variables: Variables, { url }: ExporterSettings, signal: Signal): string {
   if (url !== undefined) return shownDestination(url);
   const own = variables.text(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`);
@@ -232,7 +232,7 @@ function resourceOf(
   return { 'service.version': version, ...resource, ...listed, 'service.name': name };
 }
 
-/** Reads `key=value,key=value`, in which values may be escaped as in a URL. */
+/** Parses `key=value,key=value`, where values may be percent-encoded. */
 function listedAttributes(variables: Variables): Record<string, string> {
   const text = variables.text('OTEL_RESOURCE_ATTRIBUTES') ?? '';
   const pairs = text === '' ? [] : text.split(',').map(pairIn);

@@ -1,11 +1,11 @@
-// What is known of one request while it is under way: the bridge's answering side (SERVER), and its asking side at one server
-// after the other (CLIENT). Only requests whose trace is sent keep more than times and names.
+// The data about one request while it is under way: the bridge's answering side (SERVER), and its asking side at each
+// server (CLIENT). Only requests whose trace is sent keep more than times and names.
 
 import type { ObservedClient, ObservedInstance } from '../core/events.ts';
 import type { NamedMethod } from './convention.ts';
 import type { TraceParent } from './trace-context.ts';
 
-/** The end of one side, as far as it is no success. */
+/** The failure of one side, if it is no success. */
 export interface Failure {
   /** The convention's `error.type`. */
   readonly type: string;
@@ -16,7 +16,7 @@ export interface Failure {
   readonly message?: string | undefined;
 }
 
-/** Something that happened during a span. */
+/** An event during a span. */
 export interface SpanNote {
   readonly name: string;
   readonly atMs: number;
@@ -25,18 +25,18 @@ export interface SpanNote {
 
 const NOT_YET = -1;
 
-/** The side of a request at one server. */
+/** The CLIENT side of a request at one server. */
 export class ServerLeg {
-  /** The request that it was sent for first. Another one may go on with it. */
+  /** The request that it was first sent for. Another request may continue it. */
   readonly request: RequestTrace;
   readonly instance: ObservedInstance;
   readonly server: string;
   readonly spanId: string;
   readonly requestId: number;
   readonly sentMs: number;
-  /** The name that the server was asked for, as JSON spells it; '' for none. */
+  /** The name sent to the server, in JSON spelling; '' for none. */
   readonly target: string;
-  /** The moment in which the server has answered, or it was clear that it will not. */
+  /** The time of the server's answer, or when it was clear that none would come. */
   endedMs = NOT_YET;
   failure: Failure | undefined;
   result: string | undefined;
@@ -59,7 +59,7 @@ export class ServerLeg {
 export class RequestTrace {
   readonly client: ObservedClient;
   readonly method: NamedMethod;
-  /** The name in its `params`, as JSON spells it; '' for none. */
+  /** The name in `params`, in JSON spelling; '' for none. */
   readonly target: string;
   readonly startedMs: number;
   readonly parent: TraceParent | undefined;
@@ -67,10 +67,10 @@ export class RequestTrace {
   readonly spanId: string;
   readonly isSampled: boolean;
   failure: Failure | undefined;
-  /** True once its answer was written, or nobody waits for it any more. */
+  /** True once its answer was written, or nobody waits for it. */
   isOver = false;
   leg: ServerLeg | undefined;
-  /** Only of a trace that is sent. */
+  /** Only set if the trace is sent. */
   details: RequestDetails | undefined;
 
   constructor(
@@ -95,7 +95,7 @@ export interface RequestDetails {
   readonly uri: string | undefined;
   readonly state: string | undefined;
   readonly toolArguments: string | undefined;
-  /** The arguments for the tool behind this one, if it was called through another. */
+  /** The arguments of the inner tool, if this one calls another. */
   aimedArguments: string | undefined;
   result: string | undefined;
   readonly notes: SpanNote[];

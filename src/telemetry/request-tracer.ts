@@ -1,6 +1,6 @@
-// Follows each request through the events: it becomes a SERVER span from the moment it is looked at until its answer is written, and a
-// CLIENT span for each server that it is sent to. Spans of traces that are not sent are never made; their times count in the metrics.
-// It runs on the way of each call: what most calls need is fast, and nothing of what it hears is changed.
+// Follows each request through the events. It becomes a SERVER span, from the first look at it until its answer is
+// written, and a CLIENT span per server. No spans are made for traces that are not sent; their times still count in the
+// metrics. It runs during each call, so common cases are fast, and it changes nothing.
 
 import type { CallTracing } from '../core/call-tracing.ts';
 import type { Events, ObservedCall, ObservedClient, ObservedInstance, WaitReason } from '../core/events.ts';
@@ -15,17 +15,17 @@ import { type Failure, type RequestDetails, RequestTrace, ServerLeg } from './re
 import type { Sampler } from './sampler.ts';
 import { RandomIds, type TraceParent, traceParentIn, traceparentMember } from './trace-context.ts';
 
-/** Takes what is finished. */
+/** Takes finished requests. */
 export interface FinishedRequests {
-  /** The answer of a request was written, or nobody waits for it any more. */
+  /** Called when a request was answered, or nobody waits for it. */
   answered(request: RequestTrace, endedMs: number): void;
-  /** A server has answered, or will not. */
+  /** Called when a server has answered, or will not. */
   served(leg: ServerLeg): void;
 }
 
 export interface TracerOptions {
   readonly sampler: Sampler;
-  /** True if servers are told the context. */
+  /** True if servers get the trace context. */
   readonly propagates: boolean;
   readonly showsArguments: boolean;
   readonly showsResults: boolean;
@@ -46,11 +46,11 @@ export class RequestTracer implements CallTracing {
   readonly #ids = new RandomIds();
   readonly #methods = new LastRead(methodIn);
   readonly #targets = new LastRead(plainSpelling);
-  /** The request that is being looked at, until there is a call for it or it is answered. */
+  /** The request that is being looked at, until it becomes a call or is answered. */
   #current: RequestTrace | undefined;
-  /** The request that was looked at last, until something else happens. */
+  /** The request that was looked at last, until another event. */
   #justBegun: RequestTrace | undefined;
-  /** The request whose server has answered last, in this very moment. */
+  /** The request that a server is just answering. */
   #justServed: RequestTrace | undefined;
   /** The call whose error is being written. */
   #failing: RequestTrace | undefined;
@@ -143,7 +143,7 @@ export class RequestTracer implements CallTracing {
     this.#current = undefined;
   }
 
-  /** Whatever a request becomes at once, it has become by now. */
+  /** Called when the first look is over: the request has become a call, or was answered. */
   #taken(client: ObservedClient): void {
     const current = this.#current;
     this.#current = undefined;
@@ -194,7 +194,7 @@ export class RequestTracer implements CallTracing {
       server,
       spanId: this.#options.propagates || request.isSampled ? this.#ids.spanId() : '',
       requestId: call.serverRequestId,
-      // A call that needs not wait is sent in the moment in which it is looked at.
+      // A call that need not wait is sent in the same moment.
       sentMs: this.#justBegun === request ? request.startedMs : this.#options.now(),
       target: call.nameText === '' ? request.target : plainSpelling(call.nameText),
     });
@@ -223,7 +223,7 @@ export class RequestTracer implements CallTracing {
     if (request.leg !== undefined) request.leg.result = result;
   }
 
-  /** The request is answered with questions; its call waits for another request. */
+  /** Called when a request is answered with questions; its call waits for another request. */
   #suspended(call: ObservedCall): void {
     const request = traceOf(call);
     if (request === undefined) return;
@@ -265,7 +265,7 @@ export class RequestTracer implements CallTracing {
     if (request.isOver) return; // answered with questions: its server still works on it
     call.trace = undefined;
     const { leg } = request;
-    // Nearly every answer is passed on in the moment in which it comes.
+    // Nearly every answer is passed on in the same moment.
     const endedMs = this.#justServed === request && leg !== undefined ? leg.endedMs : this.#options.now();
     this.#justServed = undefined;
     if (leg !== undefined) this.#finishLeg(request);
@@ -286,13 +286,13 @@ export class RequestTracer implements CallTracing {
   #finish(request: RequestTrace, failure: Failure | undefined, endedMs = this.#options.now()): void {
     request.isOver = true;
     request.failure = failure;
-    // Those who control the daemon, and servers that dial in, have no view.
+    // `control` clients, and servers that dial in, have no view.
     if (failure === undefined && request.client.view === undefined) return;
     this.#options.finished.answered(request, endedMs);
   }
 }
 
-/** Reads texts in frames, of which the next one is often the one before: to compare it costs less than to read it. */
+/** Caches the last text read from frames: comparing with it costs less than reading again. */
 class LastRead<Read> {
   readonly #read: (spelled: string) => Read;
   #spelled = '';
@@ -302,7 +302,7 @@ class LastRead<Read> {
     this.#read = read;
   }
 
-  /** The text at b[from, to), each byte a character. */
+  /** The text at b[from, to), in latin1. */
   at(b: Buffer, from: number, to: number): Read {
     if (this.#last !== undefined && to - from === this.#spelled.length && isSpelledAt(b, from, this.#spelled))
       return this.#last;
@@ -337,7 +337,7 @@ function failureIn(error: string): Failure {
   return { type: status, status, code: code === status ? undefined : code };
 }
 
-/** How a server has answered; undefined for a success. What it says about an error may repeat the arguments. */
+/** The outcome of a server's answer; undefined for success. Error texts may repeat arguments. */
 function outcomeIn(b: Buffer, envelope: Envelope, showsMessages: boolean): Failure | undefined {
   if (envelope.has(Field.result)) {
     const saysFailed = envelope.has(Field.isError) && byteAt(b, envelope.from(Field.isError)) === LETTER_T;

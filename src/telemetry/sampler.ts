@@ -1,15 +1,15 @@
-// Decides which traces are sent, by the names that OpenTelemetry has for it. A trace is decided once: whoever takes part
-// in it later decides alike, because the decision depends on its id alone, or on what its parent has decided.
+// Decides which traces are sent, using OpenTelemetry's sampler names. Everybody in a trace decides alike, because the
+// decision depends only on its id, or on its parent's decision.
 
 import type { SamplingReport } from '../model/telemetry-report.ts';
 import type { TraceParent } from './trace-context.ts';
 
 export interface Sampler {
-  /** True if the spans of a trace are sent. */
+  /** True if the spans of this trace are sent. */
   admits(traceId: string, parent: TraceParent | undefined): boolean;
 }
 
-/** A sampler that says how much it admits. */
+/** A sampler that knows the share it admits. */
 export interface KnownSampler extends Sampler {
   readonly sampling: SamplingReport;
 }
@@ -17,16 +17,16 @@ export interface KnownSampler extends Sampler {
 const ALWAYS: KnownSampler = { admits: () => true, sampling: { share: 1, followsClients: false } };
 const NEVER: KnownSampler = { admits: () => false, sampling: { share: 0, followsClients: false } };
 
-/** The digits of a trace id that are random by the W3C's rules, as many as a number takes exactly. */
+/** The random digits of a trace id by the W3C's rules, as many as fit exactly into a number. */
 const RANDOM_FROM = 20;
 const RANDOM_DIGITS = 12;
 const RANDOM_RANGE = 16 ** RANDOM_DIGITS;
 
-/** Admits this share of all traces. */
+/** Admits a share of all traces. */
 function byRatio(ratio: number): KnownSampler {
   if (ratio >= 1) return ALWAYS;
   if (!(ratio > 0)) return NEVER;
-  // Digits of one length are in the order of their numbers.
+  // Digits of equal length sort like their numbers.
   const least = Math.ceil((1 - ratio) * RANDOM_RANGE)
     .toString(16)
     .padStart(RANDOM_DIGITS, '0');
@@ -36,7 +36,7 @@ function byRatio(ratio: number): KnownSampler {
   };
 }
 
-/** Follows the parent where there is one. */
+/** Follows the parent's decision, if there is a parent. */
 function byParent(root: KnownSampler): KnownSampler {
   return {
     admits: (traceId, parent) => (parent === undefined ? root.admits(traceId, undefined) : parent.isSampled),
@@ -44,7 +44,7 @@ function byParent(root: KnownSampler): KnownSampler {
   };
 }
 
-/** The sampler of a name, with its argument; undefined for a name that there is not. */
+/** The sampler with this name and argument; undefined for unknown names. */
 export function samplerOf(name: string, argument: string | undefined): KnownSampler | undefined {
   const ratio = argument === undefined || argument.trim() === '' ? 1 : Number(argument);
   const share = ratio >= 0 && ratio <= 1 ? ratio : 1;
@@ -66,7 +66,7 @@ export function samplerOf(name: string, argument: string | undefined): KnownSamp
   }
 }
 
-/** Admits this share of the traces that no client has decided about. */
+/** Admits a share of the traces that no client has decided. */
 export function sharedSampler(ratio: number): KnownSampler {
   return byParent(byRatio(ratio));
 }

@@ -1,5 +1,5 @@
-// The spans that wait to be sent, in a bounded queue. A collector that is slow, hangs or is gone costs spans, which are counted,
-// and nothing else: nobody ever waits here.
+// The spans to send, in a limited queue. If the collector is slow or gone, spans are dropped and counted; nobody ever
+// waits for it.
 
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { Clock, Timer } from '../util/clock.ts';
@@ -9,7 +9,9 @@ import type { QueueSettings } from './otel-settings.ts';
 interface SpanQueueOptions extends QueueSettings {
   readonly exporter: Exporter<readonly ReadableSpan[]>;
   readonly clock: Clock;
-  /** Told of each batch: undefined if it has arrived, else the reason; and how many spans are lost in all. */
+  /**
+   * Called for each batch: with undefined if it has arrived, else with the reason; and with the total of lost spans.
+   */
   readonly sent: (failure: string | undefined, lost: number) => void;
 }
 
@@ -28,7 +30,7 @@ export class SpanQueue {
     return this.#waiting.length;
   }
 
-  /** Spans that never arrived. */
+  /** The number of spans that never arrived. */
   get lost(): number {
     return this.#lost;
   }
@@ -40,14 +42,14 @@ export class SpanQueue {
       return;
     }
     this.#waiting.push(span);
-    if (this.#sending !== undefined) return; // it goes on by itself
+    if (this.#sending !== undefined) return; // the running send continues by itself
     if (this.#waiting.length === maxBatch) {
       this.#timer?.cancel();
       this.#timer = clock.after(0, () => this.#send());
     } else this.#timer ??= clock.after(delayMs, () => this.#send());
   }
 
-  /** Sends all that waits; resolves when it has arrived, or is lost. */
+  /** Sends everything queued; resolves when it has arrived or is lost. */
   async flush(): Promise<void> {
     while (this.#sending !== undefined || this.#waiting.length > 0) {
       if (this.#sending === undefined) this.#send();

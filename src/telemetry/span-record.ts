@@ -1,4 +1,4 @@
-// One finished span, in the form in which the exporters take it. Attributes are bounded in number and length.
+// One finished span in the exporters' form. Its attributes are limited in number and length.
 
 import type { SpanContext } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
@@ -8,7 +8,7 @@ import type { HrMoment } from './histogram.ts';
 import type { SpanLimits } from './otel-settings.ts';
 import type { Failure, SpanNote } from './request-trace.ts';
 
-/** The numbers that OpenTelemetry has for kinds of spans and for statuses. */
+/** OpenTelemetry's numbers for span kinds and statuses. */
 export const SpanKind = { server: 1, client: 2 } as const;
 const Status = { unset: 0, error: 2 } as const;
 const SAMPLED = 1;
@@ -18,7 +18,7 @@ export interface SpanScope {
   readonly resource: Resource;
   readonly version: string;
   readonly limits: SpanLimits;
-  /** The time of day at a moment of the clock that never jumps. */
+  /** The time of day at a time of the steady clock. */
   readonly momentAt: (ms: number) => HrMoment;
 }
 
@@ -29,11 +29,11 @@ export interface FinishedSpan {
   readonly spanId: string;
   readonly parentId: string | undefined;
   readonly isParentRemote: boolean;
-  /** The trace's state as the client has spelled it. */
+  /** The trace state as the client spelled it. */
   readonly state: string | undefined;
   readonly startedMs: number;
   readonly endedMs: number;
-  /** They become the span's own. */
+  /** The span takes ownership of these. */
   readonly attributes: Attributes;
   readonly failure: Failure | undefined;
   readonly notes: readonly SpanNote[];
@@ -80,7 +80,7 @@ export function readableSpan(span: FinishedSpan, { resource, version, limits, mo
   };
 }
 
-/** Cuts attributes that are too long, and removes those that are too many; how many those were. */
+/** Cuts long attributes and removes surplus ones; returns the number removed. */
 function bound(attributes: Attributes, limits: SpanLimits): number {
   let count = 0;
   for (const key in attributes) {
@@ -92,7 +92,7 @@ function bound(attributes: Attributes, limits: SpanLimits): number {
   return Math.max(0, count - limits.attributes);
 }
 
-/** A copy of an id: a part of a longer text would keep all of that in memory while the span waits. */
+/** Copies an id: a slice would keep its whole text in memory while the span waits. */
 function detached(id: string): string {
   return Buffer.from(id, 'latin1').toString('latin1');
 }
@@ -102,7 +102,7 @@ function contextOf(traceId: string, spanId: string, state: string | undefined): 
   return state === undefined ? context : { ...context, traceState: new KeptState(state) };
 }
 
-/** The state of a trace, which others have written: it is passed on and never changed. */
+/** A trace state from others, passed on unchanged. */
 class KeptState {
   readonly #text: string;
 

@@ -1,5 +1,5 @@
-// The two spans of a request with all attributes that the convention asks for: the bridge as the client's server, and the bridge as
-// the server's client. Arguments and results are in them only if the config says so.
+// The two spans of a request with all attributes of the convention: the bridge as the client's server, and as the
+// server's client. Arguments and results are included only if the config says so.
 
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import {
@@ -18,7 +18,7 @@ import { readableSpan, SpanKind, type SpanScope } from './span-record.ts';
 const LONGEST_URI = 1024;
 const LONGEST_CLIENT = 200;
 
-/** The attributes that both sides give of a request, as the beginning of its attributes. */
+/** The attributes of a request that both spans begin with. */
 function requestAttributes(
   method: NamedMethod,
   target: string,
@@ -35,14 +35,14 @@ function requestAttributes(
   return attributes;
 }
 
-/** A value that is not known, or empty, is no attribute. */
+/** Sets an attribute, unless its value is unknown or empty. */
 function set(attributes: Attributes, key: string, value: string | undefined): void {
   if (value !== undefined && value !== '') attributes[key] = value;
 }
 
 const nameOf = ({ name }: NamedMethod, target: string): string => (target === '' ? name : `${name} ${target}`);
 
-/** The target of a method that has one: a name that is given elsewhere is none. */
+/** The target, for methods that have one; names elsewhere are ignored. */
 const targetOf = (method: NamedMethod, spelled: string): string =>
   method.target === undefined || spelled === '' ? '' : targetIn(spelled);
 

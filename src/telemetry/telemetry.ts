@@ -1,5 +1,5 @@
-// Traces and metrics of the daemon, sent to a collector as OTLP: what a daemon loads once it knows where they go. It listens to the
-// events, and writes the context of a trace into what servers are sent. It never holds anything up, and keeps no more than its bounds.
+// Sends the daemon's traces and metrics to a collector as OTLP; loaded only if there is a destination. It listens to
+// events, and adds the trace context to requests. It never delays anything, and its memory is limited.
 
 import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import type { CallTracing } from '../core/call-tracing.ts';
@@ -28,7 +28,7 @@ export interface TelemetryOptions {
   readonly logger: Logger;
 }
 
-/** A time of day that differs from the clock by less is the same: the clock of a day is set now and then. */
+/** Smaller differences between the clocks are ignored, because the time of day is adjusted now and then. */
 const SAME_CLOCK_MS = 50;
 const LOGGED_EVERY_MS = 60_000;
 
@@ -47,7 +47,7 @@ export class Telemetry {
   readonly #failures = new Map<Signal, string>();
   #sendingMetrics: Promise<void> | undefined;
   #dateOffsetMs = Number.NEGATIVE_INFINITY;
-  /** Counts the sessions that have not ended by themselves. */
+  /** Counts the sessions that are still open. */
   #endSessions: () => void = () => undefined;
 
   constructor(options: TelemetryOptions) {
@@ -85,7 +85,7 @@ export class Telemetry {
     return url === undefined ? null : { url, failure: this.#failures.get(signal) ?? null };
   }
 
-  /** Listens from now on; returns what writes the context into requests, if somebody wants that. */
+  /** Begins to listen; returns the hook that adds the context to requests, if wanted. */
   watch(events: Events): CallTracing | undefined {
     if (this.#spans === undefined && this.#metrics === undefined) return undefined;
     const { sampler, showsArguments, showsResults } = this.#settings;
@@ -154,7 +154,7 @@ export class Telemetry {
   }
 
   async #sendMetrics(): Promise<void> {
-    if (this.#sendingMetrics !== undefined) return; // a report that is late is worth no second one
+    if (this.#sendingMetrics !== undefined) return; // no second report while one is late
     const { version, clock } = this.#options;
     const batch = this.#metrics?.collect(this.#resource, version, this.#momentAt(clock.now()));
     if (batch === undefined || this.#metricExporter === undefined) return;
@@ -165,7 +165,7 @@ export class Telemetry {
     await this.#sendingMetrics;
   }
 
-  /** Logs that something did not arrive, once a minute at most, and that it does again. */
+  /** Logs failures, at most once a minute, and recovery. */
   #note(what: Signal, failure: string | undefined, lost?: number): void {
     const { logger, clock } = this.#options;
     const loggedMs = this.#logged.get(what);
@@ -180,7 +180,7 @@ export class Telemetry {
     logger.warn(`the collector does not take ${what}`, { reason: failure, ...(lost === undefined ? {} : { lost }) });
   }
 
-  /** The time of day at a moment of the clock that never jumps. */
+  /** The time of day at a time of the steady clock. */
   #momentAt(ms: number): HrMoment {
     const { clock, date } = this.#options;
     const offsetMs = date() - clock.now();
@@ -188,13 +188,13 @@ export class Telemetry {
     return momentOf(ms + this.#dateOffsetMs);
   }
 
-  /** Sends what there is, and waits for that no longer than this. */
+  /** Sends everything, and waits at most this long. */
   async close(mostMs: number): Promise<void> {
     this.#timer?.cancel();
     this.#endSessions();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, mostMs); // it keeps the process alive, as the exporters may not
+      timer = setTimeout(resolve, mostMs); // it keeps the process alive, because the exporters may not
     });
     const rest = this.#sendingMetrics ?? Promise.resolve();
     await Promise.race([Promise.all([this.#spans?.flush(), rest.then(() => this.#sendMetrics())]), late]);

@@ -1,9 +1,9 @@
-// The context of a trace as W3C spells it: read from what a client sends, and made for what the bridge sends. Ids come from
-// random bytes that are drawn many at a time. A context that is not spelled exactly is none.
+// The W3C trace context: reads it from clients, and makes it for servers. Random bytes for ids are drawn many at a
+// time. An inexact context is ignored.
 
 import { randomFillSync } from 'node:crypto';
 
-/** The span of somebody else that a request belongs to. */
+/** The foreign span that a request belongs to. */
 export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string;
@@ -13,15 +13,15 @@ export interface TraceParent {
 const SPELLING = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const NO_TRACE = '0'.repeat(32);
 const NO_SPAN = '0'.repeat(16);
-/** Longer than any version of the context that there is. */
+/** Longer than any existing version of the context. */
 const LONGEST = 256;
 
-/** Reads a context; undefined for what is none. */
+/** Parses a context; undefined if it is invalid. */
 export function traceParentIn(text: string): TraceParent | undefined {
   if (text.length > LONGEST) return undefined;
   const [, version, traceId = '', spanId = '', flags = '', more] = SPELLING.exec(text) ?? [];
   if (version === undefined || version === 'ff' || traceId === NO_TRACE || spanId === NO_SPAN) return undefined;
-  // A later version may have more behind the flags; this one has not.
+  // A later version may add more after the flags; this one may not.
   if (more !== undefined && version === '00') return undefined;
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
@@ -35,7 +35,10 @@ const TRACE_DIGITS = 32;
 const SPAN_DIGITS = 16;
 const POOL_BYTES = 4096;
 
-/** Draws random ids, out of a long text of digits: to write each id by itself would cost more than all else of a call that is not sampled. */
+/**
+ * Draws random ids from a long string of digits: making each id separately would cost more than the rest of an
+ * unsampled call.
+ */
 export class RandomIds {
   readonly #bytes = Buffer.alloc(POOL_BYTES);
   #digits = '';

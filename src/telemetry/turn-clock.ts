@@ -1,5 +1,5 @@
-// The time, read once for all that happens in one go: a chunk of requests, or of answers. Reading the clock for each of them would cost
-// more than the rest of what is noted of a request, and would tell no more than how fast the bridge goes through the chunk.
+// The time, read once per chunk of requests or answers. Reading the clock for each would cost more than all other notes
+// about a request, and only show how fast the bridge handles the chunk.
 
 import type { Clock } from '../util/clock.ts';
 
@@ -13,7 +13,7 @@ export class TurnClock {
     this.#clock = clock;
   }
 
-  /** Milliseconds on a clock that never jumps. */
+  /** Milliseconds on a steady clock. */
   now(): number {
     if (this.#now === UNREAD) {
       this.#now = this.#clock.now();

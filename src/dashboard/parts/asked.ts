@@ -1,4 +1,4 @@
-// The answer of a method, asked by a screen while it is shown.
+// The answer of a method, requested by a screen while it is shown.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../connection.ts';
@@ -11,7 +11,7 @@ export interface Asked<Answer> {
   readonly again: () => void;
 }
 
-/** Asks when a screen comes, when its params change, and for each new daemon; `everyMs` asks again and again. */
+/** Asks when a screen appears, when its params change, and for each new daemon; `everyMs` repeats it. */
 export function useAsked<Answer>(method: string, params: object = {}, everyMs?: number): Asked<Answer> {
   const [state, setState] = useState<{ answer?: Answer; error?: unknown; isAsking: boolean }>({ isAsking: true });
   const [turn, setTurn] = useState(0);
@@ -20,7 +20,7 @@ export function useAsked<Answer>(method: string, params: object = {}, everyMs?: 
   const { generation } = daemon.value;
   useEffect(() => {
     const gone = new AbortController();
-    // What was answered for other params says nothing here.
+    // An answer for other params does not apply.
     const isOther = asked.current !== method + key;
     asked.current = method + key;
     setState((before) => (isOther ? { isAsking: true } : { ...before, isAsking: true }));

@@ -1,4 +1,4 @@
-// Drawings of numbers: the history of some minutes, a small line without axes, and a histogram.
+// Charts: the history of some minutes, a small line without axes, and a histogram.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { clockTime } from '../format.ts';
@@ -8,9 +8,9 @@ import { levelsUpTo, timesBetween } from './scale.ts';
 
 interface HistoryProps {
   readonly label: string;
-  /** Seconds since the epoch, and a value for each of them by series. */
+  /** Seconds since 1970, and for each series a value for each of them. */
   readonly times: readonly number[];
-  /** The first one is filled. `tone` is its colour. */
+  /** The first series is filled. `tone` is its colour. */
   readonly series: readonly { readonly label: string; readonly values: readonly number[]; readonly tone: Tone }[];
   readonly format: (value: number) => string;
   readonly spanSeconds: number;
@@ -18,11 +18,11 @@ interface HistoryProps {
 
 const HEIGHT = 204;
 const EDGES = { left: 46, right: 14, top: 10, bottom: 26 };
-/** The room that the label of a time takes. */
+/** The width of a time label. */
 const LABEL_WIDTH = 90;
 const SHORTEST_SECONDS = 60;
 
-/** Lines over time: all that is known, of the last `spanSeconds`. A value is read where the pointer is. */
+/** Lines over time: the known part of the last `spanSeconds`. The value under the pointer is shown. */
 export function History({ label, times, series, format, spanSeconds }: HistoryProps): Markup {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
@@ -59,7 +59,7 @@ export function History({ label, times, series, format, spanSeconds }: HistoryPr
   </div>`;
 }
 
-/** The place of the time that is nearest to this one; -1 without any. */
+/** The index of the nearest time; -1 without any. */
 function nearest(times: readonly number[], wanted: number): number {
   let best = -1;
   for (const [i, at] of times.entries())
@@ -84,10 +84,10 @@ interface HistogramProps {
   readonly bars: readonly { readonly name: string; readonly value: number }[];
 }
 
-/** More would run into each other. */
+/** More names would overlap. */
 const MOST_NAMES = 7;
 
-/** Bars with their names below, or with some of them. */
+/** Bars with names below, or with some of them. */
 export function Histogram({ label, bars }: HistogramProps): Markup {
   const top = Math.max(1, ...bars.map(({ value }) => value));
   const everyName = Math.ceil(bars.length / MOST_NAMES);

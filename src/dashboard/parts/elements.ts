@@ -1,4 +1,4 @@
-// The small parts that all screens are made of.
+// The small elements that all screens use.
 
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -19,7 +19,7 @@ interface Children {
   readonly children?: ComponentChildren;
 }
 
-/** A screen: its title, what can be done, and its content. `fills` gives the content all the height there is. */
+/** A screen: title, actions, and content. With `fills` the content takes the whole height. */
 export function Screen(
   props: Children & { title: unknown; note?: unknown; actions?: unknown; fills?: boolean; back?: Markup },
 ): Markup {
@@ -57,7 +57,7 @@ export function Stat(props: {
   </div>`;
 }
 
-/** Says what to do where there is nothing to see yet. */
+/** Says what to do while there is nothing to show. */
 export function Empty(props: { title: string; text?: unknown; command?: string | undefined }): Markup {
   const { title, text: about, command } = props;
   return html`<div class="empty">
@@ -68,8 +68,8 @@ export function Empty(props: { title: string; text?: unknown; command?: string |
 }
 
 /**
- * A command to type, with a button that copies it. `words` may be of others: each stays one word in a shell. What could be
- * something else once it is pasted is shown, and not copied.
+ * A command to type, with a copy button. `words` may come from outside: each stays one word in a shell. A command that
+ * could change when pasted is shown, but cannot be copied.
  */
 export function Command({ text: start, words = [] }: { text: string; words?: readonly string[] }): Markup {
   const line = [start, ...words.map(shellWord)].join(' ');
@@ -114,12 +114,12 @@ interface ActionProps extends Children {
   readonly kind?: 'main' | 'plain' | 'danger' | 'quiet';
   readonly small?: boolean;
   readonly disabled?: boolean;
-  /** Changes nothing, so that it needs no permission. */
+  /** True if it changes nothing, so that it needs no permission. */
   readonly isLook?: boolean;
   readonly name?: string;
 }
 
-/** A button that does something, and says what became of it. */
+/** A button that does something and shows the result. */
 export function Action({ act, kind = 'plain', small, disabled, isLook, name, children }: ActionProps): Markup {
   const [state, setState] = useState<{ isBusy: boolean; error?: unknown }>({ isBusy: false });
   const isBarred = !isLook && !canWrite.value;
@@ -147,7 +147,7 @@ export function Failure({ error }: { error: unknown }): Markup {
   return html`<p class="failure" role="alert"><b>${message}</b>${hint ? html` <span>${hint}</span>` : null}</p>`;
 }
 
-/** Says why buttons are grey, where there are some. */
+/** Says why buttons are disabled, if some are. */
 export function ReadOnlyNote(): Markup {
   if (canWrite.value) return null;
   return html`<p class="read-only">This dashboard can only look. To change something, type <code>mcp-bridge ui --write</code></p>`;
@@ -176,7 +176,7 @@ export function Tabs(props: {
   )}</div>`;
 }
 
-/** The field that `/` leads to. */
+/** The field that the key `/` focuses. */
 export function Filter(props: { filter: Signal<string>; hint: string; label: string }): Markup {
   const { filter, hint, label } = props;
   const typed = (event: Event): void => {
@@ -185,7 +185,7 @@ export function Filter(props: { filter: Signal<string>; hint: string; label: str
   return html`<input type="search" class="search" data-filter placeholder=${hint} aria-label=${label} value=${filter.value} onInput=${typed} />`;
 }
 
-/** A choice of a few. */
+/** A choice between a few options. */
 export function Segments<Kind extends string>(props: {
   kinds: readonly (readonly [Kind, string])[];
   chosen: Signal<Kind>;
@@ -200,7 +200,7 @@ export function Segments<Kind extends string>(props: {
   return html`<div class="segments" role="group" aria-label="Show">${kinds.map(button)}</div>`;
 }
 
-/** All about the one row of a list that somebody has chosen. */
+/** Everything about the selected row of a list. */
 export function Aside(props: Children & { label: string; title: unknown; screen: string }): Markup {
   const { label, title, screen, children } = props;
   return html`<aside class="detail" aria-label=${label}>

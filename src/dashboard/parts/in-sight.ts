@@ -1,24 +1,24 @@
-// The part of a long list that is in sight: only its rows are in the page. All rows are of one height.
+// The visible part of a long list: only its rows are in the page. All rows have the same height.
 
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Rows beyond the edge, so that nothing flickers. */
+/** Extra rows beyond the edge, to avoid flicker. */
 const MARGIN = 8;
-/** The height until the list is measured. */
+/** The assumed height until the list is measured. */
 const USUAL_HEIGHT = 800;
 
 export interface InSight {
-  /** For the element that scrolls. */
+  /** For the scrolling element. */
   readonly ref: RefObject<HTMLDivElement | null>;
   readonly from: number;
-  /** The place behind the last one. */
+  /** The index after the last visible row. */
   readonly to: number;
-  /** The room for a row; infinite until it is measured. */
+  /** The width for a row; infinite until measured. */
   readonly width: number;
 }
 
-/** Follows the element that scrolls. `shown` is a row to bring in sight when it becomes another one, or -1. */
+/** Follows the scrolling element. `shown` is a row to scroll to when it changes, or -1. */
 export function useInSight(rows: number, rowHeight: number, shown = -1): InSight {
   const ref = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState({ top: 0, height: USUAL_HEIGHT, width: Number.POSITIVE_INFINITY });

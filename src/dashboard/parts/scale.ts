@@ -1,6 +1,6 @@
-// The numbers beside a chart: round levels and round times. No browser in it.
+// The axis labels of a chart: round levels and round times. No browser in it.
 
-/** Levels are about this many, so that they stand apart. */
+/** The approximate number of levels, so that labels do not overlap. */
 const LEVELS = 4;
 const STEPS_SECONDS = [10, 30, 60, 120, 300] as const;
 
@@ -14,7 +14,7 @@ export function levelsUpTo(most: number): number[] {
   return Array.from({ length: number + 1 }, (_, i) => Number((i * step).toPrecision(12)));
 }
 
-/** Round times in seconds between these two, `most` at most. */
+/** At most `most` round times in seconds between these two. */
 export function timesBetween(from: number, to: number, most: number): number[] {
   if (most < 1) return [];
   const step = STEPS_SECONDS.find((seconds) => (to - from) / seconds <= most) ?? to - from + 1;

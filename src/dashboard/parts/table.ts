@@ -1,4 +1,4 @@
-// A table of any length: only the rows that are in sight are in the page. Rows are of one height.
+// A table of any length: only visible rows are in the page. All rows have the same height.
 
 import { useMemo, useState } from 'preact/hooks';
 import { html, type Markup } from '../html.ts';
@@ -7,13 +7,13 @@ import { dot, type Tone } from './elements.ts';
 import { useInSight } from './in-sight.ts';
 
 const ROW_HEIGHT = 36;
-/** As the style sheet has them: between two cells, and at both sides of a row. */
+/** As in the style sheet: between two cells, and at both sides of a row. */
 const GAP = 14;
 const SIDES = 24;
 
 export interface Column<Row> {
   readonly title: string;
-  /** The title is for those who cannot see what stands there. */
+  /** True if the title is only for screen readers. */
   readonly isUntitled?: boolean;
   /** As in `grid-template-columns`. */
   readonly width: string;
@@ -21,9 +21,9 @@ export interface Column<Row> {
   /** Makes the column sortable. */
   readonly sort?: (row: Row) => number | string;
   readonly isNumber?: boolean;
-  /** Left out where there is no room for it. */
+  /** True if it may be left out to save room. */
   readonly isExtra?: boolean;
-  /** Stays longer than those of less worth; 0 if it is not said. */
+  /** Columns with less worth are left out first; 0 if undefined. */
   readonly worth?: number;
 }
 
@@ -33,7 +33,7 @@ interface TableProps<Row> {
   readonly keyOf: (row: Row) => string;
   readonly label: string;
   readonly empty: Markup;
-  /** Rows in sight at most; without it the table fills the height that it is given. */
+  /** The maximum number of visible rows; without it, the table fills the available height. */
   readonly most?: number;
   readonly chosen?: string | undefined;
 }
@@ -97,7 +97,7 @@ function inOrder<Row>(rows: readonly Row[], columns: readonly Column<Row>[], ord
   });
 }
 
-/** The columns that there is room for. Of those that may be left out, the ones that are worth least go, the last one first. */
+/** The columns that fit. Optional columns are dropped by worth, lowest first, and from the right. */
 function fitting<Row>(columns: readonly Column<Row>[], width: number): readonly Column<Row>[] {
   const kept = [...columns];
   const least = columns
@@ -115,7 +115,7 @@ function neededFor<Row>(columns: readonly Column<Row>[]): number {
   return columns.reduce((sum, { width }) => sum + Number(/\d+(?=px)/.exec(width)?.[0] ?? 0) + GAP, SIDES - GAP);
 }
 
-// --- cells that many tables have ---
+// --- cells that many tables use ---
 
 export function clipped(value: unknown): Markup {
   return html`<span class="clip muted">${text(value)}</span>`;
@@ -125,7 +125,7 @@ export function outcome(tone: Tone, words: unknown): Markup {
   return html`<span class=${`outcome outcome-${tone}`}>${words}</span>`;
 }
 
-/** The link of a row, which all of the row leads to. */
+/** The link of a row; the whole row leads to it. */
 export function rowLink(href: string, tone: Tone, name: unknown): Markup {
   return html`<a class="row-link" href=${href}>${dot(tone)}<span class="clip strong">${text(name)}</span></a>`;
 }

@@ -1,4 +1,4 @@
-// The tools whose answers cost models most, and the bound that would cut them.
+// The tools with the most expensive answers, and the limit that would cut them.
 
 import { useMemo } from 'preact/hooks';
 import { membersOf, recordsOf, textOf } from '../data.ts';
@@ -12,7 +12,7 @@ import { text } from '../untrusted.ts';
 
 const LOOK_MS = 3000;
 const MOST_SHOWN = 5000;
-/** The rows at the top that the headline adds up. */
+/** The top rows that the headline sums up. */
 const FEW = 3;
 
 interface AnswersRow {
@@ -24,7 +24,7 @@ interface AnswersRow {
   readonly largest: number;
   readonly tokens: number;
   readonly cut: number;
-  /** The tokens as a part of those of the costliest tool. */
+  /** The tokens as a share of the most expensive tool's. */
   readonly share: number;
 }
 

@@ -1,5 +1,4 @@
-// Calls: those under way, with a button that cancels; those that have ended, with the time that each waited and the time that its
-// server took.
+// Calls: those under way, with a cancel button; ended ones, with the time that each waited and that its server took.
 
 import { signal } from '@preact/signals';
 import { useEffect, useMemo, useState } from 'preact/hooks';
@@ -57,7 +56,7 @@ const WORDS: Readonly<Record<string, string>> = {
   cancelled: 'cancelled',
   'client-gone': 'client gone',
 };
-/** The reasons to wait: in a column, and in a sentence. */
+/** The reasons to wait: for a column, and for a sentence. */
 const WAITS: Readonly<Record<string, readonly [string, string]>> = {
   client: ['for its client', 'Its client has enough under way.'],
   server: ['for its server', 'Its server is not ready, or has enough under way.'],
@@ -81,7 +80,7 @@ export function toneOf(call: SeenCall): Tone {
   return call.state === 'sent' ? 'accent' : 'warn';
 }
 
-/** Text of a state, in one or two words. */
+/** The state in one or two words. */
 function stateWords(call: SeenCall): string {
   if (call.state === 'ended') return WORDS[call.outcome ?? 'ok'] ?? call.outcome ?? '';
   if (call.state === 'sent') return call.progress > 0 ? `running, ${plural(call.progress, 'step')}` : 'running';
@@ -89,7 +88,7 @@ function stateWords(call: SeenCall): string {
 }
 
 export function Calls(): Markup {
-  callsChanged.value; // the book is no signal
+  callsChanged.value; // depends on this signal, because the book is none
   const [frozen, setFrozen] = useState<readonly SeenCall[] | undefined>(undefined);
   const all = frozen ?? [...calls.open, ...calls.ended];
   useEffect(() => setFrozen(isPaused.value ? [...calls.open, ...calls.ended] : undefined), [isPaused.value]);
@@ -130,7 +129,7 @@ function noteOf(open: number): string {
   return `${count(open)} in flight${waiting === 0 ? '' : `, ${count(waiting)} of them waiting`} · the last ${count(calls.ended.length)} of up to 1,000`;
 }
 
-/** Says what is missing here. */
+/** Says which calls are missing here. */
 function Left(): Markup {
   const [sampled, lost] = [callsLeftOut.value, eventsLost.value];
   if (sampled + lost === 0) return null;
@@ -233,7 +232,7 @@ function Cancel({ call }: { call: SeenCall }): Markup {
   return html`<${Action} act=${cancel} kind="plain" small name=${`Cancel the call of ${call.tool ?? call.role}`}>Cancel</>`;
 }
 
-/** The time that a call waited, was with its server, and took besides; as shares of the longest call in sight. */
+/** The time that a call waited, was at its server, and took besides, as shares of the longest visible call. */
 function Waterfall({ call, longest }: { call: SeenCall; longest: number }): Markup {
   if (call.state !== 'ended')
     return html`<span class=${`waterfall waterfall-open waterfall-${call.state}`} aria-hidden="true"><span></span></span>`;

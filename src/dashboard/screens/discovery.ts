@@ -1,4 +1,4 @@
-// Where each definition comes from, what became of it, and which of several of one name is used.
+// The source of each definition, what became of it, and which of several with one name is used.
 
 import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
@@ -26,7 +26,7 @@ interface Definition {
   readonly fields: JsonFields;
   readonly name: string;
   readonly state: string;
-  /** Others of the same name, or that stand for the same. */
+  /** Other definitions with the same name, or of the same server. */
   readonly others: number;
 }
 

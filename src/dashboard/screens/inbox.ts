@@ -1,5 +1,5 @@
-// What waits for a person: definitions to approve with all that they would run, tools that changed field by field, sign-ins, missing
-// inputs, questions of servers. What is approved is what was shown, by its digest.
+// Everything that waits for a person: definitions to approve, changed tools field by field, sign-ins, missing inputs,
+// questions of servers. An approval carries the digest of what was shown.
 
 import type { ComponentChildren } from 'preact';
 import { inbox, readInbox } from '../attention.ts';
@@ -58,7 +58,7 @@ function Item(props: {
   return html`<${Panel} title=${text(title)} aside=${html`${note ?? null}<${Badge} tone=${tone}>${kind}</>`} name="item">${children}</>`;
 }
 
-/** Decides about what was shown, and about nothing else. */
+/** Decides about exactly what was shown. */
 function decider(shown: object): (method: 'ui/approve' | 'ui/reject') => () => Promise<void> {
   return (method) => async () => {
     const { others } = await ask<{ others: unknown }>(method, shown);
@@ -73,7 +73,7 @@ function Decisions({ shown, name, isWhole = true }: { shown: object; name: strin
   return html`<div class="panel-end"><${Action} act=${decide('ui/approve')} kind="main" disabled=${!isWhole} name=${`Approve ${name}`}>Approve</><${Action} act=${decide('ui/reject')} name=${`Reject ${name}`}>Reject</></div>`;
 }
 
-/** Highlights the program or address that would be used. */
+/** The words that precede the program or address. */
 const RUN: ReadonlySet<string> = new Set(['runs', 'connects to']);
 
 function Approval({ one }: { one: JsonFields }): Markup {
@@ -94,7 +94,7 @@ function Approval({ one }: { one: JsonFields }): Markup {
   </>`;
 }
 
-// --- a tool that changed ---
+// --- a changed tool ---
 
 interface Change {
   readonly path: string;
@@ -102,7 +102,10 @@ interface Change {
   readonly now: string | undefined;
 }
 
-/** The most that is shown of one tool. Nothing is cut: a change that is longer is not shown, and cannot be accepted here. */
+/**
+ * The maximum number of changes shown for a tool. Nothing is cut: with more, the tool is not shown and cannot be
+ * accepted here.
+ */
 const MOST_CHANGES = 400;
 const MOST_SHOWN = 200_000;
 
@@ -111,7 +114,7 @@ const isShowable = (changes: readonly Change[]): boolean =>
   changes.reduce((sum, { path, before = '', now = '' }) => sum + path.length + before.length + now.length, 0) <=
     MOST_SHOWN;
 
-/** The fields that differ, by their paths; the fields of a tool that was not there before one by one. */
+/** The fields that differ, by path; for a new tool, each of its fields. */
 function changesBetween(before: unknown, now: unknown, path = ''): Change[] {
   if (before === now) return [];
   if (path === '' && before === undefined && isRecord(now) && Object.keys(now).length > 0)

@@ -1,4 +1,4 @@
-// The first screen: what runs, what it saves, what needs somebody, and what happens right now.
+// The first screen: what runs, what it saves, what needs a person, and what happens right now.
 
 import { type Attention, attention } from '../attention.ts';
 import { bytes, count, duration, plural, rate, shortCount, span } from '../format.ts';
@@ -57,7 +57,7 @@ function clientsNote(): string {
   return away > 0 ? `${away} away, may come back` : `${busy} with calls in flight`;
 }
 
-/** Definitions of tools that clients of the view `discover` were not given: a token has about four bytes. */
+/** The tokens of definitions that clients of `discover` did not get: about four bytes each. */
 function Tokens(): Markup {
   const few = clients.value.filter(({ view }) => view === 'discover').length;
   const each = Math.max(0, toolBytes.value / BYTES_IN_TOKEN - TOKENS_OF_DISCOVER);
@@ -118,7 +118,7 @@ function Busiest(): Markup {
 }
 
 function Latest(): Markup {
-  callsChanged.value; // the book is no signal
+  callsChanged.value; // depends on this signal, because the book is none
   const open = calls.open.slice(0, MOST_ROWS);
   const ended = calls.ended.slice(0, MOST_ROWS - open.length);
   return html`<${Panel} title="Right now" aside=${html`<a href=${address('calls')}>All calls</a>`} name="latest">

@@ -1,4 +1,4 @@
-// One server: its instances and why there are so many, its answer times, its tools with a form to try each, its stderr.
+// One server: its instances and why there are several, its answer times, its tools with forms to try them, its stderr.
 
 import { useMemo, useState } from 'preact/hooks';
 import { ask } from '../connection.ts';
@@ -49,7 +49,7 @@ export function Server(): Markup {
   </>`;
 }
 
-/** Where a server of another host runs, and why it cannot be reached. */
+/** Where a server of another host runs, and why it is unreachable. */
 function OnHost({ name }: { name: string }): Markup {
   const host = hostOf(name);
   if (host === undefined) return null;
@@ -120,7 +120,7 @@ function Times({ row }: { row: ServerRow }): Markup {
   </>`;
 }
 
-/** Without the empty ends. */
+/** The buckets without the empty ends. */
 function barsOf(buckets: readonly number[], bounds: readonly number[]): { name: string; value: number }[] {
   const bars = buckets.map((value, i) => ({
     name: bounds[i] === undefined ? `> ${shortTime(bounds.at(-1) ?? 0)}` : shortTime(bounds[i]),

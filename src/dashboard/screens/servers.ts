@@ -63,7 +63,7 @@ function matches(row: ServerRow): boolean {
   return row.name.toLowerCase().includes(filter.value.trim().toLowerCase());
 }
 
-/** Steady: what is called most does not jump about with each second. */
+/** Sorts by calls in a stable way, so that rows do not jump every second. */
 function byActivity(a: ServerRow, b: ServerRow): number {
   return Number(b.running > 0) - Number(a.running > 0) || (a.name < b.name ? -1 : 1);
 }
@@ -162,7 +162,7 @@ const COLUMNS: readonly Column<ServerRow>[] = [
   },
 ];
 
-/** Where each runs, if there are other hosts. */
+/** The columns with the host, if there are other hosts. */
 const WITH_HOSTS: readonly Column<ServerRow>[] = COLUMNS.toSpliced(1, 0, {
   title: 'Runs on',
   width: 'minmax(70px, 0.8fr)',

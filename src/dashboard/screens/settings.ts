@@ -1,4 +1,4 @@
-// The settings as they apply, with what each would be without a config.
+// The settings in use, each with its default.
 
 import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
@@ -48,7 +48,7 @@ export function Settings(): Markup {
   </>`;
 }
 
-/** The addresses that traces and metrics go to. */
+/** The addresses for traces and metrics. */
 function telemetryText(telemetry: Telemetry | null | undefined): string | readonly Markup[] {
   const { traces, metrics, sampling } = telemetry ?? {};
   if (!traces && !metrics) return telemetry === undefined ? 'not known' : 'off';
@@ -85,7 +85,7 @@ function shownValue(value: unknown, unit: unknown): string {
   return typeof unit === 'string' && unit !== '' ? `${text} ${unit}` : text;
 }
 
-/** Markdown, as far as descriptions of settings have it: code, and links of which the words stay. */
+/** Renders the Markdown in descriptions of settings: code, and links as plain words. */
 function withCode(markdown: string): unknown[] {
   const words = markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').split('`');
   return words.map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));

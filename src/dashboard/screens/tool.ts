@@ -57,7 +57,7 @@ export function ToolList({ server }: { server: string }): Markup {
 }
 
 const NAME_HEIGHT = 29;
-/** A shorter list is seen at a glance. */
+/** A shorter list needs no filter. */
 const MANY_TOOLS = 20;
 
 function ToolNames(props: { server: string; tools: readonly Tool[]; chosen: Tool | undefined }): Markup {
@@ -105,7 +105,7 @@ interface Tried {
 
 function TryTool({ server, tool }: { server: string; tool: Tool }): Markup {
   const fields = useMemo(() => fieldsOf(tool.definition.inputSchema), [tool]);
-  /** By the names of their fields; a form's own list takes such names for members of the form. */
+  /** Keys are field names; a form's own list would mix them up with its members. */
   const controls = useRef(new Map<string, unknown>());
   const [tried, setTried] = useState<Tried | undefined>(undefined);
   const run = async (): Promise<void> => {
@@ -134,7 +134,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return text; // a server may answer what it likes
+    return text; // a server may answer anything
   }
 }
 
@@ -157,7 +157,7 @@ function typed(element: unknown): string | boolean {
 interface FieldProps {
   readonly field: FormField;
   readonly id: string;
-  /** Takes the element that somebody types in. */
+  /** Takes the input element. */
   readonly control: (element: unknown) => void;
 }
 

@@ -1,4 +1,4 @@
-// The search bench: what a question finds and why it ranks there, and a synonym made from a miss. Below, all tools of all servers.
+// The search bench: what a query finds and why it ranks there, and how to turn a miss into a synonym. Below, all tools.
 
 import { signal } from '@preact/signals';
 import { useEffect, useMemo, useState } from 'preact/hooks';
@@ -15,7 +15,7 @@ import { Answers } from './answers.ts';
 
 const query = signal('');
 const PAUSE_MS = 180;
-/** Asked for once; it may be megabytes. */
+/** The list is loaded only once, because it may be megabytes. */
 const MOST_SHOWN = 12;
 
 const PARTS = [
@@ -70,7 +70,7 @@ function Bench({ question }: { question: string }): Markup {
   </div>`;
 }
 
-/** The stems that a word is taken for, besides itself. */
+/** The stems that a word may mean, besides itself. */
 function meansOf(one: JsonFields): unknown {
   const others = textsOf(one.meant).filter((stem) => !textOf(one.word).startsWith(stem));
   return others.length === 0 ? 'finds tools' : html`also ${text(others.slice(0, 4).join(', '))}`;

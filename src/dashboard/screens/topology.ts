@@ -1,5 +1,5 @@
-// The live picture: clients on the left, the bridge, servers on the right, other hosts in between. Lines are as thick as the calls
-// on them are many, and a dot goes along for each call that is followed. It is drawn, so that hundreds of servers cost little.
+// The live picture: clients on the left, the bridge, servers on the right, other hosts in between. Busy lines are
+// thicker, and a dot moves for each followed call. It is drawn on a canvas, so that hundreds of servers cost little.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { textOf } from '../data.ts';
@@ -18,16 +18,16 @@ interface Place {
   readonly id: string;
   readonly kind: Kind;
   readonly name: string;
-  /** Behind its name, where somebody points at it. */
+  /** Shown after its name, under the pointer. */
   about: string;
   tone: string;
   size: number;
   x: number;
   y: number;
-  /** The place to which it moves. */
+  /** The position that it moves to. */
   homeX: number;
   homeY: number;
-  /** The host that it runs on, if that is another one. */
+  /** The other host that it runs on, if any. */
   host: Place | undefined;
 }
 
@@ -37,7 +37,7 @@ interface Line {
   perSecond: number;
 }
 
-/** A call on its way along these places. */
+/** A call moving along these places. */
 interface Dot {
   readonly places: readonly Place[];
   readonly tone: string;
@@ -46,10 +46,10 @@ interface Dot {
 
 /** The time from one place to the next. */
 const TRIP_MS = 700;
-/** The part of its way home that a place goes in one picture. */
+/** The fraction of its remaining way that a place moves per picture. */
 const EASE = 0.18;
 const MOST_DOTS = 400;
-/** More of one kind are drawn as one. */
+/** More places of one kind are drawn as one. */
 const MOST_PLACES = 60;
 
 export function Topology(): Markup {
@@ -87,7 +87,7 @@ class Picture {
   #dots: Dot[] = [];
   readonly #ends: (() => void)[] = [];
   readonly #isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
-  /** The next picture; 0 while nothing moves. */
+  /** The id of the next animation frame; 0 while nothing moves. */
   #frame = 0;
   #width = 0;
   #height = 0;
@@ -135,7 +135,7 @@ class Picture {
     this.#gather();
   }
 
-  /** Takes clients, hosts and servers as they are now; those that stay keep their places. */
+  /** Takes the present clients, hosts and servers; existing ones keep their positions. */
   #gather(): void {
     if (this.#width === 0) return;
     const kept = new Set<string>();
@@ -223,7 +223,7 @@ class Picture {
     const places = [...ends.slice(0, 2), server?.host, server].filter((place) => place !== undefined);
     const isBack = kind === 'call.ended';
     const tone = isBack ? (textOf(event.outcome) === 'ok' ? 'ok' : 'bad') : 'accent';
-    // Those of one message are spread over the time until the next one.
+    // Events of one message are spread over the time until the next one.
     const startMs = performance.now() + Math.random() * 220;
     this.#dots.push({ places: isBack ? places.reverse() : places, tone, startMs });
     this.#wake();
@@ -258,7 +258,7 @@ class Picture {
     if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#draw());
   }
 
-  /** Draws, and again as long as something moves. */
+  /** Draws, repeatedly while something moves. */
   #draw(): void {
     this.#frame = 0;
     const places = [...this.#places.values()];
@@ -327,7 +327,7 @@ class Picture {
   }
 }
 
-/** A point on the line between two places, which leaves and arrives level. */
+/** A point on the curve between two places, which is horizontal at both ends. */
 function along(from: Place, to: Place, t: number): { x: number; y: number } {
   const middle = (from.x + to.x) / 2;
   const u = 1 - t;
