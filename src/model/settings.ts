@@ -119,8 +119,8 @@ export const LIMITS = {
     128,
     { least: 8, most: DEEPEST },
     {
-      text: 'arrays and objects within each other in one message',
-      beyond: '-32600; an answer of a server becomes an error of its caller',
+      text: 'how deep arrays and objects may be nested in one message',
+      beyond: '-32600; if it is an answer of a server, the caller gets an error',
       counters: ['badFrames', 'serverNoise'],
     },
   ),
@@ -128,7 +128,7 @@ export const LIMITS = {
     10_000,
     { least: 1 },
     {
-      text: 'connections at once. Lowered to what the descriptors allow',
+      text: 'connections at once; fewer if there are not enough descriptors',
       beyond: 'an error, then the connection closes',
       counters: ['clientsRefused'],
     },
@@ -137,7 +137,7 @@ export const LIMITS = {
     256,
     { least: 1 },
     {
-      text: 'requests of one client that a server has and has not answered',
+      text: 'requests of one client that servers have not answered yet',
       beyond: 'further requests of the client wait for their turn',
       counters: ['waitedForClient'],
     },
@@ -156,7 +156,7 @@ export const LIMITS = {
     { least: 0 },
     {
       text: "bytes of one client's requests that wait for their turn, or for a server to start",
-      beyond: 'the client is not read until half of them have gone',
+      beyond: 'the bridge reads no more from the client until half of them are gone',
       counters: ['clientsPaused'],
     },
   ),
@@ -173,9 +173,9 @@ export const LIMITS = {
     16 * MIB,
     { least: 65_536 },
     {
-      text: 'bytes that a client has not taken',
+      text: 'bytes that wait for a client which does not read',
       beyond:
-        "from half of it on, progress, logs and list changes are dropped. At it, the client's further requests wait. At twice it, and at each further such amount, the client must have taken something; its server is not read for up to 250 ms meanwhile. Else the client is cut off, and at sixteen times in any case",
+        "from half of it on, progress, logs and list changes are dropped. At the limit, the client's further requests wait. At each further multiple of it, the bridge reads nothing from the client's server for up to 250 ms; if the client still reads nothing, it is cut off. At sixteen times the limit it is cut off in any case",
       counters: ['notificationsDropped', 'waitedForClient', 'clientsPaused', 'serversPaused', 'clientsOverQueued'],
     },
   ),
@@ -183,9 +183,9 @@ export const LIMITS = {
     MIB,
     { least: 65_536 },
     {
-      text: 'bytes that a server has not taken',
+      text: 'bytes that wait for a server which does not read',
       beyond:
-        'further requests wait. A client that sends the server notices or answers is not read until the server has taken some, or has stalled: then the server goes without the notices',
+        'further requests wait. If a client sends the server notices or answers, the bridge does not read this client until the server reads again, or has stalled; then the notices are dropped',
       counters: ['waitedForServer', 'serversStalled', 'notificationsDropped'],
     },
   ),
@@ -193,7 +193,7 @@ export const LIMITS = {
     MIB,
     { least: 0 },
     {
-      text: 'URIs that one client is subscribed to on one server, and 256 bytes for each',
+      text: 'bytes of the URIs that one client is subscribed to on one server, plus 256 for each',
       beyond: '-32600 to the client that subscribes',
       counters: ['subscriptionsRefused'],
     },
@@ -202,8 +202,8 @@ export const LIMITS = {
     10_000,
     { least: 1 },
     {
-      text: 'how long a client or a server may take nothing of what is queued for it',
-      beyond: 'the client is cut off; clients of such a server no longer wait for that',
+      text: 'how long a client or a server may read nothing while messages wait for it',
+      beyond: 'the client is cut off; for a server, its clients no longer wait until it reads',
       counters: ['clientsStalled', 'serversStalled'],
     },
   ),
@@ -211,7 +211,7 @@ export const LIMITS = {
     5000,
     { least: 1 },
     {
-      text: 'how long a client may be connected without a word',
+      text: 'how long a client may be connected and silent',
       beyond: 'its connection is closed when another client needs the place',
       counters: ['handshakeTimeouts'],
     },
@@ -220,7 +220,7 @@ export const LIMITS = {
     30_000,
     { least: 1 },
     {
-      text: "from starting a server to its answer to `initialize`, where the server's definition does not say",
+      text: "the time from the start of a server to its answer to `initialize`, if the server's definition sets none",
       beyond: 'the start has failed, and the server is ended',
       counters: ['startTimeouts'],
     },
@@ -229,20 +229,20 @@ export const LIMITS = {
     0,
     { least: 0 },
     {
-      text: "how long a call may take, where the server's definition does not say. 0 leaves the time to the client, within `maxCallMs`",
-      beyond: 'the call gets an error (`CALL_TIMED_OUT`) and the server a cancel, to the second',
+      text: "how long a call may take, if the server's definition sets no time. With 0 the client decides, within `maxCallMs`",
+      beyond: 'the call gets an error (`CALL_TIMED_OUT`) and the server a cancellation, with a precision of a second',
       counters: ['timeouts'],
     },
   ),
   progressExtendsTimeout: flag(true, {
-    text: "a flag, no limit: whether a progress notification starts a call's time (`callTimeoutMs`) again",
-    beyond: 'with `false`, a call that makes progress ends as any other',
+    text: "a flag, not a limit: whether a progress notification restarts a call's time (`callTimeoutMs`)",
+    beyond: 'with `false`, a call ends in spite of its progress',
   }),
   maxCallMs: count(
     3_600_000,
     { least: 1 },
     {
-      text: 'how long a call may take in all, however much progress it makes',
+      text: 'how long a call may take in total, in spite of progress',
       beyond: 'the same as for `callTimeoutMs`',
       counters: ['timeouts'],
     },
@@ -251,9 +251,9 @@ export const LIMITS = {
     30_000,
     { least: 1 },
     {
-      text: "how long a call that may ask its client something may keep other clients' calls waiting. The same time for calls that wait because of `maxConcurrentCalls`",
+      text: "how long a call that may ask its client something can keep other clients' calls waiting. Calls that wait because of `maxConcurrentCalls` wait as long",
       beyond:
-        'the other clients get an instance of their own; where `sharing` or `maxInstancesPerServer` forbids that, an error (`SERVER_BUSY`)',
+        'the other clients get another instance; if `sharing` or `maxInstancesPerServer` forbids that, an error (`SERVER_BUSY`)',
       counters: ['serverBusy', 'instancesRefused'],
     },
   ),
@@ -261,7 +261,7 @@ export const LIMITS = {
     256,
     { least: 1 },
     {
-      text: 'questions of one server, and questions to one client, that are not answered',
+      text: 'unanswered questions of one server, and to one client',
       beyond: 'an error to the server',
       counters: ['questionsRefused'],
     },
@@ -270,7 +270,7 @@ export const LIMITS = {
     20_000,
     { least: 1 },
     {
-      text: 'how long a question of a server is held until it is certain which client it is for',
+      text: "how long the bridge holds a server's question until only one client can be meant",
       beyond: 'the question gets an error',
       counters: ['questionsUncertain'],
     },
@@ -280,7 +280,7 @@ export const LIMITS = {
     { least: 1 },
     {
       text: 'how long a client, perhaps a person, may take to answer a question',
-      beyond: 'the question is taken back, and the server gets an error',
+      beyond: 'the client is told that the question is void, and the server gets an error',
       counters: ['questionTimeouts'],
     },
   ),
@@ -288,8 +288,8 @@ export const LIMITS = {
     20_000,
     { least: 2 },
     {
-      text: 'calls of clients without a handshake that were answered with a question, and wait for the answer. They wait for `questionTimeoutMs`. One user may have half of them',
-      beyond: 'a question gets an error; the call goes on',
+      text: "calls of clients without a handshake that were answered with a question and wait for the client's answer. They wait for `questionTimeoutMs`. One user may have half of them",
+      beyond: 'a question gets an error; the call continues',
       counters: ['suspensionsRefused', 'questionsRefused'],
     },
   ),
@@ -297,7 +297,7 @@ export const LIMITS = {
     64 * MIB,
     { least: 2 },
     {
-      text: 'bytes that are kept for these calls: their questions, the answers of servers that came meanwhile, and 1024 for each call. One user may have half of them',
+      text: 'bytes kept for these calls: their questions, answers of servers that came meanwhile, and 1024 for each call. One user may have half of them',
       beyond: 'the same; a kept answer becomes an error',
       counters: ['suspensionsRefused', 'questionsRefused'],
     },
@@ -307,7 +307,7 @@ export const LIMITS = {
     { least: 1 },
     {
       text: 'tasks of one server',
-      beyond: 'the oldest task is forgotten: no client hears of it any more',
+      beyond: 'the bridge forgets the oldest task: no client gets its notices any more',
       counters: ['tasksForgotten'],
     },
   ),
@@ -315,7 +315,7 @@ export const LIMITS = {
     8,
     { least: 1 },
     {
-      text: 'instances of one server that are started so that nobody has to wait. Instances that cannot be shared are bounded by `maxClients`: one for each client of a `dedicated` server, and one for each set of roots or of client capabilities that a server asks about',
+      text: 'instances of one server that the bridge starts so that clients need not wait. Instances that cannot be shared do not count (only `maxClients` limits them): one for each client of a `dedicated` server, and one for each set of roots or of client capabilities that a server asks about',
       beyond: "clients wait for each other's conversations with the server",
       counters: ['instancesRefused'],
     },
@@ -324,9 +324,9 @@ export const LIMITS = {
     4,
     { least: 1 },
     {
-      text: 'processes that are being started at the same time',
+      text: 'processes that start at the same time',
       beyond:
-        'servers wait for their turn. Clients take turns, so one that needs many servers holds up another one by one start. A start that takes longer than 3 s gives its turn away',
+        'servers wait for their turn. Clients take turns, so a client that needs many servers delays another client by one start. A start that takes longer than 3 s gives up its turn',
       counters: ['startsQueued'],
     },
   ),
@@ -334,7 +334,7 @@ export const LIMITS = {
     32,
     { least: 1 },
     {
-      text: 'connections to remote servers that are being made at the same time, and servers on other hosts whose lists are read',
+      text: 'connections to remote servers that begin at the same time, and servers on other hosts whose lists are read at the same time',
       beyond: 'the same',
       counters: ['startsQueued'],
     },
@@ -343,7 +343,7 @@ export const LIMITS = {
     1024,
     { least: 1 },
     {
-      text: 'requests that servers at a URL have not answered, over all these servers: each holds a connection. One server gets no more than a quarter of them. Lowered to a quarter of what the descriptors allow',
+      text: 'unanswered requests to servers at a URL, over all these servers: each holds a connection. One server gets at most a quarter of them. At most a quarter of the descriptors is used',
       beyond: 'further requests wait for their turn',
     },
   ),
@@ -352,20 +352,20 @@ export const LIMITS = {
     { least: 1 },
     {
       text: 'deaths of an instance within a minute',
-      beyond: 'clients that need the server are told so at once (`SERVER_BROKEN`), for `brokenMs`',
+      beyond: 'for `brokenMs`, clients that need the server get an error at once (`SERVER_BROKEN`)',
       counters: ['serversBroken'],
     },
   ),
   brokenMs: count(
     30_000,
     { least: 1 },
-    { text: 'how long a broken server is left alone', beyond: 'it is started again' },
+    { text: 'how long the bridge does not start a broken server', beyond: 'it starts again' },
   ),
   termGraceMs: count(
     3000,
     { least: 0 },
     {
-      text: 'how long a process may go on after SIGTERM, which comes half a second after the end of its input',
+      text: 'how long a process may run after SIGTERM, which it gets half a second after the end of its input',
       beyond: 'it is killed, with its whole group',
       counters: ['serversKilled'],
     },
@@ -379,15 +379,15 @@ export const LIMITS = {
     47,
     { least: 44, most: 128 },
     {
-      text: 'the characters of a name of a tool or prompt in the view `all`. Some clients put `mcp__mcp-bridge__` before it and take 64 in all',
-      beyond: 'the name is cut, and ends with a hash of the whole',
+      text: 'characters in the name of a tool or prompt in the view `all`. Some clients put `mcp__mcp-bridge__` before it and allow 64 in total',
+      beyond: 'the name is cut, and ends with a hash of the whole name',
     },
   ),
   idleMs: count(
     600_000,
     { least: 1 },
     {
-      text: "how long a server may run without any client, where the server's definition does not say",
+      text: 'how long a server may run without any client, if its definition sets no time',
       beyond: 'the server is stopped',
       counters: ['idleStops'],
     },
@@ -414,9 +414,9 @@ export const LIMITS = {
     64 * MIB,
     { least: 0 },
     {
-      text: 'bytes that are kept for all clients that are away',
+      text: 'bytes kept for all clients that are away',
       beyond:
-        'the session with the most bytes is given up, or, while more than half of them are what no client has asked for, the one with the most of those',
+        'the session with the most bytes is given up. If more than half of all bytes are messages that no client has asked for, it is the session with the most of those',
       counters: ['sessionsNotKept'],
     },
   ),
@@ -424,8 +424,8 @@ export const LIMITS = {
     8 * MIB,
     { least: 0 },
     {
-      text: 'bytes that were sent to a client that can resume, and that it has not confirmed. One message more may be kept',
-      beyond: 'the oldest are dropped. If the client cannot have had those, its session is given up',
+      text: 'bytes sent to a client that can resume, which it has not confirmed. One more message may be kept',
+      beyond: 'the oldest are dropped. If the client cannot have received them, its session is given up',
       counters: ['sessionsNotKept'],
     },
   ),
@@ -433,23 +433,27 @@ export const LIMITS = {
     10_000,
     { least: 0 },
     {
-      text: 'how long calls may go on after the daemon was told to stop',
+      text: 'how long calls may run after somebody has stopped the daemon',
       beyond:
-        'calls get an error; those of clients that can resume are left to the next daemon. A client that reads its answers slowly has as long again',
+        'calls get an error; the next daemon takes the calls of clients that can resume. A client that reads its answers slowly has the same time again',
     },
   ),
 };
 
 /** How the daemon finds out that a client has gone without a word. */
 export const LIVENESS = {
-  pingPeriodMs: count(30_000, { least: 0 }, { text: 'a client that is silent for so long is pinged; 0 pings nobody' }),
+  pingPeriodMs: count(
+    30_000,
+    { least: 0 },
+    { text: 'after how much silence the daemon pings a client; 0 means never' },
+  ),
   maxMissedPings: count(
     3,
     { least: 1 },
-    { text: 'pings in a row without an answer, after which a client that used to answer is cut off' },
+    { text: 'after how many unanswered pings in a row a client is cut off, if it used to answer' },
   ),
   cutOffSilentClients: flag(false, {
-    text: 'whether that also goes for clients that have never answered a ping, such as a person with `nc`',
+    text: 'whether this also applies to clients that have never answered a ping, such as a person with `nc`',
   }),
 };
 
@@ -458,7 +462,7 @@ export const DAEMON = {
     600_000,
     { least: 0 },
     {
-      text: 'a daemon that `connect` or another command has started (`serve --autostarted`) ends when no client and no server that dials in has been connected, or away, for so long; 0 is for ever. One that was started with `start` or `serve` stays',
+      text: 'a daemon that `connect` or another command has started (`serve --autostarted`) ends after this time without any client and any server that dials in, connected or away; 0 means never. A daemon from `start` or `serve` stays',
     },
   ),
 };
@@ -477,7 +481,9 @@ export const CODE_MODE = {
   timeoutMs: count(
     60_000,
     { least: 100, most: 3_600_000 },
-    { text: 'how long a program may take, without the time in which a person is asked something. It may ask for less' },
+    {
+      text: 'how long a program may take, without the time in which a person is asked something. A program may ask for less time',
+    },
   ),
   maxMemoryBytes: count(
     64 * MIB,
@@ -492,17 +498,17 @@ export const CODE_MODE = {
   maxOutputBytes: count(
     64 * 1024,
     { least: 256, most: 8 * MIB },
-    { text: 'what a program may print and return, together' },
+    { text: 'how many bytes a program may print and return, together' },
   ),
   maxCalls: count(
     1000,
     { least: 1 },
-    { text: 'the calls of tools that a program may make, with its searches and looks at types' },
+    { text: 'how many calls of tools, searches and looks at types a program may make' },
   ),
   maxPrograms: count(
     16,
     { least: 1, most: 1000 },
-    { text: 'the processes that run programs, of all clients together. One client may run a quarter of them at once' },
+    { text: 'how many processes run programs, for all clients together. One client may use a quarter of them at once' },
   ),
 };
 
@@ -512,7 +518,7 @@ export const DEFAULT_CODE_MODE: CodeModeSettings = defaultsOf(CODE_MODE);
 /** The record of calls. A config without the section has none. */
 export const AUDIT = {
   enabled: flag(true, {
-    text: 'whether each call and each refusal is recorded. `false` keeps the section and records nothing',
+    text: 'whether the daemon records each call and each refusal. With `false` you keep the section and record nothing',
   }),
   file: text({
     text: 'the file, relative to the config file. Without it `audit.jsonl` in `$XDG_STATE_HOME/mcp-bridge/` (else `~/.local/state/…`)',
@@ -520,7 +526,7 @@ export const AUDIT = {
   maxBytes: count(16 * MIB, { least: 65_536 }, { text: 'the file is renamed to `FILE.1` before it grows beyond this' }),
   keep: count(4, { least: 1, most: 1000 }, { text: 'how many renamed files are kept' }),
   arguments: flag(false, {
-    text: 'whether arguments are recorded as they are, **with the secrets in them**, instead of a hash',
+    text: 'whether the log has the arguments, **with the secrets in them**, instead of a hash',
   }),
   onFailure: choice('continue', ['continue', 'refuse'], {
     text: 'what happens to calls while they cannot be recorded: `continue`, or `refuse` (`AUDIT_FAILED`)',
@@ -548,13 +554,13 @@ export const OTLP = {
 /** Clients over HTTP. The address and the lists are read in config/http-settings.ts. */
 export const HTTP = {
   tokens: flag(true, {
-    text: 'whether clients over TCP need a [token](http.md#tokens). `false` lets in every program and every user of this machine, so it is refused where other machines reach the bridge',
+    text: 'whether clients over TCP need a [token](http.md#tokens). `false` lets in every program and every user of this machine, so it is not possible if other machines reach the bridge',
   }),
   allowRemote: flag(false, {
     text: 'whether `listen` may be an address that other machines reach. It needs tokens, and `tls` or `behindProxy`',
   }),
   behindProxy: flag(false, {
-    text: 'whether a proxy of yours stands before the bridge and speaks TLS for it',
+    text: 'whether your own proxy is in front of the bridge and does TLS for it',
   }),
 };
 
@@ -563,20 +569,24 @@ export const RESULTS = {
   maxBytes: optionalCount(
     { least: 0 },
     {
-      text: 'the bytes of text in one result. More is cut at a line or an item, and kept for `read_result` ([Results](results.md)). 0 cuts nothing. Without it 100,000 in the view `discover`, and nothing is cut in `all`. A server that is seen alone (`server:NAME`) is never cut',
+      text: 'how many bytes of text a result may have. A longer result is cut at a line or an item, and kept for `read_result` ([Results](results.md)). 0 cuts nothing. The default is 100,000 in the view `discover`, and 0 in `all`. Results in the view `server:NAME` are never cut',
     },
   ),
-  keepMs: count(600_000, { least: 1000, most: 86_400_000 }, { text: 'how long a result that was cut is kept whole' }),
+  keepMs: count(
+    600_000,
+    { least: 1000, most: 86_400_000 },
+    { text: 'how long the bridge keeps the whole of a cut result' },
+  ),
   maxMemoryBytes: count(
     16 * MIB,
     { least: 65_536 },
-    { text: 'the bytes of such results in memory. More is written to files for their user alone, the oldest first' },
+    { text: 'bytes of these results in memory. More goes to files that only you can read, the oldest results first' },
   ),
   maxDiskBytes: count(
     256 * MIB,
     { least: 0 },
     {
-      text: 'the bytes in these files. Where there is no room left, the client with most loses its oldest result (`resultsForgotten`). No client gets more than half of the room',
+      text: 'bytes of these files. If no room is left, the client with the most bytes loses its oldest result (`resultsForgotten`). No client gets more than half of the room',
     },
   ),
 };
@@ -586,13 +596,15 @@ export const DEFAULT_RESULTS: ResultsSettings = defaultsOf(RESULTS);
 
 /** Daemons of other hosts. The addresses and the lists are read in config/federation-settings.ts. */
 export const FEDERATION = {
-  tenant: text({ text: 'the organisation whose hosts meet; `default` without it. It stands in the subjects' }),
-  user: text({ text: 'the user of this daemon, by whose subjects NATS decides what it may ask; `_` without it' }),
+  tenant: text({ text: 'the organisation whose hosts meet; `default` without it. The subjects contain it' }),
+  user: text({
+    text: 'the user of this daemon; `_` without it. It is in the subjects, so permissions of NATS can decide what the daemon may do',
+  }),
   host: text({
-    text: 'the name of this host, which no other one has. It has to be set. It begins with a letter or a digit, and goes on with letters, digits, `.`, `-` and `_`, at most 63 in all',
+    text: 'the name of this host. It is required, and no other host may have it. It begins with a letter or a digit and has letters, digits, `.`, `-` and `_`, at most 63',
   }),
   bulkConnection: flag(true, {
-    text: 'whether long answers come on a connection of their own, so that short ones do not wait behind them',
+    text: 'whether long answers have a connection of their own, so short answers do not wait for them',
   }),
 };
 
@@ -603,18 +615,18 @@ export const AGENTS = {
   maxPerSecond: count(
     50,
     { least: 1 },
-    { text: 'messages of one client, and between two of them; twice as many at once (`TOO_MANY_MESSAGES`)' },
+    { text: 'messages a second of one client, and between two clients; twice as many at once (`TOO_MANY_MESSAGES`)' },
   ),
   maxMessageBytes: count(MIB, { least: 1 }, { text: 'one message (`MESSAGE_TOO_LARGE`)' }),
   maxInFlight: count(
     64,
     { least: 1 },
-    { text: 'requests of one client to others that are not answered, and of others to it (`CLIENT_BUSY`)' },
+    { text: 'unanswered requests of one client to others, and of others to it (`CLIENT_BUSY`)' },
   ),
   maxHops: count(
     8,
     { least: 1 },
-    { text: 'how often a message may be handed on, or a letter answered by another (`MESSAGE_LOOP`)' },
+    { text: 'how often a message may be passed on, or a letter answered by another (`MESSAGE_LOOP`)' },
   ),
 };
 
@@ -622,7 +634,7 @@ export const MAILBOX = {
   maxMessages: count(
     100,
     { least: 1 },
-    { text: 'messages that one client may leave unread (`MAILBOX_FULL`, told to the sender)' },
+    { text: 'letters that one client may leave unread. Beyond it the sender gets `MAILBOX_FULL`' },
   ),
   maxBytes: count(MIB, { least: 1 }, { text: 'the same in bytes' }),
 };
@@ -630,32 +642,32 @@ export const MAILBOX = {
 /** The lists of servers that are kept between runs. */
 export const CACHE = {
   enabled: flag(true, {
-    text: 'whether what servers say of themselves is kept from one run of the daemon to the next, in `$XDG_CACHE_HOME/mcp-bridge/catalog` (else `~/.cache/…`)',
+    text: "whether the next daemon keeps the servers' lists of this one, in `$XDG_CACHE_HOME/mcp-bridge/catalog` (else `~/.cache/…`)",
   }),
   ttl: count(
     3600,
     { least: 0 },
     {
-      text: 'how many seconds it holds while a server does not run. If a server cannot be started, it is shown beyond that, and marked. The file of a server that nobody has used for 30 days is removed',
+      text: 'for how many seconds a list counts while its server does not run. If a server cannot start, its list is shown even later, and marked. The file of a server is removed after 30 days without use',
     },
   ),
 };
 
 export const DISCOVERY = {
   enabled: flag(true, {
-    text: 'whether servers that other programs define are offered. `mcp-bridge discover` shows them anyway',
+    text: "whether the bridge offers servers from other programs' files. `mcp-bridge discover` shows them anyway",
   }),
   precedence: choice('scope', ['scope', 'first-wins'], {
-    text: 'which of several definitions of one name is used. `scope`: in each client the stronger scope, and one of each client. `first-wins`: the first in the list of places, over everything',
+    text: 'which of several definitions of one name is used. `scope`: in each client the one with the stronger scope, so one for each client. `first-wins`: only the first in the list of places',
   }),
   registryHosts: choice('loopback', ['loopback', 'any'], {
-    text: 'whether servers that registries list may be on this machine only, or on `any`',
+    text: 'where servers in registries may be: `loopback` is this machine only, `any` is any machine',
   }),
   timeoutMs: count(
     0,
     { least: 0 },
     {
-      text: 'how long a tool that `execute_tool` runs may take without progress, if its server allows more; 0 sets no limit. A change applies at once',
+      text: 'how long a tool may take without progress if `execute_tool` runs it and its server allows more; 0 sets no limit. A change applies at once',
     },
   ),
 };
@@ -663,7 +675,7 @@ export const DISCOVERY = {
 /** Settings that a server may have wherever it is defined. */
 export const SERVER = {
   sharing: optionalChoice(['auto', 'shared', 'dedicated'], {
-    text: '`auto`: clients share a process where nothing speaks against it ([Protocol](protocol.md#instances)). `shared`: they always do, and wait for each other. `dedicated`: one for each client. Without it see [below](#serversettingsname). A server that answers `initialize` differently for different programs needs `dedicated`: clients that share it share one answer ([ADR 39](adr/0039-capabilities-that-servers-decide-by.md))',
+    text: '`auto`: clients share a process if nothing prevents it ([Protocol](protocol.md#instances)). `shared`: they always share it, and wait for each other. `dedicated`: a process for each client. For the default see [below](#serversettingsname). A server that answers `initialize` differently for different programs needs `dedicated`: clients that share it share one answer ([ADR 39](adr/0039-capabilities-that-servers-decide-by.md))',
   }),
   maxConcurrentCalls: optionalCount(
     { least: 0 },
@@ -672,7 +684,7 @@ export const SERVER = {
     },
   ),
   trustHints: flag(false, {
-    text: 'whether a call in flight at a crash is made once more if its tool says `readOnlyHint` or `idempotentHint`',
+    text: 'whether the bridge repeats a call after a crash if its tool has `readOnlyHint` or `idempotentHint`',
   }),
   description: { kind: 'text', mayBeEmpty: true, text: 'for people' },
   timeoutMs: optionalCount(
