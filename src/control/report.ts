@@ -67,6 +67,8 @@ interface OfServer extends InDirectory {
 /** An instance of a server, or a server without an instance. */
 export interface InstanceReport {
   readonly server: string;
+  /** The name without a host by which calls reach it too; absent for servers of this host, and where calls of that name go elsewhere now. */
+  readonly alsoAs?: string;
   readonly pid: number | null;
   /** `idle`, `starting`, `ready`, `stopping`, `stopped`, `failed`, or `broken` after too many failures. */
   readonly state: string;

@@ -130,6 +130,10 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
     return this.#federation?.anywhere(name);
   }
 
+  alsoAs(name: string): string | undefined {
+    return this.#federation?.alsoAs(name);
+  }
+
   /** Opens the connection for an instance. Throws if no host can be asked. */
   open(definition: ServerDefinition, context: RunnerContext & HttpContext): ServerConnection {
     const { name } = definition;

@@ -262,11 +262,18 @@ export class ServerPool implements ServerDirectory {
 
   /** Reports the instances, and one line for each server without any. */
   report(): InstanceReport[] {
-    return instanceReports(
+    const reports = instanceReports(
       [...this.#definitions()].map(({ name }) => name),
       this.servers(),
       (instance) => this.#runners.get(instance),
     );
+    const namers = this.#options.sources.filter(({ alsoAs }) => alsoAs !== undefined);
+    const own = this.#options.sources.filter((source) => !namers.includes(source));
+    const taken = new Set(own.flatMap((source) => [...source.all()].map(({ name }) => name)));
+    return reports.map((report) => {
+      const alsoAs = namers.map((source) => source.alsoAs?.(report.server)).find((name) => name !== undefined);
+      return alsoAs === undefined || taken.has(alsoAs) ? report : { ...report, alsoAs };
+    });
   }
 
   /** Each instance with its server and its runner. */

@@ -13,4 +13,6 @@ export interface ServerSource extends ConnectionSource {
   all(): Iterable<ServerDefinition>;
   /** A server that is in no list, by its name. */
   unlisted?(name: string): ServerDefinition | undefined;
+  /** Another name by which one of these servers is reached now, unless a server of another source has it. */
+  alsoAs?(name: string): string | undefined;
 }

@@ -8,6 +8,8 @@ import { instances, type Latency, latencies, memory, rates, status } from './sta
 
 export interface ServerRow {
   readonly name: string;
+  /** The name without its host by which it is reached too. */
+  readonly alsoAs: string | undefined;
   readonly instances: readonly InstanceReport[];
   readonly state: string;
   readonly tone: Tone;
@@ -48,6 +50,7 @@ function rowOf(
   const state = stateOf(own);
   return {
     name,
+    alsoAs: own[0]?.alsoAs,
     instances: own,
     state,
     tone: toneOf(state),

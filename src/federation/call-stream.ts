@@ -96,7 +96,7 @@ export class CallStream {
   }
 
   begin(subject: RequestSubject, message: ReceivedMessage, place: CallPlace | undefined): void {
-    const { clock, limits } = this.#context;
+    const { clock, limits, host } = this.#context;
     this.#usedMs = clock.now();
     if (place !== undefined) this.#forgetDone(place.done);
     if (this.#link.isClosed || this.#link.isFull || this.openCount >= MOST_OPEN)
@@ -106,7 +106,7 @@ export class CallStream {
       return this.#context.refused(
         message,
         WIRE_CODE.tooLarge,
-        `A message may have at most ${limits.maxMessageBytes} bytes`,
+        `The request has ${length} bytes, and host ${host} takes at most ${limits.maxMessageBytes}: raise limits.maxMessageBytes in its config`,
       );
     const isInParts = message.headers[HEADER.length] !== undefined;
     const mayWait = isInParts || message.headers[HEADER.hold] !== undefined;

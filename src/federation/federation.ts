@@ -28,7 +28,7 @@ import { HostList, type KnownHost } from './host-list.ts';
 import { type LeaseBoard, LeaseTable } from './lease-table.ts';
 import { NatsBoard } from './nats-board.ts';
 import { bucketFault, ENTRIES, LEASES, makeBuckets as makeBucketsOf } from './nats-buckets.ts';
-import { NatsBus, NOT_YET } from './nats-bus.ts';
+import { type BusServerFacts, NatsBus, NOT_YET } from './nats-bus.ts';
 import { NatsLeases } from './nats-leases.ts';
 import { OwnHost } from './own-host.ts';
 import { Owner } from './owner.ts';
@@ -73,7 +73,7 @@ export interface Ground {
   readonly leases: LeaseBoard;
   /** Brings in the store of long answers. */
   readonly claims: () => Promise<ClaimStore>;
-  readonly server: () => { readonly address: string; readonly version: string } | undefined;
+  readonly server: () => BusServerFacts | undefined;
   readonly close: () => Promise<void>;
 }
 
@@ -317,6 +317,11 @@ export class Federation {
     this.#options.changed();
   }
 
+  /** The name without a host by which calls reach this server of another host now; undefined if they go elsewhere. */
+  alsoAs(name: string): string | undefined {
+    return this.#elsewhere.alsoAs(name);
+  }
+
   /** The servers of other hosts, by their names with the host. */
   get servers(): ReadonlyMap<string, BusServer> {
     return this.#elsewhere.byName;
@@ -352,7 +357,8 @@ export class Federation {
   // --- faults ---
 
   #onBoardFault(doing: 'read' | 'written' | 'leases', error: unknown): void {
-    const why = error === undefined ? undefined : bucketFault(error, doing === 'leases' ? LEASES : ENTRIES);
+    const bucket = doing === 'leases' ? LEASES : ENTRIES;
+    const why = error === undefined ? undefined : bucketFault(error, bucket, this.#ground.server());
     if (why === undefined) return void this.#boardFaults.delete(doing);
     if (![...this.#boardFaults.values()].includes(why)) this.#options.logger.warn('the list of hosts', { why });
     this.#boardFaults.set(doing, why);
@@ -365,8 +371,9 @@ export class Federation {
       this.#unheard.add(token);
       this.#announce();
     }
-    if (this.#denied.size >= MOST_TOLD || this.#denied.has(`${operation} ${subject}`)) return;
-    this.#denied.add(`${operation} ${subject}`);
+    const denied = `${operation} ${subject.replace(this.#run, '*')}`; // a permission names no run
+    if (this.#denied.size >= MOST_TOLD || this.#denied.has(denied)) return;
+    this.#denied.add(denied);
     this.#options.logger.warn('NATS does not permit something that federation needs', { operation, subject });
   }
 
@@ -391,7 +398,7 @@ export class Federation {
     const answers = this.#home.down === undefined ? await this.#services.ask(asked, clock) : new Map<string, never>();
     const nowMs = clock.now();
     return {
-      ...{ host: settings.host, tenant: settings.tenant, user: settings.user, nats: this.#ground.server() ?? null },
+      ...{ host: settings.host, tenant: settings.tenant, user: settings.user, nats: natsOf(this.#ground.server()) },
       faults: this.#faults,
       offered: this.#hasRival ? [] : this.#offers.flatMap(({ name }) => (this.#isHeard(name) ? [name] : [])),
       callsOfOthers: this.#owner.load.calls,
@@ -416,10 +423,20 @@ export class Federation {
       ...new Set(this.#boardFaults.values()),
       ...this.#nameFaults,
       ...this.#elsewhere.disagreements.slice(0, MOST_TOLD),
-      ...[...this.#denied].map(
-        (what) => `NATS does not let this daemon ${what}: see docs/federation.md for the permissions`,
-      ),
+      ...this.#deniedFaults,
     ];
+  }
+
+  get #deniedFaults(): string[] {
+    const denied = [...this.#denied];
+    return (['publish', 'subscribe'] as const).flatMap((operation) => {
+      const subjects = denied.flatMap((what) => (what.startsWith(operation) ? what.slice(operation.length + 1) : []));
+      if (subjects.length === 0) return [];
+      const listed = subjects.toSorted().join(', ');
+      return [
+        `NATS does not let this daemon ${operation} to ${listed}: give its user the permissions in docs/federation.md`,
+      ];
+    });
   }
 
   /** Other daemons under the name of this host, and what somebody has written there. */
@@ -475,6 +492,10 @@ export class Federation {
     this.#services.close();
     await this.#ground.close();
   }
+}
+
+function natsOf(server: BusServerFacts | undefined): FederationReport['nats'] {
+  return server === undefined ? null : { address: server.address, version: server.version };
 }
 
 /** True for what is refused and said in another place: to whoever has called, with a bucket, or as what nobody needs. */

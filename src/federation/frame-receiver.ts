@@ -19,7 +19,7 @@ export interface ReceiverOptions {
   readonly grant: (got: number, credit: number) => void;
 }
 
-export type ReceiverFault = 'too-large' | 'too-many' | 'out-of-window' | 'unnumbered';
+export type ReceiverFault = 'too-large' | 'too-long' | 'too-many' | 'out-of-window' | 'unnumbered';
 
 interface EarlyFrame {
   readonly kind: BusFrameKind;
@@ -99,7 +99,7 @@ export class FrameReceiver {
   #next(kind: BusFrameKind, data: Uint8Array): ReceiverFault | undefined {
     this.#gotSeq++;
     this.#gotBytes += data.length;
-    if (this.#partBytes + data.length > this.#options.mostBytes) return 'too-large';
+    if (this.#partBytes + data.length > this.#options.mostBytes) return 'too-long';
     if (kind === 'part') {
       if (this.#parts.length >= MOST_PARTS) return 'too-many';
       this.#parts.push(ownBytes(data));

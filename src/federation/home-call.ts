@@ -376,7 +376,7 @@ export class HomeCall implements AnsweredCall {
     const { gotSeq } = this.#receiver;
     const fault = this.#receiver.take(kind, headers, data);
     if (this.#receiver.gotSeq > gotSeq && this.#fruitless < FEW_TRIES) this.#fruitless = 0;
-    if (fault !== undefined) this.#onFault(`frames that are ${fault}`);
+    if (fault !== undefined) this.#onFault(fault === 'too-long' ? this.#tooLong : `frames that are ${fault}`);
     else if (this.#receiver.isPartWay && !this.isOver) this.#lookSoon();
   }
 
@@ -495,6 +495,12 @@ export class HomeCall implements AnsweredCall {
     if (this.#isCancelled !== undefined) return;
     const message = `{"jsonrpc":"2.0","id":${this.request.idText},"error":${rpcErrorOf(error)}}\n`;
     connection.answered(this, Buffer.from(message), undefined);
+  }
+
+  get #tooLong(): string {
+    const { host, limits } = this.#context;
+    const { maxMessageBytes } = limits;
+    return `an answer of more than ${maxMessageBytes} bytes, the most that this host (${host}) takes: raise limits.maxMessageBytes in its config, or ask for less at once`;
   }
 
   #cancelNotice(): Buffer {

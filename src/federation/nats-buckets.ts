@@ -23,6 +23,7 @@ const FILE = 'file';
 /** Copies of a bucket in a cluster: it can be written while one of its servers is away. */
 const REPLICAS = 3;
 const ASK_MS = 5000;
+const NO_QUORUM = 'no quorum';
 const NOT_FOUND = 10059;
 
 const MS = 1_000_000;
@@ -104,7 +105,8 @@ export async function makeBuckets(
         else await openedBucket(connection, bucket);
         told.push({ bucket, isNew });
       } catch (error) {
-        throw new BridgeError('SERVER_UNREACHABLE', bucketFault(error, bucket), {
+        const asked = { address: connection.getServer(), cluster: connection.info?.cluster };
+        throw new BridgeError('SERVER_UNREACHABLE', bucketFault(error, bucket, asked), {
           hint: 'The buckets need a user who may use all of $JS.API.>, an administrator of the account (docs/federation.md).',
         });
       }
@@ -209,11 +211,19 @@ async function asked(
 
 /** Fails a task with an open bucket. Where nobody answers any more there is JetStream all the same, which has opened it: its servers have no leader. */
 export function failTask(error: unknown): never {
-  throw isUnanswered(error) ? new Error('no quorum', { cause: error }) : error;
+  throw isUnanswered(error) ? new Error(NO_QUORUM, { cause: error }) : error;
 }
 
 function isUnanswered(error: unknown): boolean {
   return error instanceof Error && (/JetStreamNotEnabled/.test(error.name) || /no responders/i.test(error.message));
+}
+
+/** The same for all buckets: one of them is enough. */
+const NO_JETSTREAM =
+  'the NATS servers have no JetStream, in which hosts find each other: put `jetstream {}` into their config';
+
+function clusterOf({ cluster }: Partial<AskedServer> = {}): string {
+  return cluster === undefined ? 'the cluster of NATS' : `the NATS cluster ${JSON.stringify(cluster)}`;
 }
 
 /** The operation and the subject that NATS does not permit, by an error or what has caused it. */
@@ -226,23 +236,32 @@ function deniedIn(error: unknown): { readonly operation: string; readonly subjec
   return undefined;
 }
 
+/** The NATS server that was asked, as far as its word on itself goes. */
+export interface AskedServer {
+  readonly address: string;
+  /** Undefined for a server that belongs to no cluster. */
+  readonly cluster: string | undefined;
+}
+
 /** Why a bucket cannot be used, and what to do. */
-export function bucketFault(error: unknown, bucket: Bucket = ENTRIES): string {
-  const what = bucket === LEASES ? 'the list of who serves what remembers' : 'the list of hosts';
+export function bucketFault(error: unknown, bucket: Bucket = ENTRIES, server?: AskedServer): string {
+  const what = bucket === LEASES ? 'the list of which host serves a server that remembers' : 'the list of hosts';
   if (error instanceof BridgeError) return error.message;
   const message = messageOf(error);
   const name = error instanceof Error ? error.name : '';
   const denied = deniedIn(error);
   if (denied !== undefined)
     return `NATS does not let this daemon ${denied.operation} ${denied.subject}, which ${what} needs: give its user the permissions in docs/federation.md`;
-  if (isUnanswered(error) || /jetstream not enabled/i.test(message))
-    return `the NATS servers have no JetStream, which keeps ${what}: put \`jetstream {}\` into their config`;
+  const isAlone = server !== undefined && server.cluster === undefined;
+  const isLost = isAlone && message === NO_QUORUM; // it had JetStream before
+  if (isUnanswered(error) || isLost || /jetstream not enabled/i.test(message)) return NO_JETSTREAM;
   if (/permission/i.test(message))
     return `NATS does not let this daemon use ${bucket}: give its user the permissions in docs/federation.md`;
-  if (
-    name === 'TimeoutError' ||
-    /timeout|no suitable peers|temporarily unavailable|insufficient resources|no quorum/i.test(message)
-  )
-    return `the cluster of NATS has no quorum for ${what}: start its other servers`;
+  const isSilent = name === 'TimeoutError' || /timeout/i.test(message);
+  if (isSilent && isAlone)
+    return `the NATS server at ${server.address} is connected, and JetStream there has not answered for ${ASK_MS / 1000} s, which keeps ${what}: look at its log, its load and its disk, or start it again`;
+  const hasNoQuorum = /no suitable peers|temporarily unavailable|no quorum/i.test(message);
+  if (!isAlone && (isSilent || hasNoQuorum || /insufficient resources/i.test(message)))
+    return `${clusterOf(server)} has no quorum for ${what}: more than half of its servers have to run and reach each other, so start those that do not`;
   return `${what} cannot be kept: ${message.slice(0, 200)}`;
 }

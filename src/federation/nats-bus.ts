@@ -48,6 +48,14 @@ export interface NatsBusOptions {
   readonly failed: (error: unknown) => void;
 }
 
+/** The server that carries the bus. */
+export interface BusServerFacts {
+  readonly address: string;
+  readonly version: string;
+  /** Undefined for a server that belongs to no cluster. */
+  readonly cluster: string | undefined;
+}
+
 interface Subscribed {
   readonly subject: string;
   readonly take: (message: ReceivedMessage) => void;
@@ -265,10 +273,11 @@ export class NatsBus implements Bus {
   }
 
   /** The server, and its version, for people. */
-  get server(): { readonly address: string; readonly version: string } | undefined {
+  get server(): BusServerFacts | undefined {
     const { connection } = this.#small;
     if (connection === undefined || !this.#small.isUp) return undefined;
-    return { address: connection.getServer(), version: connection.info?.version ?? '' };
+    const { version = '', cluster } = connection.info ?? {};
+    return { address: connection.getServer(), version, cluster };
   }
 
   get mostBytes(): number {
@@ -345,14 +354,21 @@ function authenticatorOf({ credentials, nkey }: NatsSettings): Authenticator | u
 }
 
 /** Why a server cannot carry the bus; undefined if it can. */
-function unfitnessOf({ info }: NatsConnection): BridgeError | undefined {
+function unfitnessOf(connection: NatsConnection): BridgeError | undefined {
+  const { info } = connection;
+  const where = connection.getServer();
   if (info === undefined) return undefined;
   const [major = 0, minor = 0] = info.version.split('.').map(Number);
   if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]))
-    return unusable(`the NATS server is of version ${info.version}, and ${OLDEST.join('.')} or newer is needed`);
-  if (info.headers !== true) return unusable('the NATS server takes no headers');
+    return unusable(
+      `the NATS server at ${where} is of version ${info.version}, and ${OLDEST.join('.')} or newer is needed: install a newer nats-server there`,
+    );
+  if (info.headers !== true)
+    return unusable(`the NATS server at ${where} takes no headers: remove \`no_header_support\` from its config`);
   if (info.max_payload < LEAST_PAYLOAD)
-    return unusable(`max_payload of the NATS server is ${info.max_payload}, and at least ${LEAST_PAYLOAD} is needed`);
+    return unusable(
+      `max_payload of the NATS server at ${where} is ${info.max_payload} bytes, and at least ${LEAST_PAYLOAD} are needed: raise it in its config`,
+    );
   return undefined;
 }
 
@@ -365,7 +381,7 @@ function explained(error: unknown, { servers, tls }: NatsSettings): string {
   const where = servers.map(withoutUser).join(', ');
   if (error instanceof BridgeError) return error.message;
   if (error instanceof errors.AuthorizationError)
-    return `${where} has refused the credentials: check federation.nats (user, token, nkey or credentials)`;
+    return `${where} has refused the credentials: check federation.nats (user and password, token, nkey or credentials)`;
   if (error instanceof errors.UserAuthenticationExpiredError)
     return `the credentials for ${where} have expired: get new ones for federation.nats`;
   if (error instanceof Error && /does not support 'tls'/.test(error.message)) {
@@ -376,10 +392,18 @@ function explained(error: unknown, { servers, tls }: NatsSettings): string {
   const code = codeOf(error);
   if (code?.startsWith('ERR_OSSL') === true)
     return `a file that federation.nats.tls names is not in the form of PEM (${code}): check ca, cert and key`;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `${where} has a certificate for another name: write the name that it is for in federation.nats.servers, or give the server a certificate for this one`;
+  if (code !== undefined && /EXPIRED/.test(code))
+    return `${where} has a certificate that is over (${code}): give the server a new one, and look at the clock of this machine`;
   if (code !== undefined && /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO/.test(code))
     return `${where} has a certificate that is not trusted (${code}): check federation.nats.tls.ca`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return `no machine of that name is known here: ${where} (${code}): check the name in federation.nats.servers, and the network of this machine`;
   if (code !== undefined)
-    return `nothing answers at ${where} (${code}): check federation.nats.servers, and that it runs`;
+    return `nothing answers at ${where} (${code}): check federation.nats.servers, and that the NATS server runs`;
+  if (error instanceof Error && (error.name === 'TimeoutError' || /timeout/i.test(error.message)))
+    return `${where} takes the connection and does not answer within ${CONNECT_MS / 1000} s: check that it is a NATS server, and that it runs`;
   return `${where} cannot be reached: ${error instanceof Error ? error.message.slice(0, 200) : 'for no reason that it has said'}`;
 }
 

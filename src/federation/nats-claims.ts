@@ -62,7 +62,10 @@ export class NatsClaims implements ClaimStore {
     if (info === null || info.deleted) throw gone();
     if (info.options?.link !== undefined) throw new ClaimFault('it is a link to something else');
     if (!isSound(info)) throw new ClaimFault('what is said of it cannot be true');
-    if (info.size > mostBytes) throw new ClaimFault(`it has ${info.size} bytes, and ${mostBytes} are permitted`);
+    if (info.size > mostBytes)
+      throw new ClaimFault(
+        `it has ${info.size} bytes, and this host takes at most ${mostBytes}: raise limits.maxMessageBytes in its config`,
+      );
     const bytes = await read(store, { id, size: info.size }, this.#clock);
     await store.delete(id).catch(() => undefined); // it is over in some minutes anyway
     return bytes;

@@ -45,6 +45,8 @@ const RESEND_PAUSE_MS = 900;
 export interface CallContext extends OwnerContext {
   /** The user and the host that ask. */
   readonly caller: string;
+  /** The host that asks, by its own word; '' if it says nothing. */
+  readonly callerHost: string;
   /** The headers of each frame for callers that count. */
   readonly ownHeaders: FixedHeaders;
   /** Hands on what the caller says about a call on the control subject of this host. Returns what ends it. */
@@ -269,11 +271,20 @@ export class OwnedCall implements CallOutput {
   #park(body: Buffer): void {
     const { context } = this.#ports;
     const { claims, hasRoomFor, makeRoom } = context;
-    const size = `The answer has ${body.length} bytes`;
-    if (!this.#takesClaims) return this.#tellTooLong(`${size}, and the caller takes none above ${CLAIM_BYTES}`);
-    if (body.length > MOST_CLAIM_BYTES) return this.#tellTooLong(`${size}, and at most ${MOST_CLAIM_BYTES} are sent`);
+    const { host, callerHost } = context;
+    const size = `The answer of host ${host} has ${body.length} bytes`;
+    const caller = callerHost === '' ? 'its caller' : `host ${callerHost}`;
+    if (!this.#takesClaims)
+      return this.#tellTooLong(
+        `${size}, and ${caller} takes at most ${CLAIM_BYTES}: raise limits.maxMessageBytes in the config of ${caller}, or ask for less at once`,
+      );
+    if (body.length > MOST_CLAIM_BYTES)
+      return this.#tellTooLong(
+        `${size}, and between hosts an answer has at most ${MOST_CLAIM_BYTES}: ask for less at once`,
+      );
     if (!hasRoomFor(body.length)) makeRoom();
-    if (!hasRoomFor(body.length)) return this.#tellTooLong('Too many answers wait for this host');
+    if (!hasRoomFor(body.length))
+      return this.#tellTooLong(`${size}, and too many answers wait for ${caller}: ask again later`);
     const id = randomBytes(CLAIM_ID_BYTES).toString('base64url');
     this.#parkedBytes = body.length;
     const done = (task: () => void): void => {
@@ -285,13 +296,16 @@ export class OwnedCall implements CallOutput {
     claims.put(id, body, context.caller).then(
       () => done(() => this.#sendEnd('end', NOTHING, { [HEADER.claim]: id })),
       (error: unknown) =>
-        done(() => this.#tellTooLong(`${size}. Above ${CLAIM_BYTES} it goes through JetStream: ${messageOf(error)}`)),
+        done(() =>
+          this.#tellTooLong(
+            `${size}. Above ${CLAIM_BYTES} it goes through JetStream, which has failed: ${messageOf(error)}. Ask for less at once`,
+          ),
+        ),
     );
   }
 
   #tellTooLong(why: string): void {
-    const hint = 'Ask for less at once.';
-    this.#sendEnd('err', errorResponse(this.idText, rpcError(WIRE_CODE.tooLarge, `${why}. ${hint}`)));
+    this.#sendEnd('err', errorResponse(this.idText, rpcError(WIRE_CODE.tooLarge, why)));
   }
 
   #sendEnd(kind: BusFrameKind, body: Buffer, more?: BusHeaders): void {

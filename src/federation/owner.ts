@@ -357,6 +357,7 @@ export class Owner {
         refused: (message, code, why) => this.#refuse(message, { server, who: principal }, code, why),
         noted: (why) => this.#options.refused({ user, host, server }, why),
         caller: `${user} ${host}`,
+        callerHost: host,
         makeRoom: () => this.#makeRoom({ user, host }),
         begun: (call) => this.#begun(call),
         settled: (call) => this.#fresh.delete(call) || this.#waiting.delete(call),

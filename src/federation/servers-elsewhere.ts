@@ -187,6 +187,17 @@ export class ServersElsewhere {
     return definition;
   }
 
+  /** The name without a host by which calls reach this server now; undefined if they go elsewhere. */
+  alsoAs(name: string): string | undefined {
+    const definition = this.#byName.get(name);
+    if (definition === undefined) return undefined;
+    const { offeredName, host } = definition;
+    const owners = this.ownersOf(offeredName);
+    if (!owners.some((owner) => owner.host === host)) return undefined;
+    if (!owners.some(({ offered }) => isBound(offered))) return offeredName;
+    return this.holderOf(offeredName)?.host === host ? offeredName : undefined;
+  }
+
   /** The names without a host that were asked for. */
   get asked(): Iterable<BusServer> {
     return this.#anywhere.values();

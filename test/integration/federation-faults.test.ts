@@ -1,7 +1,7 @@
 // What a daemon says where NATS cannot carry other hosts as it should, with real nats-servers. Local work goes on in each case.
 
 import { createServer } from 'node:net';
-import { afterAll, afterEach, expect } from 'vitest';
+import { afterAll, afterEach, expect, onTestFinished } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { NatsServer, natsTest } from '../support/nats-server.ts';
 import { textOf } from '../support/raw-client.ts';
@@ -56,7 +56,7 @@ natsTest('doctor says of other hosts what is well, and what is not', async () =>
   await untilKnown(laptop, 'fixture@desk');
   await until(async () => (await hostsOf(laptop)).leases.some(({ host }) => host === 'desk'));
   const { stdout } = await runCommand(['hosts', '--mcp-bridge-socket', laptop.path]);
-  expect(stdout).toContain('fixture remembers: by its name alone it is served by desk');
+  expect(stdout).toMatch(/REMEMBERS +BY ITS NAME ALONE SERVED BY\nfixture +desk\n/);
   expect((await doctor(laptop)).findings).toMatchObject([
     { level: 'ok', check: 'NATS', message: expect.stringContaining('version 2.') },
     { level: 'ok', check: 'other hosts' },
@@ -128,6 +128,53 @@ natsTest('a NATS server that is too old is named with its version', async () => 
   old.close();
 });
 
+natsTest('a single server that stands still is not called a cluster without quorum', async () => {
+  const nats = await NatsServer.start();
+  const desk = await startHost(nats, 'desk', OWN);
+  await until(async () => (await hostsOf(desk)).offered.includes('fixture'));
+  nats.kill('SIGSTOP');
+  onTestFinished(() => nats.kill('SIGCONT'));
+  await untilFault(
+    desk,
+    /the NATS server at 127\.0\.0\.1:\d+ is connected, and JetStream there has not answered for 5 s/,
+  );
+  expect((await hostsOf(desk)).faults.join()).not.toContain('quorum');
+  await expectLocalWork(desk);
+});
+
+natsTest(
+  'servers and status say by which name alone a server of another host is reached too, and dashboards get it',
+  async () => {
+    const nats = await NatsServer.start();
+    const laptop = await startHost(nats, 'laptop', { servers: { own: fixtureServer() }, offer: [] });
+    const offered = {
+      own: fixtureServer(),
+      both: fixtureServer(),
+      notes: { ...fixtureServer(), sharing: 'dedicated' },
+    };
+    const desk = await startHost(nats, 'desk', { servers: offered });
+    await startHost(nats, 'lab', { servers: { both: fixtureServer(), notes: offered.notes } });
+    await untilKnown(laptop, 'own@desk', 'both@desk', 'both@lab', 'notes@lab', 'notes@desk');
+    await until(async () => (await hostsOf(laptop)).leases.some(({ host }) => host !== null));
+    const holder = (await hostsOf(laptop)).leases.find(({ server }) => server === 'notes')?.host;
+    const { instances } = await laptop.status();
+    const also = Object.fromEntries(instances.map((one) => [one.server, (one as { alsoAs?: string }).alsoAs]));
+    expect(also).toMatchObject({ 'both@desk': 'both', 'both@lab': 'both', [`notes@${holder}`]: 'notes' });
+    // What is defined here wins, and of those that remember one serves.
+    const other = holder === 'desk' ? 'notes@lab' : 'notes@desk';
+    expect([also.own, also['own@desk'], also[other]]).toEqual([undefined, undefined, undefined]);
+    for (const command of ['status', 'servers']) {
+      const { stdout } = await runCommand([command, '--mcp-bridge-socket', laptop.path]);
+      expect(stdout).toMatch(/^SERVER +ALSO AS +STATE/m);
+      expect(stdout).toMatch(/^both@lab +both +/m);
+      expect(stdout).toMatch(/^own +- +/m);
+    }
+    const { stdout: without } = await runCommand(['status', '--mcp-bridge-socket', desk.path]);
+    expect(without).toContain('both@lab'); // both is defined there
+    expect(without).not.toContain('ALSO AS');
+  },
+);
+
 natsTest('a cluster without quorum is named, hosts stay known, and calls go on', async () => {
   const [first, second, third] = await NatsServer.cluster();
   const desk = await startHost(first, 'desk', OWN);
@@ -137,7 +184,7 @@ natsTest('a cluster without quorum is named, hosts stay known, and calls go on',
   expect(await untilAnswered(client, 'fixture_desk__echo', { text: 'before' })).toBe('before');
   await second.stop();
   await third.stop();
-  await untilFault(laptop, /quorum/);
+  await untilFault(laptop, /the NATS cluster "c" has no quorum for .*more than half of its servers have to run/);
   expect(textOf(await client.callTool(2, 'fixture_desk__echo', { text: 'without' }))).toBe('without');
   expect(textOf(await client.callTool(3, 'local__echo', { text: 'here' }))).toBe('here');
   expect((await hostsOf(laptop)).hosts).toMatchObject([{ host: 'desk', unreachable: null }]);

@@ -269,7 +269,7 @@ natsTest('a server whose calls NATS does not let a host hear is not announced', 
   await untilKnown(laptop, 'fixture@desk');
   await until(async () => (await hostsOf(desk)).offered.join() === 'fixture');
   expect((await hostsOf(desk)).faults.join('\n')).toContain(
-    'does not let this daemon subscribe mcp.v1.req.acme.*.other-at-desk.>',
+    'does not let this daemon subscribe to mcp.v1.req.acme.*.other-at-desk.>',
   );
   await until(async () => (await hostsOf(laptop)).hosts[0]?.servers.join() === 'fixture');
 });

@@ -41,8 +41,8 @@ natsTest('calls a tool of another host, which knows who has asked', async () => 
   expect(report).toMatchObject({ faults: [], hosts: [{ host: 'builder', servers: ['fixture'] }] });
   expect(report.hosts[0]?.latencyMs).toBeGreaterThan(0);
   const { stdout } = await runCommand(['hosts', '--mcp-bridge-socket', laptop.path]);
-  expect(stdout).toMatch(/laptop \(ann of acme\), NATS 2\..*offers nothing/);
-  expect(stdout).toMatch(/^builder +\S+ +[\d.]+ ms +\d+ s ago +\d+ +fixture$/m);
+  expect(stdout).toMatch(/^This host +laptop \(user ann, tenant acme\)\nNATS +127.*, version 2\..*\nOffers +nothing\n/);
+  expect(stdout).toMatch(/^builder +[\d.]+ ms +\d+ s ago +\d+ +\S+ +fixture$/m);
   await until(() => Promise.resolve(readFileSync(join(builder.dir, 'audit.jsonl'), 'utf8').includes('"tool":"echo"')));
   const line = readFileSync(join(builder.dir, 'audit.jsonl'), 'utf8').split('\n')[0] ?? '';
   expect(JSON.parse(line)).toMatchObject({

@@ -34,7 +34,8 @@ export class FederationWorld {
   readonly bus = new MemoryBus();
   readonly clock = new FakeClock();
   readonly turn = new FlushTurn((flush) => this.#later.push(flush));
-  readonly limits: Limits;
+  /** Those of all hosts that are made from now on. */
+  limits: Limits;
   /** Long answers that are parked. */
   readonly parked = new Map<string, Uint8Array>();
   /** Parking takes until then. */

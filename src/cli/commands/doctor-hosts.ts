@@ -8,7 +8,7 @@ import { counted } from '../render/table.ts';
 import { type Finding, note, ok, wrong } from './doctor-findings.ts';
 
 const CHECK = 'other hosts';
-const PAGE = 'What each means: docs/federation.md';
+const PAGE = 'docs/federation.md';
 
 /** Empty if the config has no section `federation`, or the daemon is too old to ask. */
 export async function hostFindings(client: ControlClient): Promise<Finding[]> {
@@ -27,7 +27,7 @@ export function findingsIn({ host, nats, faults, hosts, leases }: FederationRepo
     return faults.map((fault) =>
       wrong(CHECK, `${fault}; so the section is not used`, 'Correct it, then: mcp-bridge restart'),
     );
-  const told = faults.map((fault) => wrong(CHECK, fault, PAGE));
+  const told = faults.map((fault) => wrong(CHECK, capital(fault), fault.includes(PAGE) ? null : `More on it: ${PAGE}`));
   if (nats === null) return told;
   const { address, version } = nats;
   const isWell = told.length === 0 ? [ok(CHECK, 'NATS keeps the list of hosts, and permits all that is needed')] : told;
@@ -37,7 +37,7 @@ export function findingsIn({ host, nats, faults, hosts, leases }: FederationRepo
   const there = hosts.filter(({ unreachable }) => unreachable === null).map(({ host: name }) => name);
   const seen =
     there.length === 0
-      ? note('hosts', 'No other host is there', 'Give a daemon there a section federation with the same tenant')
+      ? noneThere(told.length > 0)
       : ok('hosts', `${counted(there.length, 'other host')}: ${shortened(there)}`);
   const unserved = leases.flatMap(({ server, host: holder }) =>
     holder === null
@@ -49,6 +49,16 @@ export function findingsIn({ host, nats, faults, hosts, leases }: FederationRepo
       : [],
   );
   return [ok('NATS', `It answers: ${address}, version ${version}`), ...isWell, seen, ...away, ...unserved];
+}
+
+/** With a fault nobody knows if there is one. */
+function noneThere(hasFaults: boolean): Finding {
+  if (hasFaults) return note('hosts', 'No other host is known', 'Correct what is wrong first');
+  return note('hosts', 'No other host is there', 'Give a daemon there a section federation with the same tenant');
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 const MOST_NAMED = 10;

@@ -11,7 +11,7 @@ import { textOf } from '../../util/json-value.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { type LocatedConfig, locate, type WhereValues } from '../locate.ts';
-import { pendingNotes, shownVersion, waitingNotes } from '../render/status-view.ts';
+import { alsoColumn, pendingNotes, shownVersion, waitingNotes } from '../render/status-view.ts';
 import { jsonText, printJson, table } from '../render/table.ts';
 import { tableStyle, tilde, widthOf, wrappedLines } from '../render/terminal.ts';
 import { ask, recordsIn, type ToolCommandValues, withTools } from '../tool-session.ts';
@@ -29,17 +29,20 @@ export async function servers(values: ServersValues, host: CliHost): Promise<num
   const versionOf = ({ name }: Listed): string =>
     shownVersion(instances.find(({ server, protocolVersion }) => server === name && protocolVersion !== null));
   if (values.json === true) return printJson({ ...answer, pendingApprovals: pendingApprovals ?? null }, host);
+  const also = alsoColumn(instances);
   const rows = list.map((server) => [
     textOf(server.name),
+    ...also.of(instances.find((instance) => instance.server === server.name)),
     stateOf(server),
     toolCount(server),
     versionOf(server),
     textOf(server.description),
   ]);
   const style = tableStyle(host, 1);
-  const text = table(['SERVER', 'STATE', 'TOOLS', 'MCP', 'DESCRIPTION'], rows, style);
+  const head = ['SERVER', ...also.head, 'STATE', 'TOOLS', 'MCP', 'DESCRIPTION'];
+  const text = table(head, rows, also.moved(style));
   host.stdout.write(list.length === 0 ? NO_SERVER : text);
-  if (rows.some(([, state]) => state === 'failed')) host.stdout.write(WHY_FAILED);
+  if (list.some((server) => stateOf(server) === 'failed')) host.stdout.write(WHY_FAILED);
   for (const note of [...unknownNotes(list), ...waitingNotes(connected), ...pendingNotes(pendingApprovals ?? null)])
     host.stdout.write(`${wrappedLines(`! ${note}`, style)}\n`);
   return DONE;

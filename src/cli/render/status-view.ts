@@ -7,15 +7,17 @@ import { tableStyle, tilde, wrappedLines } from './terminal.ts';
 
 type InstanceReport = StatusReport['instances'][number];
 
-const COLUMNS = ['SERVER', 'STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS', 'MCP'];
+const COLUMNS = ['STATE', 'PID', 'SESSIONS', 'CALLS', 'RESTARTS', 'MCP'];
 
 export function statusText(report: StatusReport, style: TableStyle = {}): string {
   const { pid, version, socketPath, uptimeMs, clients, parked, suspended, configFile, instances } = report;
   const away = parked > 0 ? ` (${parked} of them away)` : '';
   const waiting = suspended > 0 ? `, calls that wait for their clients' answers: ${suspended}` : '';
   const head = `mcp-bridge ${version} at ${socketPath}, pid ${pid}, up ${duration(uptimeMs)}, clients: ${clients}${away}${waiting}`;
+  const also = alsoColumn(instances);
   const rows = byServer(instances).map((i) => [
     i.server,
+    ...also.of(i),
     shownState(i),
     `${i.pid ?? '-'}`,
     `${i.sessions}`,
@@ -23,7 +25,7 @@ export function statusText(report: StatusReport, style: TableStyle = {}): string
     `${i.restarts}`,
     shownVersion(i),
   ]);
-  const shown = rows.length === 0 ? NO_SERVER : table(COLUMNS, rows, style);
+  const shown = rows.length === 0 ? NO_SERVER : table(['SERVER', ...also.head, ...COLUMNS], rows, also.moved(style));
   const notes = notesOf(report).map((note) => `${wrappedLines(`! ${note}`, style)}\n`);
   const counters = `${countersText(report.counters)}${errorsText(report.errors)}`;
   return `${printable(head)}\nconfig: ${printable(configFile ?? 'none')}\n${auditLine(report)}${telemetryLine(report)}${counters}\n${shown}${answersText(report, style)}${notes.join('')}`;
@@ -47,6 +49,24 @@ function answersText({ answers = [] }: StatusReport, style: TableStyle): string 
   ]);
   const head = ['LARGE ANSWERS OF', 'ANSWERS', 'LARGEST', 'BYTES', 'TOKENS (ABOUT)', 'CUT'];
   return `\n${table(head, rows, style)}To cut them: results.maxBytes\n`;
+}
+
+interface AlsoColumn {
+  readonly head: readonly string[];
+  readonly of: (instance: Partial<Pick<InstanceReport, 'alsoAs'>> | undefined) => string[];
+  /** The style of a table that has the column in its second place. */
+  readonly moved: (style: TableStyle) => TableStyle;
+}
+
+/** The column with other names of servers, where there are any: servers of other hosts may be called without their host. */
+export function alsoColumn(instances: readonly Pick<InstanceReport, 'alsoAs'>[]): AlsoColumn {
+  if (!instances.some(({ alsoAs }) => alsoAs !== undefined)) return { head: [], of: () => [], moved: (style) => style };
+  return {
+    head: ['ALSO AS'],
+    of: (instance) => [instance?.alsoAs ?? '-'],
+    moved: ({ paint, ...style }) =>
+      paint === undefined ? style : { ...style, paint: { ...paint, column: paint.column + 1 } },
+  };
 }
 
 /** Sorts by server; instances of the same server keep their order. */

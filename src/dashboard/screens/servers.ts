@@ -73,7 +73,8 @@ const COLUMNS: readonly Column<ServerRow>[] = [
     title: 'Server',
     width: 'minmax(140px, 1.6fr)',
     sort: ({ name }) => name,
-    cell: ({ name, tone }) => rowLink(address('servers', name), tone, name),
+    cell: ({ name, tone, alsoAs }) =>
+      html`${rowLink(address('servers', name), tone, name)}${alsoAs === undefined ? null : html` <span class="muted">also as ${text(alsoAs)}</span>`}`,
   },
   {
     title: 'State',

@@ -1158,7 +1158,7 @@ describe('answers that are too long for frames', () => {
     await world.passed(() => connection.answersTo(1).length > 0);
     const { error } = connection.answersTo(1)[0] ?? {};
     expect(error).toMatchObject({ code: -32012 });
-    expect(error?.message).toMatch(/goes through JetStream: there is no JetStream\. Ask for less/);
+    expect(error?.message).toMatch(/goes through JetStream, which has failed: there is no JetStream\. Ask for less/);
   });
 
   test('are fetched again until they can be', async () => {
@@ -1207,7 +1207,51 @@ describe('answers that are too long for frames', () => {
     connection.call(1, {});
     open[0]?.answer({ text: 'x'.repeat(65 << 20) });
     await world.passed(() => connection.answersTo(1).length > 0);
-    expect(connection.answersTo(1)[0]?.error).toMatchObject({ code: -32012 });
+    const { error } = connection.answersTo(1)[0] ?? {};
+    expect(error?.code).toBe(-32012);
+    expect(error?.message).toMatch(
+      /^The answer of host builder has \d+ bytes, and between hosts an answer has at most 67108864: ask for less at once$/,
+    );
+  });
+
+  test.each([
+    [
+      20,
+      64,
+      8,
+      'The answer of host builder has N bytes, and host laptop takes at most 16777216: raise limits.maxMessageBytes in the config of host laptop, or ask for less at once',
+    ],
+    [
+      10,
+      64,
+      8,
+      'Server tools@builder has sent an answer of more than 8388608 bytes, the most that this host (laptop) takes: raise limits.maxMessageBytes in its config, or ask for less at once',
+    ],
+  ])(
+    'of %i MiB name the host that has not raised its bound, %i MiB there and %i here',
+    async (mib, there, here, said) => {
+      const world = new FederationWorld({ maxMessageBytes: there << 20 });
+      world.owner('builder', (asked) => asked.answer({ text: 'x'.repeat(mib << 20) }));
+      world.limits = { ...world.limits, maxMessageBytes: here << 20 };
+      const connection = world.home('laptop').open('builder');
+      connection.call(1, {});
+      await world.passed(() => connection.answersTo(1).length > 0);
+      expect(connection.answersTo(1)[0]?.error?.message.replace(/has \d+ bytes/, 'has N bytes')).toBe(said);
+    },
+  );
+
+  test('are refused as requests too, by the host that does not take them', () => {
+    const world = new FederationWorld({ maxMessageBytes: 1 << 20 });
+    world.owner('builder', echo);
+    world.limits = { ...world.limits, maxMessageBytes: 8 << 20 };
+    const connection = world.home('laptop').open('builder');
+    connection.call(1, { text: 'x'.repeat(2 << 20) });
+    expect(connection.answersTo(1)[0]?.error).toMatchObject({
+      code: -32012,
+      message: expect.stringMatching(
+        /^The request has \d+ bytes, and host builder takes at most 1048576: raise limits\.maxMessageBytes in its config$/,
+      ),
+    });
   });
 
   test('a call is kept alive while its answer is being parked', async () => {

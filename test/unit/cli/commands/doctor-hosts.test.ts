@@ -32,8 +32,8 @@ test('faults, hosts that are away and servers that nobody serves have a line eac
   });
   expect(lines).toEqual([
     'ok NATS: It answers: hub:4222, version 2.10.1',
-    'wrong other hosts: the NATS servers have no JetStream',
-    'note hosts: No other host is there',
+    'wrong other hosts: The NATS servers have no JetStream',
+    'note hosts: No other host is known',
     'note host a: it has been silent for 20 s',
     'note server notes: It remembers, and no host serves it by its name alone',
   ]);
