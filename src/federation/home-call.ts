@@ -10,7 +10,7 @@ import type { Timer } from '../util/clock.ts';
 import { printable } from '../util/printable.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
-import type { BusHeaders, FixedHeaders, ReceivedMessage } from './bus.ts';
+import type { BusHeaders, BusLane, FixedHeaders, ReceivedMessage } from './bus.ts';
 import { ClaimedAnswer } from './claimed-answer.ts';
 import { CLAIM_BYTES } from './claims.ts';
 import { FrameReceiver } from './frame-receiver.ts';
@@ -151,6 +151,8 @@ export class HomeCall implements AnsweredCall {
   #ownReceiver: FrameReceiver | undefined;
   /** Made for a request that is more than one frame. */
   #ownSender: FrameSender | undefined;
+  /** The parts of the request did not get through at once: the connection for what is long may be dead. */
+  #wasSentAgain = false;
   readonly #fence: string | undefined;
   /** The host and the run that the call is bound to; undefined while any owner may take it. */
   #owner: NamedOwner | undefined;
@@ -276,7 +278,8 @@ export class HomeCall implements AnsweredCall {
   }
 
   #sendPart(headers: BusHeaders, data: Uint8Array): void {
-    if (headers[HEADER.seq] !== '1') return this.#control(headers, data);
+    const lane = this.#context.hasBulk && !this.#wasSentAgain ? 'bulk' : 'small';
+    if (headers[HEADER.seq] !== '1') return this.#control(headers, data, lane);
     this.#publish({ ...headers, [HEADER.length]: `${this.request.body.length}` }, data);
   }
 
@@ -307,12 +310,12 @@ export class HomeCall implements AnsweredCall {
   }
 
   /** Tells the owner more about the call. Where it is not known yet, nobody has said that they have the call. */
-  #control(headers: BusHeaders, data: Uint8Array = NOTHING): void {
+  #control(headers: BusHeaders, data: Uint8Array = NOTHING, lane: BusLane = 'small'): void {
     const owner = this.#owner;
     if (owner === undefined) return;
     const { bus, tenant, user } = this.#context;
     const subject = controlSubject({ tenant, user, host: owner.host }, this.#answers.reply);
-    bus.publish({ subject, headers, data });
+    bus.publish({ subject, headers, data }, lane);
   }
 
   /** Says what is here, and how much more may come. */
@@ -333,8 +336,10 @@ export class HomeCall implements AnsweredCall {
   #askAgain(): void {
     const mayMove = this.request.way !== undefined && !this.#isHeard;
     if (mayMove || this.#owner === undefined) return this.#context.connection.quiet(this);
-    if (this.request.body.length <= MOST_FRAME_BYTES || this.#sender.keptBytes === 0) this.#publish({}, this.#whole());
-    else this.#sender.resend();
+    if (this.request.body.length <= MOST_FRAME_BYTES || this.#sender.keptBytes === 0)
+      return this.#publish({}, this.#whole());
+    this.#wasSentAgain = true;
+    this.#sender.resend();
   }
 
   /** The request; without its bytes if the owner has all of them, which came in parts. */

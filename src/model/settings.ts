@@ -604,7 +604,7 @@ export const FEDERATION = {
     text: 'the name of this host. It is required, and no other host may have it. It begins with a letter or a digit and has letters, digits, `.`, `-` and `_`, at most 63',
   }),
   bulkConnection: flag(true, {
-    text: 'whether long answers have a connection of their own, so short answers do not wait for them',
+    text: 'whether parts of long messages have a connection of their own, so short messages do not wait for them',
   }),
 };
 

@@ -147,6 +147,19 @@ test('a long request whose parts come slowly is not forgotten on its way', () =>
   expect(connection.answersTo(1).map(({ result }) => result?.text)).toEqual(['whole']);
 });
 
+test('the parts of a long request go on the second connection, and on the first one where that is dead', () => {
+  const { world, open, home, connection } = oneOwner({ hasBulk: true });
+  const text = 'x'.repeat(3 * WINDOW_BYTES);
+  connection.call(1, { text });
+  home.node.isBulkDead = true;
+  connection.call(2, { text });
+  world.settle();
+  expect(open.map(({ id }) => id)).toEqual(['1']);
+  world.advance(10_000);
+  expect(open.map(({ id }) => id)).toEqual(['1', '2']);
+  expect(open[1]?.params.arguments).toEqual({ text });
+});
+
 test('a long request goes on where the word of its place is lost', () => {
   const { world, open, home, connection } = oneOwner();
   let isLosing = true;
