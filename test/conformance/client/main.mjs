@@ -1,10 +1,10 @@
 // The command that the suite runs for each of its client scenarios: `main.mjs [without-handshake] URL`. A bridge of its own stands between the suite's
 // server and a client that knows nothing of HTTP and OAuth. It fails when a request fails for another reason than a sign-in.
 import { Bridge } from '../bridge.mjs';
-import { socketPeer } from '../peer.mjs';
 import { Workspace } from '../workspace.mjs';
 import { AnyClient } from './any-client.mjs';
 import { signIn } from './person.mjs';
+import { SocketPeer } from './socket-peer.mjs';
 
 const NAME = 'suite';
 /** A description of this client that authorization servers could read, if it were on the web. */
@@ -42,7 +42,7 @@ const workspace = new Workspace();
 try {
   const bridge = new Bridge(workspace);
   await bridge.start({ [NAME]: definition() });
-  const client = new AnyClient(() => socketPeer(bridge.socket, NAME), signingIn(bridge), view);
+  const client = new AnyClient(() => new SocketPeer(bridge.socket, NAME), signingIn(bridge), view);
   await client.tryAll(context.toolCalls);
   await client.close();
 } catch (error) {
