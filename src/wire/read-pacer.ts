@@ -81,11 +81,12 @@ export class ReadPacer {
   work(task: (isOver: IsOver) => void, beforeMs: number): number {
     const began = this.#now() - beforeMs;
     this.#deadlineMs = began + BUDGET_MS - this.#spentMs;
+    const wasWorking = this.#isWorking; // one stream may hand to another one
     this.#isWorking = true;
     try {
       task(this.#isOver);
     } finally {
-      this.#isWorking = false;
+      this.#isWorking = wasWorking;
       this.#spentMs += this.#now() - began;
       this.#wake();
     }
