@@ -680,7 +680,7 @@ export const SERVER = {
   maxConcurrentCalls: optionalCount(
     { least: 0 },
     {
-      text: "how many calls of its tools a process gets at a time, 0 for no bound. Without it 1 for programs that are known to lose what is written at the same time (`server-memory`), else 0. A call that was cancelled, or whose time was up, holds its place until the server answers it after all, or for 5 s. Where calls of other clients take all places and none of them ends for `limits.maxLaneMs`, the waiting calls get an error (`SERVER_BUSY`); a client's own calls may keep its next ones waiting for as long as they take",
+      text: "how many calls of its tools run at a time in one process; 0 means no limit. The default is 1 for programs that lose data when several calls write (`server-memory`), else 0. A cancelled or timed-out call counts until the server answers it, or for 5 s. If other clients' calls fill the limit and none of them ends for `limits.maxLaneMs`, waiting calls get an error (`SERVER_BUSY`); a client's own calls may delay its next ones longer",
     },
   ),
   trustHints: flag(false, {
