@@ -33,7 +33,7 @@ export interface BusPrincipal {
   readonly asking: AskingClient;
 }
 
-export interface AskingClient {
+interface AskingClient {
   /** Its id, by the word of its host's daemon; undefined if that says nothing. */
   client: string | undefined;
 }
