@@ -280,7 +280,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     await expect.poll(() => page.getByRole('row').filter({ hasText: 'tool-9' }).count(), PATIENCE).toBeGreaterThan(0);
   });
 
-  test('hostile names and texts stay texts, are cut, and show what cannot be seen', async () => {
+  test('hostile names and texts stay text, are cut, and their invisible characters are marked', async () => {
     await go(`servers/desk/tools/${encodeURIComponent(HOSTILE.name)}`);
     await seen('evil<img src=x onerror=alert(1)>');
     await seen('U+202E');
@@ -343,7 +343,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     await changes.waitFor({ state: 'detached' });
   });
 
-  test('a page that may only look has grey buttons, and the port refuses what they would do', async () => {
+  test('a read-only page has grey buttons, and the port refuses their actions', async () => {
     const { url, end } = await ui();
     onTestFinished(end);
     const look = await openPage(url);
@@ -422,7 +422,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
       expect(run).toBe('refused');
     });
 
-    test('who has no code sees a page that says what to type', async () => {
+    test('a visitor without a code sees a page that says what to type', async () => {
       const lone = await openPage(new URL(page.url()).origin);
       await lone.getByText('This page is closed').waitFor();
       await lone.getByText('mcp-bridge ui', { exact: true }).waitFor();
@@ -444,7 +444,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
       expect(asked).toEqual([403, 403]);
     });
 
-    test('with a code that was used, or that nobody gave out, comes in nowhere', async () => {
+    test('with a used or invented code gets nothing', async () => {
       for (const code of [new URL(started.url).hash, '#code=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA']) {
         const late = await openPage(`${new URL(page.url()).origin}/${code}`);
         await late.getByText('The code in this address was used already, or is older than a minute.').waitFor();
@@ -460,7 +460,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
         'content-type': 'application/json', 'x-mcp-bridge-key': ${JSON.stringify(key)} } }).then(({ status }) => status)`);
     const KEY = "sessionStorage.getItem('mcp-bridge-key')";
 
-    test('who has the cookie without the key, or the key without the cookie, gets nothing', async () => {
+    test('with only the cookie, or only the key, gets nothing', async () => {
       const key = (await page.evaluate(KEY)) as string;
       expect(await statusWith(page, key)).toBe(200);
       expect(await statusWith(page, `${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)).toBe(401);
@@ -475,7 +475,7 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
       await other.context().close();
     });
 
-    test('the page of an earlier dashboard is told so, and what to type', async () => {
+    test('the page of an earlier dashboard says so, and what to type', async () => {
       const next = await ui();
       onTestFinished(next.end);
       const old = await page.context().newPage();

@@ -43,7 +43,7 @@ describe.skipIf(!hasBrowser)('the dashboard shows other hosts', () => {
     pages.expectClean();
   });
 
-  test('with what each offers and how far away it is, and where each server runs', async () => {
+  test('with their offers and distance, and the host of each server', async () => {
     await goTo(page, 'servers');
     const panel = page.locator('section.panel').filter({ hasText: 'Other hosts' });
     await panel.getByText('hub', { exact: true }).waitFor();

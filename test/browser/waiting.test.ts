@@ -103,7 +103,7 @@ async function expectText(): Promise<void> {
   ]);
 }
 
-describe.skipIf(!hasBrowser)('the dashboard shows what waits', () => {
+describe.skipIf(!hasBrowser)('the dashboard shows everything that waits', () => {
   beforeAll(async () => {
     [, browser] = await Promise.all([openWorld(), openBrowser()]);
     page = await pages.open(browser, started.url);
@@ -131,7 +131,7 @@ describe.skipIf(!hasBrowser)('the dashboard shows what waits', () => {
     expect(await lured.locator('code').textContent()).toBe(`mcp-bridge input set '${LURE}'`);
   });
 
-  test('a server that has dialled in, with what its program calls itself; it is approved, and then offered', async () => {
+  test('a server that has dialled in, with its program’s name; it is approved, and then offered', async () => {
     const dialled = panel('has connected by itself');
     await dialled.getByText('U+202E').first().waitFor();
     await expectText();
@@ -198,7 +198,7 @@ describe.skipIf(!hasBrowser)('the dashboard shows what waits', () => {
     expect(most).toBe(1);
   });
 
-  test('a call that waits until its client comes back; it is cancelled here, and the client is told so', async () => {
+  test('a call that waits until its client comes back; it is cancelled here, and the client is told', async () => {
     const client = await connected();
     const params = { name: 'desk__ask', arguments: QUESTION, _meta: who({ elicitation: { form: {} } }) };
     const { result } = await client.request(1, 'tools/call', params);
@@ -284,7 +284,7 @@ describe.skipIf(!hasBrowser)('the dashboard shows what waits', () => {
     ['settings', 'limits.maxClients'],
   ];
 
-  test('hostile names stay text on each screen, and show what cannot be seen', async () => {
+  test('hostile names stay text on each screen, with marks for invisible characters', async () => {
     const bob = await RawClient.connect(daemon.path);
     clients.push(bob);
     bob.clientInfo = { name: `bob ${LONG}`, version: EVIL };

@@ -67,7 +67,7 @@ test('clients that come before the daemon runs, and after it has ended, are serv
   await untilGone(next);
 });
 
-test('restart has whoever owns the socket start the next daemon, and all who come meanwhile are served', async () => {
+test('restart lets the owner of the socket start the next daemon, and clients that come meanwhile are served', async () => {
   const activated = await activator();
   const [inode, where] = [inodeAt(activated.path), ['--mcp-bridge-socket', activated.path]];
   const first = await RawClient.connect(activated.path);
@@ -95,7 +95,7 @@ test('restart has whoever owns the socket start the next daemon, and all who com
   await untilGone(next);
 });
 
-test('what its unit says of it, restart cannot change; nothing is ended then', async () => {
+test('restart cannot change settings of the unit, and then ends nothing', async () => {
   const activated = await activator();
   const client = await RawClient.connect(activated.path);
   const pid = await runningPid(activated);
@@ -107,7 +107,7 @@ test('what its unit says of it, restart cannot change; nothing is ended then', a
   await untilGone(pid);
 });
 
-test('if nobody has the socket any more, restart starts the next daemon itself', async () => {
+test('if nobody holds the socket any more, restart starts the next daemon itself', async () => {
   const activated = await activator();
   const client = await RawClient.connect(activated.path);
   const pid = await runningPid(activated);
@@ -192,7 +192,7 @@ function runServe(fd: number, path: string, variables = 'LISTEN_PID=$$ LISTEN_FD
   });
 }
 
-test('what is no listening socket is refused, and what is meant for another process is not looked at', async () => {
+test('a descriptor that is no listening socket is refused, and one for another process is ignored', async () => {
   const dir = temporaryDir();
   const path = join(dir, 'b.sock');
   const file = openSync('/dev/null', 'r');

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { fixtureServer, TestDaemon } from '../support/test-daemon.ts';
 
-test('where several servers have the same tool, search says what they are', async () => {
+test('if several servers have the same tool, search describes the servers', async () => {
   const at = (dir: string): object => {
     const { command, args } = fixtureServer() as { command: string; args: string[] };
     return { command, args: [...args, dir] };

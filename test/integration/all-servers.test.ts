@@ -57,7 +57,7 @@ describe('among all servers, one that is broken, one that is slow and one that n
     await daemon.stop();
   });
 
-  test('are each told as what they are to who calls them', async () => {
+  test('are each reported to callers with their state', async () => {
     const daemon = await TestDaemon.start({
       mcpServers: {
         good: fixtureServer(),

@@ -43,7 +43,7 @@ async function dialIn(path: string, name: string): Promise<void> {
   await new Promise((resolve) => child.stdout.once('data', resolve));
 }
 
-test('what waits is seen by those who look at something else', async () => {
+test('other commands mention definitions that wait', async () => {
   const { daemon, run } = await place();
   const json = async (command: string): Promise<unknown> => JSON.parse((await run(command, '--json')).stdout);
   const line = '1 definition waits here for: mcp-bridge approve';
@@ -57,7 +57,7 @@ test('what waits is seen by those who look at something else', async () => {
   await daemon.stop();
 });
 
-describe('the next command shows what was decided', () => {
+describe('the next command shows the decision', () => {
   test('about a server that has connected by itself', async () => {
     const { daemon, run, tools } = await place();
     await dialIn(daemon.path, 'notes');
@@ -85,7 +85,7 @@ describe('the next command shows what was decided', () => {
   });
 });
 
-test('what is decided is kept where no daemon runs, and where one does not answer', async () => {
+test('a decision is kept without a daemon, and if the daemon does not answer', async () => {
   const { daemon, run, tools, env, project } = await place();
   const elsewhere = join(tempDir(), 'none.sock');
   const decide = (command: string, ...args: string[]) =>
@@ -102,7 +102,7 @@ test('what is decided is kept where no daemon runs, and where one does not answe
   await daemon.stop();
 });
 
-test('what the config decides about a server that has connected is said, and nothing is kept', async () => {
+test('if the config decides about a connected server, the command says so and saves nothing', async () => {
   const home = realpathSync(tempDir());
   const config = join(home, 'config.json');
   const env = { HOME: home, XDG_CONFIG_HOME: '', XDG_STATE_HOME: join(home, '.state') };
@@ -133,7 +133,7 @@ test('what the config decides about a server that has connected is said, and not
   await daemon.stop();
 });
 
-test('of a server that waits connected, commands say what it waits for', async () => {
+test('commands say why a connected server waits', async () => {
   const { daemon, run } = await place();
   await dialIn(daemon.path, 'notes');
   const waits = (name: string): string =>

@@ -100,7 +100,7 @@ describe('mcp-bridge attach', () => {
     await daemon.stop();
   });
 
-  test('says what is decided about the server while it is connected', async () => {
+  test('reports decisions about the server while it is connected', async () => {
     const daemon = await TestDaemon.start(
       { client: { view: 'all' }, mcpServers: {} },
       { env: { HOME: process.env.HOME, XDG_CONFIG_HOME: undefined } },
@@ -137,7 +137,7 @@ describe('mcp-bridge attach', () => {
     await next.stop();
   });
 
-  test('says what was tried when there is no bridge any more, and ends the server', async () => {
+  test('says what was tried when the bridge has gone, and ends the server', async () => {
     const daemon = await TestDaemon.start({ ...IDE, mcpBridge: { reconnect: { maxAttempts: 2, initialDelayMs: 5 } } });
     const { child, said, untilSaid } = attachAlone(daemon, 'ide', process.execPath, FIXTURE);
     await untilSaid('ide is offered');

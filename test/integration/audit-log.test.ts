@@ -73,7 +73,7 @@ async function until(daemon: TestDaemon, holds: (report: AuditReport) => boolean
 const SECRET = 'sk-CANARY-0123456789';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-test('each call has a line with what became of it, whichever way it came; what it was given is in none', async () => {
+test('each call has a line with its outcome, however it came, and no line has its arguments', async () => {
   const daemon = await bridge({
     mcpServers: { fixture: { ...fixtureServer(), timeoutMs: 1500 } },
     discovery: { toolRules: [{ pattern: ['*:env'], enabled: false }] },
@@ -160,7 +160,7 @@ test('with audit.arguments the arguments stand in it as they came, and move no c
   expect(written.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
 });
 
-test('of long arguments the first 16 KiB are hashed', async () => {
+test('only the first 16 KiB of long arguments are hashed', async () => {
   const daemon = await bridge({});
   const client = await daemon.client(as('server:fixture', 'me'));
   const args = { text: 'x'.repeat(300_000) };
@@ -216,7 +216,7 @@ test('two daemons that write to one file, and put it aside all the time, lose no
   expect(texts.length).toBeGreaterThan(5);
 });
 
-test('a daemon that is killed breaks one line at most, and the next one goes on behind it', async () => {
+test('a killed daemon breaks at most one line, and the next daemon writes after it', async () => {
   const shared = tempDir();
   const audit = { file: join(shared, 'log'), maxBytes: 131_072, keep: 1000 };
   let whole = 0;

@@ -148,7 +148,7 @@ test('a gigabyte without a newline takes no memory', async () => {
   await undisturbed();
 });
 
-test('answers, cancels and progress for what is not the sender’s are dropped and counted', async () => {
+test('answers, cancels and progress for requests of others are dropped and counted', async () => {
   const [victim, guesser] = [await daemon.client(), await daemon.client()];
   const before = (await daemon.status()).counters;
   victim.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });

@@ -53,7 +53,7 @@ test.each([
   expect([...new Set(codeOf(name))].filter((letter) => letter > '\u007f')).toEqual([]);
 });
 
-test('connect loads what it needs without a daemon apart, behind its first answer', () => {
+test('connect loads the code that it needs without a daemon separately, after its first answer', () => {
   const ofLoss = /could not be reached again|The daemon did not start|bridge\/again/;
   expect(codeOf('mcp-bridge.cjs')).not.toMatch(ofLoss);
   expect(codeOf('later.cjs')).toMatch(ofLoss);
@@ -72,7 +72,7 @@ test('the daemon has nothing of HTTP in it', () => {
   expect(ofHttp.test(codeOf('later/http-front.cjs.gz'))).toBe(true);
 });
 
-test('the daemon reads neither the interpreter of programs nor what runs it until they are switched on', () => {
+test('the daemon reads neither the interpreter of programs nor its runner until they are switched on', () => {
   const ofPrograms = /discovered_servers\(|--disallow-code-generation-from-strings/;
   expect(codeOf('daemon.cjs')).not.toMatch(/--disallow-code-generation-from-strings|quickjs|sucrase/i);
   expect(codeOf('later/code-mode.cjs.gz')).toMatch(ofPrograms);
@@ -89,7 +89,7 @@ test('the daemon has nothing of other hosts in it, and does not read it without 
   expect(readdirSync(join(ROOT, 'dist/later'))).not.toContain('federation.cjs.gz');
 });
 
-test('the daemon has nothing of OpenTelemetry in it, and what has it is not read without an endpoint and imports nothing', () => {
+test('the daemon contains nothing of OpenTelemetry, and its telemetry is not read without an endpoint', () => {
   const ofTelemetry = /resourceSpans|mcp\.server\.operation\.duration|gen_ai\./;
   expect(ofTelemetry.exec(codeOf('daemon.cjs'))?.[0]).toBeUndefined();
   expect(codeOf('telemetry/telemetry.cjs.gz')).toMatch(ofTelemetry);

@@ -61,7 +61,7 @@ function filesBelow(dir: string): string[] {
 /** The one copy with secrets that the bridge makes: a daemon starts with it when the config itself is broken. */
 const isConfigCopy = (file: string): boolean => basename(dirname(file)) === 'last-good-config';
 
-test('no secret comes out of logs, errors, lists, reports or what is kept', { timeout: 240_000 }, async () => {
+test('logs, errors, lists, reports and kept files contain no secret', { timeout: 240_000 }, async () => {
   const dir = tempDir();
   const project = join(dir, 'project');
   mkdirSync(project);

@@ -39,7 +39,7 @@ test('a server that was added can be called, and one that was removed cannot', a
   });
 });
 
-test('what was imported, and what was moved behind the bridge and back, is there at once', async () => {
+test('imported servers, and servers moved behind the bridge and back, are there at once', async () => {
   writeFiles(home, { '.config/mcp-bridge/config.json': { discovery: { enabled: false } } });
   await run('reload');
   expect(await run('import', 'cursor')).toMatchObject({ code: 0, stderr: '' });
@@ -52,13 +52,13 @@ test('what was imported, and what was moved behind the bridge and back, is there
   expect(await served()).toEqual([]);
 });
 
-test('what would be changed only is not looked for', async () => {
+test('a dry run makes no daemon look', async () => {
   const before = await served();
   expect(await run('import', 'cursor', '--dry-run')).toMatchObject({ code: 0, stderr: '' });
   expect(await served()).toEqual(before);
 });
 
-test('where no daemon runs, the commands are done all the same, and say nothing of it', async () => {
+test('without a daemon, the commands succeed and do not mention it', async () => {
   await run('stop');
   expect(await run('add', 'one', ...ADD)).toMatchObject({ code: 0, stderr: '' });
   expect(await run('remove', 'one')).toMatchObject({ code: 0, stderr: '' });
@@ -90,7 +90,7 @@ test('a server that is added under the name of another one says which one gives 
   expect((await run('add', 'another', ...ADD)).stdout).not.toContain('means this one');
 });
 
-test('where a project has the same as its user under another name, who approves it hears which name counts', async () => {
+test('if a project has a server of its user under another name, approve says which name counts', async () => {
   writeFiles(home, { 'p/.cursor/mcp.json': { mcpServers: { of_project: fixtureServer({ OF: 'cursor' }) } } });
   const { stdout } = await run('approve', 'of_project', '--yes');
   expect(stdout).toMatch(/\n"theirs" is the same server as "of_project", which is the name to use now\n$/);

@@ -160,7 +160,7 @@ describe('a tool that has changed between two runs', () => {
     ['allow', USUAL],
     ['warn', MARKED],
     ['block', REFUSED],
-  ])('is on every path what onToolChange: %s says', async (onToolChange, expected) => {
+  ])('is handled on every path as onToolChange: %s says', async (onToolChange, expected) => {
     const config = { policy: { onToolChange } };
     const home = await knownHome(config, READ, WRITE);
     expect(await everywhere(home, 'read')).toEqual(USUAL);
@@ -232,7 +232,7 @@ describe('a tool that changes while clients use it', () => {
     expect(await client.text('read')).toBe('read');
   });
 
-  test('is found out, although its server tells the clients what it has not told the bridge', async () => {
+  test('is noticed, although its server told the clients and not the bridge', async () => {
     const home = homeWith();
     home.says({ tools: [READ], later: [EVIL] });
     await home.start({ policy: { onToolChange: 'block' } });
@@ -243,7 +243,7 @@ describe('a tool that changes while clients use it', () => {
     expect(codeIn(await (await home.client('all')).call('read'))).toBe('TOOL_CHANGED');
   });
 
-  test('is what it was once its server says so again', async () => {
+  test('counts as before once its server lists it as before again', async () => {
     const home = await knownHome({}, READ);
     home.says({ tools: [EVIL] });
     expect((await home.run('refresh')).stdout).toContain('~ files: read\n');
@@ -266,7 +266,7 @@ describe('a tool that changes while clients use it', () => {
   });
 });
 
-describe('what was seen of tools', () => {
+describe('the tools as first seen', () => {
   test('outlives the cache, and does not need it', async () => {
     const config = { discovery: { cache: { enabled: false } }, policy: { onToolChange: 'block' } };
     const home = await knownHome(config, READ);
@@ -293,7 +293,7 @@ describe('what was seen of tools', () => {
 });
 
 describe('mcp-bridge tools --changed', () => {
-  test('shows field by field what is different, and lets nothing of it move the cursor', async () => {
+  test('shows each changed field, and no text moves the cursor', async () => {
     const home = await knownHome({}, READ);
     const more = { ...SCHEMA, properties: { ...SCHEMA.properties, key: { type: 'string' } } };
     home.says({ tools: [{ ...EVIL, inputSchema: more, annotations: { readOnlyHint: true } }, WRITE] });
@@ -334,7 +334,7 @@ describe('mcp-bridge tools --changed', () => {
     ]);
   });
 
-  test('names what there is not, and asks before it accepts', async () => {
+  test('names unknown tools, and asks before it accepts', async () => {
     const home = await knownHome({}, READ);
     home.says({ tools: [EVIL] });
     await home.run('refresh');
@@ -358,7 +358,7 @@ describe('mcp-bridge tools --changed', () => {
 });
 
 describe('mcp-bridge refresh', () => {
-  test('says of each server what it has and what is different; one that fails hides no other', async () => {
+  test('reports the items and changes of each server; a failed server hides no other', async () => {
     const home = homeWith(READ, WRITE);
     const mcpServers = { files: home.server, gone: { command: '/nowhere/at-all' } };
     await home.start({ mcpServers });
@@ -402,7 +402,7 @@ describe('mcp-bridge refresh', () => {
     ]);
   });
 
-  test('tells clients whose lists are others, and leaves no server running for nobody', async () => {
+  test('notifies clients whose lists have changed, and leaves no unused server running', async () => {
     const home = homeWith(READ);
     const daemon = await home.start({ mcpServers: { files: { ...home.server, idleMs: 100 } } });
     await home.run('refresh');
@@ -426,7 +426,7 @@ describe('mcp-bridge refresh', () => {
 
 describe('a server that cannot be started', () => {
   test.each([3600, 0])(
-    'is searched and listed by what it has said before, and marked, with a ttl of %i s',
+    'is searched and listed by its last known tools, and marked, with a ttl of %i s',
     async (ttl) => {
       const config = { discovery: { cache: { ttl } } };
       const home = await knownHome(config, READ);
@@ -461,7 +461,7 @@ describe('a server that cannot be started', () => {
   });
 });
 
-test('what is known is kept nowhere without a cache, and asked for anew when it has run out', async () => {
+test('without a cache nothing is kept, and expired knowledge is asked for again', async () => {
   const home = await knownHome({}, READ);
   const names = async (): Promise<string[]> => (await home.client('all')).names('tools');
   const starts = async (): Promise<number> => Number((await home.daemon?.status())?.counters.serverStarts);

@@ -71,7 +71,7 @@ test('a server is told its client, and goes on as that one’s when others join 
   await daemon.stop();
 });
 
-test('a server with a process for each client is told each one, also after what it said to another was remembered', async () => {
+test('a server with a process per client is told each client, even if another client’s answer was remembered', async () => {
   const own = { command: process.execPath, args: ['-e', ECHO], sharing: 'dedicated' };
   const daemon = await TestDaemon.start({ mcpServers: { own } });
   for (const clientInfo of [CODE, DESK, CODE, { ...CODE, version: '3' }]) {

@@ -30,7 +30,7 @@ const acceptedBy = async (client: Client): Promise<Record<string, unknown>> =>
 const resumedOnce = (transport: BridgeTransport): Promise<string> =>
   new Promise((resolve) => transport.once('resumed', ({ session }) => resolve(session)));
 
-test('what a client says that it accepts is what others see', async () => {
+test('clients see what another client says that it accepts', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const options = { socketPath: daemon.path, autostart: false };
   const clients = await Promise.all([
@@ -49,7 +49,7 @@ test('what a client says that it accepts is what others see', async () => {
   await daemon.stop();
 });
 
-test('a client without an id goes by the one that it got, and accepts what it did, behind a drop and behind daemons', async () => {
+test('a client without an id keeps the id that it got, and what it accepts, after a drop and a restart', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const way = await BrittleSocket.open(join(daemon.dir, 'brittle.sock'), daemon.path);
   const transport = new BridgeTransport({ socketPath: way.path, autostart: false, accepts: ['review/*'] });
@@ -88,7 +88,7 @@ test('a client without an id goes by the one that it got, and accepts what it di
   await last.stop();
 });
 
-test('of clients that want one id each goes by its own behind a restart, whoever comes back first', async () => {
+test('clients that want the same id each get their own back after a restart, in any order', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const options = { socketPath: daemon.path, autostart: false, clientId: 'agent', accepts: ['review/*'] };
   const transports: BridgeTransport[] = [];
@@ -109,7 +109,7 @@ test('of clients that want one id each goes by its own behind a restart, whoever
   await next.stop();
 });
 
-test('an id that nobody can have is refused in the words of whoever chose it', async () => {
+test('an invalid id is refused, and the message names where it was chosen', async () => {
   const socketPath = join(tempDir(), 'b.sock');
   const rule = 'must be 1 to 128 printable ASCII characters, without spaces';
   const run = async (args: string[], env: object = {}) => {
@@ -127,7 +127,7 @@ test('an id that nobody can have is refused in the words of whoever chose it', a
   expect(await run([], { MCP_CLIENT_ID: 'a variable' })).toEqual(refused('MCP_CLIENT_ID'));
 });
 
-test('an id in the config that nobody can have is a fault of the config, and keeps no client out', async () => {
+test('an invalid id in the config is a fault of the config, and excludes no client', async () => {
   const daemon = await TestDaemon.start({ ...CONFIG, client: { id: 'in the file' } }, { isFaulty: true });
   const configFile = join(daemon.dir, 'config.json');
   const fault = 'client.id must be 1 to 128 printable ASCII characters, without spaces';

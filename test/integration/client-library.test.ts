@@ -133,7 +133,7 @@ test('listeners that throw change nothing: it comes back, the others are called,
   await next.stop();
 });
 
-test('what fails of a message is told to onerror, and uncaught where that fails or is not; the next message comes', async () => {
+test('failed messages go to onerror, or become uncaught errors if that fails or is missing; the next message arrives', async () => {
   const uncaught = keepUncaughtErrors();
   const daemon = await TestDaemon.start(CONFIG);
   const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false });
@@ -186,7 +186,7 @@ test('a client is told that lists may differ behind a restart', async () => {
   await next.stop();
 });
 
-test('what is asked after a stop begins an attempt at once, and not when the next one is due', async () => {
+test('a request after a stop begins an attempt at once, and does not wait for the next one', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const hour = 3_600_000;
   const reconnect = { initialDelayMs: hour, maxDelayMs: hour };
@@ -210,7 +210,7 @@ test('what is asked after a stop begins an attempt at once, and not when the nex
   await next.stop();
 });
 
-test('when nobody comes back each call ends with an error, which says what was tried', async () => {
+test('if no daemon comes back, each call ends with an error that says what was tried', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const reconnect = { maxAttempts: 3, initialDelayMs: 10 };
   const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false, reconnect });
@@ -272,7 +272,7 @@ test('one that is not to come back says that the connection was lost, whatever b
   await daemon.stop();
 });
 
-test('what is closed while it connects has no connection afterwards', async () => {
+test('a transport closed while it connects has no connection afterwards', async () => {
   const daemon = await TestDaemon.start({ mcpServers: {} });
   const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false });
   const starting = transport.start();
@@ -282,7 +282,7 @@ test('what is closed while it connects has no connection afterwards', async () =
   await daemon.stop();
 });
 
-test('what is closed says so to whoever sends', async () => {
+test('sending on a closed transport fails with that reason', async () => {
   const daemon = await TestDaemon.start({ mcpServers: {} });
   const transport = new BridgeTransport({ socketPath: daemon.path, autostart: false });
   await transport.start();

@@ -115,7 +115,7 @@ test('connect: the longest message that the daemon takes passes, and one byte mo
   await daemon.stop();
 });
 
-test('connect: what is sent before the daemon has said its limit has its one answer too, and the client goes on', async () => {
+test('connect: a request sent before the limit is known gets exactly one answer, and the client goes on', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const child = spawn(process.execPath, [PROGRAM, 'connect', '--no-autostart', '--mcp-bridge-socket', daemon.path], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -114,7 +114,7 @@ test('500 requests between 20 clients get their own answers', async () => {
   await daemon.stop();
 });
 
-test('a client that is killed while it is asked, and one whose message is too long, cost nobody else anything', async () => {
+test('a client that is killed while it is asked, and one whose message is too long, disturb no other client', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const [a, b, bystander] = await Promise.all(
     ['a', 'b', 'bystander'].map((clientId) =>
@@ -248,7 +248,7 @@ describe('mcp-bridge send', () => {
     });
   });
 
-  test('does not know what became of it when the daemon dies', async () => {
+  test('says that the outcome is unknown when the daemon dies', async () => {
     const daemon = await TestDaemon.start(CONFIG);
     const client = await daemon.client({ 'mcp-bridge/clientId': 'worker', 'mcp-bridge/accepts': true });
     const sent = runCommand(['send', '--mcp-bridge-socket', daemon.path, 'worker', 'work/do']);

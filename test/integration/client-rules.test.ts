@@ -57,7 +57,7 @@ test('a client has its own server under the name that it used, in each view', as
   expect(await ownerOf(others, 'env')).toBe('claude');
 });
 
-test('rules for a client hold for it in every view, and for nobody else', async () => {
+test('rules for one client apply to it in every view, and to no other client', async () => {
   const toolRules = [{ pattern: 'memory:echo', enabled: false }];
   const daemon = await bridge({ mcpServers: TWO, clients: [{ match: { name: 'ra?' }, toolRules }] });
   for (const [view, echo] of [
@@ -100,7 +100,7 @@ test('rules for a client that change count at once', async () => {
   expect((await client.callTool('d', 'echo', { text: 'x' })).error?.message).toContain('is disabled');
 });
 
-test('servers that a client may not see any more leave its views at once, and come back', async () => {
+test('servers that a client may no longer see leave its views at once, and can come back', async () => {
   const daemon = await bridge({ mcpServers: TWO });
   const views = ['server:memory', 'all', 'discover'];
   const clients = await Promise.all(views.map((view) => daemon.client({ ...CURSOR, 'mcp-bridge/view': view })));
@@ -124,7 +124,7 @@ test('servers that a client may not see any more leave its views at once, and co
   expect((await answers()).map(textOf)).toEqual(['x', 'x', 'x']);
 });
 
-test('of one server with a filter in one client, that client sees what is left, and others see all', async () => {
+test('a filter in one client hides tools from that client only', async () => {
   const { command, args } = fixtureServer() as { command: string; args: readonly string[] };
   const codex = `[mcp_servers.notes]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\ndisabled_tools = ["echo"]\n`;
   const cursor = JSON.stringify({ mcpServers: { notepad: { command, args } } });

@@ -45,7 +45,7 @@ const BY_PLACE = {
   },
 };
 
-describe.each(ERAS)('of the era of %s', (era) => {
+describe.each(ERAS)('in the era of %s', (era) => {
   const connect = (daemon: TestDaemon, view: string | undefined, cwd = '/'): Promise<EraClient> =>
     EraClient.connect(daemon, era, view, cwd);
 

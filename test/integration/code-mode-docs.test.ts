@@ -9,7 +9,7 @@ import { ROOT, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
 const program = (name: string): string => join(ROOT, `node_modules/@modelcontextprotocol/server-${name}/dist/index.js`);
 
-test('the programs of the page run, and come to what the page says', async () => {
+test('the programs of the page run, with the results that the page names', async () => {
   const page = readFileSync(join(ROOT, 'docs/code-mode.md'), 'utf8');
   const steps = [...page.matchAll(/```ts\n([\s\S]*?)```[\s\S]*?```text\n([\s\S]*?)```/g)];
   expect(steps).toHaveLength(3);

@@ -70,7 +70,7 @@ async function returnedBy(by: RawClient, code: string): Promise<unknown> {
   }
 }
 
-test('a program calls tools of several servers, and only what it returns and prints comes back', async () => {
+test('a program calls tools of several servers, and only its returned and printed values come back', async () => {
   const by = await client();
   const code = `
     const words: string[] = [];
@@ -126,7 +126,7 @@ test('calls that are started together run side by side', async () => {
   expect(await returnedBy(by, code)).toBe('released');
 });
 
-test('what a tool says in JSON or in structured content is a value, and raw() is the whole result', async () => {
+test('JSON and structured content of a tool become values, and raw() is the whole result', async () => {
   const by = await client();
   expect(await returnedBy(by, `return (await servers.fixture.echo({ text: '{"a":[1,2]}' })).a`)).toEqual([1, 2]);
   expect(await returnedBy(by, `return await servers.fixture.echo.raw({ text: 'x' })`)).toEqual({
@@ -180,7 +180,7 @@ test('a refusal is the same as anywhere, thrown with its code', async () => {
   ]);
 });
 
-test('an error that nobody catches says the line, and what was printed before', async () => {
+test('an uncaught error names its line, and follows the output so far', async () => {
   const by = await client();
   const outcome = await run(by, `console.log('before');\nconst nothing = undefined;\nreturn nothing.at(0);`);
   expect(outcome).toEqual({
@@ -192,7 +192,7 @@ test('an error that nobody catches says the line, and what was printed before', 
   });
 });
 
-test('code that does not parse: the line and what was expected', async () => {
+test('a syntax error names the line and what was expected', async () => {
   const by = await client();
   const { texts, isError } = await run(by, 'const a = 1;\nconst b = [1, 2;\nreturn b;');
   expect(isError).toBe(true);
@@ -301,7 +301,7 @@ test('a cancelled program ends, and its calls are cancelled at their servers', a
   expect((await by.request('ping', 'ping')).result).toEqual({});
 });
 
-test('a wrong call of run_code is refused with what is wrong', async () => {
+test('a wrong call of run_code is refused with the reason', async () => {
   const by = await client();
   const { error } = await by.callTool(++calls, 'run_code', { source: 'return 1' });
   expect(error).toMatchObject({ code: -32602, data: { code: 'TOOL_ARGUMENTS_INVALID' } });
@@ -410,7 +410,7 @@ test('a client of 2026 is asked in an answer, and the program goes on with the r
   await sdk.close();
 });
 
-describe('a program whose client of 2026 is to come back with an answer', () => {
+describe('a program whose client of 2026 must come back with an answer', () => {
   const who = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
@@ -472,7 +472,7 @@ describe('a program whose client of 2026 is to come back with an answer', () => 
     expect(await daemon.status()).toMatchObject({ suspended: 0, waitingPrograms: 0 });
   });
 
-  test('that has ended meanwhile cannot be ended: the retry gets its result', async () => {
+  test('cannot be ended once it has finished: the retry gets its result', async () => {
     const control = await controlClient();
     const code = `${ASK}.catch(() => 0); await new Promise((over) => setTimeout(over, 100)); return 'over'`;
     const retry = retryOf(await asking(code));

@@ -153,7 +153,7 @@ describe('start, status, clients, stop', () => {
     },
   );
 
-  test('of two sockets it is not guessed which one is meant, and a flag that is given twice is given', async () => {
+  test('if two sockets are given, the command does not guess; a repeated flag is accepted', async () => {
     const two = ['--mcp-bridge-socket', '/nowhere', '--mcp-bridge-socket', path];
     expect(await run(['stop', ...two])).toMatchObject({
       code: 2,
@@ -162,7 +162,7 @@ describe('start, status, clients, stop', () => {
     expect(JSON.parse((await run(['stop', '--json', '--json'])).stdout)).toMatchObject({ stopped: false });
   });
 
-  test('where there is nothing to list, that is said, with what to do', async () => {
+  test('empty lists say that there is nothing, and what to do', async () => {
     const config = join(dir, 'empty.json');
     writeFileSync(config, JSON.stringify({ discovery: { enabled: false } }));
     await run(['start', '--config', config]);
@@ -187,7 +187,7 @@ describe('start, status, clients, stop', () => {
     expect(await run(['stop'])).toMatchObject({ code: 0, stdout: `No mcp-bridge runs at ${path}\n` });
   });
 
-  test('a config that breaks while a daemon runs keeps nobody from asking or stopping it', async () => {
+  test('a config that breaks while a daemon runs does not prevent asking or stopping it', async () => {
     const config = join(dir, 'mcp-bridge.config.json');
     writeFileSync(config, JSON.stringify({ mcpServers: { fixture: fixtureServer(), bad: {} } }));
     await run(['start']);
@@ -248,7 +248,7 @@ describe('start, status, clients, stop', () => {
 });
 
 describe('serve', () => {
-  test('SIGTERM lets what was asked be answered, then ends with 0', async () => {
+  test('SIGTERM lets open requests be answered, then exits with 0', async () => {
     const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
     const client = await daemon.client();
     for (let id = 0; id < 20; id++) {
@@ -262,7 +262,7 @@ describe('serve', () => {
     await daemon.stop();
   });
 
-  test('what is not answered when the time to drain is up gets an error', async () => {
+  test('a request that is unanswered after the drain time gets an error', async () => {
     const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() }, limits: { drainTimeoutMs: 50 } });
     const client = await daemon.client();
     client.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
@@ -482,7 +482,7 @@ test('a command line that is none is wrong usage: one line, and 2', async () => 
   });
 });
 
-test('what people type who do not know what to type is help', async () => {
+test('wrong guesses of a command lead to help', async () => {
   const { code, stdout } = await run(['--help']);
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^mcp-bridge COMMAND/)]);
   for (const args of [[], ['-h'], ['help']]) expect((await run(args)).stdout).toBe(stdout);
@@ -500,7 +500,7 @@ test('the example server goes with its daemon', async () => {
   client.destroy();
 });
 
-test('help is there for who types nothing, help, or -v', async () => {
+test('no arguments, help and -v show help or the version', async () => {
   const { stdout } = await run(['--help']);
   for (const args of [[], ['help']]) expect(await run(args)).toEqual({ code: 0, stdout, stderr: '' });
   expect((await run(['attach', '--help'])).stdout).toMatch(/^mcp-bridge attach NAME -- COMMAND…$/m);
@@ -508,7 +508,7 @@ test('help is there for who types nothing, help, or -v', async () => {
   expect((await run(['-v'])).stdout).toBe((await run(['--version'])).stdout);
 });
 
-test('what it says of wrong words is in one language, whatever the one of the user is', async () => {
+test('messages about wrong words are in English, whatever the user’s language', async () => {
   const { stderr } = await runProgram(['call'], { env: { ...env, LC_ALL: 'de_DE.UTF-8' }, cwd: dir });
   expect(stderr).toContain('Name a server and one of its tools');
 });

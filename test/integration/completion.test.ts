@@ -51,7 +51,7 @@ describe.each(Object.entries(OFFERS))('%s', (shell, [script, ...name]) => {
     return stdout.split('\n').filter(Boolean).sort();
   }
 
-  test('commands, their second words, options, and what these take', ({ skip }) => {
+  test('commands, their second words, options, and values of options', ({ skip }) => {
     skip(!isInstalled(shell), `there is no ${shell} here to try it with`);
     expect(offered('sta')).toEqual(['start', 'status']);
     expect(offered('policy ')).toEqual(['explain']);
@@ -65,7 +65,7 @@ describe.each(Object.entries(OFFERS))('%s', (shell, [script, ...name]) => {
     expect(offered('add x -- package.js')).toEqual(['package.json']);
   });
 
-  test('the names of servers, of the tools of one, of what can be decided, and of clients', async ({ skip }) => {
+  test('the names of servers, of a server’s tools, of definitions to decide, and of clients', async ({ skip }) => {
     skip(!isInstalled(shell), `there is no ${shell} here to try it with`);
     const project = tempDir();
     writeFiles(project, { '.git/HEAD': '', '.mcp.json': { mcpServers: { database: { command: 'one' } } } });
@@ -98,7 +98,7 @@ describe('the names that a script asks for', () => {
     expect(await named('tools', ROOT, daemon.path, 'fixture')).toContain('echo');
   });
 
-  test('are of what can be decided and of clients, and need no daemon but for these', async () => {
+  test('include definitions to decide and clients, and only clients need a daemon', async () => {
     const project = tempDir();
     const server = (command: string) => ({ mcpServers: { database: { command }, 'team-notes': { command } } });
     writeFiles(project, {

@@ -52,7 +52,7 @@ async function outcomes(daemon: TestDaemon, ...tools: string[]): Promise<unknown
 const run = (daemon: TestDaemon, ...args: string[]) =>
   runCommand([...args, '--mcp-bridge-socket', daemon.path], { cwd: daemon.dir, env: { HOME: daemon.dir } });
 
-test('what was refused before a fault came in is refused behind it, and opens when it is mended otherwise', async () => {
+test('a section that excluded something before a fault still does so after it, and opens only by a valid change', async () => {
   const daemon = await start(GOOD);
   const closed = ['TOOL_DISABLED', 'answered', 'TOOL_NOT_FOUND'];
   expect(await outcomes(daemon, 'files__echo', 'files__raw', 'memory__echo')).toEqual(closed);
@@ -83,7 +83,7 @@ test('a daemon that starts with a fault takes the stricter reading', async () =>
   expect(await outcomes(daemon, ...names)).toEqual(['answered', 'answered', 'answered']);
 });
 
-test('a daemon that cannot tell who is denied denies all, until that is mended', async () => {
+test('a daemon that cannot tell who is denied denies everybody until the fault is repaired', async () => {
   const daemon = await start(FAULTY, { isFaulty: true });
   expect(await outcomes(daemon, 'files__raw')).toEqual(['TOOL_NOT_FOUND']);
   expect((await daemon.status()).definitionFaults.join()).toContain('until it is corrected, every server is blocked');
@@ -92,7 +92,7 @@ test('a daemon that cannot tell who is denied denies all, until that is mended',
   expect(await outcomes(daemon, 'files__raw', 'memory__echo')).toEqual(['answered', 'TOOL_NOT_FOUND']);
 });
 
-test('what counts from the next start only is said, for as long as it differs', async () => {
+test('settings that apply at the next start are reported as long as they differ', async () => {
   const daemon = await start(SERVERS);
   rewrite(daemon, { ...SERVERS, audit: {}, limits: { maxClients: 9 }, daemon: { idleExitMs: 7 } });
   const late = (section: string) => `${section}: changes apply from the next start; mcp-bridge restart`;
@@ -126,7 +126,7 @@ test('where a config that cannot be read may name another socket, nothing is sto
   expect(elsewhere).toEqual({ code: 0, stdout: `No mcp-bridge runs at ${join(dir, 'c.sock')}\n`, stderr: '' });
 });
 
-test('of files that break while a daemon runs it is said that it goes on, and so does the next one', async () => {
+test('files that break while a daemon runs are reported, and this daemon and the next go on', async () => {
   const home = tempDir();
   const broken = '{ "mcpServers": {';
   const own = join(home, '.config/mcp-bridge/config.json');
@@ -165,7 +165,7 @@ test('of files that break while a daemon runs it is said that it goes on, and so
   expect(status).toMatch(/What it said at \S+ is still used\.$/m);
 });
 
-test('MCP_SERVERS_CONFIG that is set beside a running daemon is said to be of no effect, and what to do', async () => {
+test('setting MCP_SERVERS_CONFIG beside a running daemon has no effect; the command says so, and what to do', async () => {
   const home = tempDir();
   writeFiles(home, { 'mine.json': { mcpServers: { mine: fixtureServer() } } });
   const env = { HOME: home, MCP_BRIDGE_SOCKET: join(home, 'b.sock') };

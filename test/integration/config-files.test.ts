@@ -64,7 +64,7 @@ describe('a config file in a form that this Node does not take', () => {
     return runCommand(['config', 'check', file]);
   };
 
-  test('that is TypeScript is read, or what to do is said', async () => {
+  test('that is TypeScript is read, or the command says what to do', async () => {
     const { code, stdout } = await check('a.ts', 'export default { client: {} } satisfies object;');
     if (isOlder)
       expect(stdout).toMatch(/failed: .* \(Types are understood by Node 22\.18 and newer, .*leave the types out\.\)/);
@@ -73,7 +73,7 @@ describe('a config file in a form that this Node does not take', () => {
 });
 
 describe('config check', () => {
-  test('says what is wrong, exits with 1, and shows no secret', async () => {
+  test('names the fault, exits with 1, and shows no secret', async () => {
     const file = join(tempDir(), 'own.json');
     writeFileSync(file, '{\n  "mcpServers": { "a": { "comand": "x", "env": { "TOKEN": "hunter2hunter2" } } }\n}');
     const { code, stdout, stderr } = await runCommand(['config', 'check', file]);

@@ -101,7 +101,7 @@ async function untilNobodyListens(url: string): Promise<void> {
   }
 }
 
-test.each(['http', 'sse'] as const)('a call that finds nobody over %s ends the connection', async (kind) => {
+test.each(['http', 'sse'] as const)('a call to a dead server over %s ends the connection', async (kind) => {
   const url = await httpServer(kind);
   const daemon = await TestDaemon.start({ mcpServers: { s: { url } } });
   const client = await daemon.client();
@@ -112,7 +112,7 @@ test.each(['http', 'sse'] as const)('a call that finds nobody over %s ends the c
   await daemon.stop();
 });
 
-describe('a server that does not list its tools any more', () => {
+describe('a server that no longer lists its tools', () => {
   test.each<[string, object, string]>([
     ['fails', { status: 502 }, 'Server s failed (HTTP 502)'],
     ['refuses', { status: 200, body: 'error' }, 'Server s could not list its tools: not now'],

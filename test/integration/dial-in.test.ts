@@ -72,7 +72,7 @@ describe('a server that dials in', () => {
     await daemon.stop();
   });
 
-  test('is told so when it asks while nobody uses it, be it to register twice', async () => {
+  test('gets an error when it asks while no instance uses it, even for a second registration', async () => {
     const daemon = await TestDaemon.start({ mcpServers: {} });
     const server = await RawClient.connect(daemon.path);
     const params = { capabilities: {}, _meta: { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': 'ide' } };
@@ -92,7 +92,7 @@ describe('a server that dials in', () => {
     await daemon.stop();
   });
 
-  test('that is killed in the middle of 50 clients’ calls fails each of them once, and nothing else', async () => {
+  test('that is killed during calls of 50 clients fails each call once, and nothing else', async () => {
     const daemon = await TestDaemon.start({ ...IDE, mcpServers: { fixture: fixtureServer() } });
     const { child } = await dialIn(daemon, 'ide');
     const clients = await Promise.all(Array.from({ length: 50 }, () => daemon.client()));
@@ -112,7 +112,7 @@ describe('a server that dials in', () => {
     await daemon.stop();
   });
 
-  test('asks the client whose call it is', async () => {
+  test('asks the client of the call', async () => {
     const daemon = await TestDaemon.start(IDE);
     await dialIn(daemon, 'ide');
     const client = await daemon.connect();
@@ -125,7 +125,7 @@ describe('a server that dials in', () => {
     await daemon.stop();
   });
 
-  test('is seen by nobody until somebody approves it, and not any more once it is rejected', async () => {
+  test('is invisible until it is approved, and again after it is rejected', async () => {
     const home = process.env.HOME as string;
     const daemon = await TestDaemon.start(
       { mcpServers: { fixture: fixtureServer() }, client: { view: 'all' } },
@@ -198,7 +198,7 @@ describe('a server that dials in', () => {
     await daemon.stop();
   });
 
-  test('that registers twice on one connection, or asks the bridge something, is told so', async () => {
+  test('that registers twice on one connection, or asks the bridge something, gets an error', async () => {
     const daemon = await TestDaemon.start(IDE);
     const server = await daemon.connect();
     const hello = {
@@ -225,7 +225,7 @@ describe('a server that dials in', () => {
     await daemon.stop();
   });
 
-  test('needs a connection of its own: a client’s stays one', async () => {
+  test('needs its own connection: a client’s connection stays a client’s', async () => {
     const daemon = await TestDaemon.start(IDE);
     const client = await daemon.client();
     const params = { capabilities: {}, _meta: { 'mcp-bridge/role': 'server', 'mcp-bridge/serverName': 'ide' } };
@@ -239,7 +239,7 @@ describe('a server that dials in', () => {
     await daemon.stop();
   });
 
-  test('that never answers initialize fails its callers, and hangs nobody else up', async () => {
+  test('that never answers initialize fails its callers, and blocks nobody else', async () => {
     const daemon = await TestDaemon.start({
       ...IDE,
       mcpServers: { fixture: fixtureServer() },

@@ -31,7 +31,7 @@ interface Report {
 }
 
 describe('discover', () => {
-  test('finds what nine clients have, starts nothing, and changes nothing', async () => {
+  test('finds the servers of nine clients, starts nothing, and changes nothing', async () => {
     const server = { command: trap('program'), args: ['x'] };
     const servers = (name: string) => ({ mcpServers: { [name]: server } });
     writeFiles(home, {
@@ -137,7 +137,7 @@ function planted([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t]: r
 }
 
 describe('no secret', () => {
-  test('is in what any of these commands says or keeps', async () => {
+  test('is in the output or files of any of these commands', async () => {
     writeFiles(home, {
       '.cursor/mcp.json': { mcpServers: planted(CANARIES) },
       'p/.mcp.json': { mcpServers: planted(CANARIES) },
@@ -189,7 +189,7 @@ describe('approve and reject', () => {
     expect(await states()).toEqual({ a: 'ready' });
   });
 
-  test('what is decided about a project stands outside of it', async () => {
+  test('decisions about a project are stored outside of it', async () => {
     writeFiles(home, { 'p/.mcp.json': { mcpServers: { a: { command: 'a' } } } });
     const before = treeBelow(join(home, 'p'));
     await run('approve', 'a', '--yes');

@@ -58,7 +58,7 @@ const pidOf = (status: Awaited<ReturnType<TestDaemon['status']>>, name: string):
   status.instances.find(({ server }) => server === name)?.pid;
 
 describe('without any config', () => {
-  test('servers of other clients are served, and what they are is known before anyone comes', async () => {
+  test('servers of other clients are served, and known before the first client comes', async () => {
     const home = new Home();
     home.servers(home.cursor, { one: fixtureServer() });
     home.write(
@@ -163,7 +163,7 @@ describe('a file that changes', () => {
     await daemon.stop();
   });
 
-  test('that is broken counts as it was read last, which is said; one that is gone does not', async () => {
+  test('that is broken counts with its last content, and is reported; a deleted one does not count', async () => {
     const home = new Home();
     home.servers(home.cursor, { one: fixtureServer() });
     const daemon = await home.daemon();
@@ -183,7 +183,7 @@ describe('a file that changes', () => {
   });
 });
 
-test('what a project brings is served once it is approved, to those who work there, and they are told', async () => {
+test('a project’s servers are served after approval to clients that work there, and those are notified', async () => {
   const home = new Home();
   home.servers(home.cursor, { mine: fixtureServer() });
   const daemon = await home.daemon();
@@ -204,7 +204,7 @@ test('what a project brings is served once it is approved, to those who work the
   await daemon.stop();
 });
 
-test('an SDK client that works in a project is told when somebody approves what the project has got meanwhile', async () => {
+test('an SDK client in a project is notified when new servers of the project are approved', async () => {
   const home = new Home();
   home.servers(home.cursor, { mine: fixtureServer() });
   const daemon = await home.daemon();

@@ -62,7 +62,7 @@ test('a directory that cannot be made is wrong, and it is said how to have anoth
 
 const mayBecomeNobody = process.getuid?.() === 0 && spawnSync('setpriv', ['--version']).error === undefined;
 
-test.runIf(mayBecomeNobody)('a user whose home is not theirs is told of each directory', async () => {
+test.runIf(mayBecomeNobody)('a user whose home belongs to another user gets a finding for each directory', async () => {
   const home = tempDir();
   chmodSync(home, 0o755);
   const socket = join(home, 'b.sock');
@@ -83,7 +83,7 @@ test.runIf(mayBecomeNobody)('a user whose home is not theirs is told of each dir
   expect([closed.status, closed.stderr]).toEqual([1, '']);
 });
 
-test('with --start each server is started, and what does not start is wrong; clients that go past the bridge are named', async () => {
+test('with --start each server is started, failed starts are faults, and clients that bypass the bridge are named', async () => {
   const daemon = await TestDaemon.start({
     mcpServers: { fixture: fixtureServer(), broken: fixtureServer({ FIXTURE_EXIT: '3' }) },
   });
@@ -108,7 +108,7 @@ test('with --start each server is started, and what does not start is wrong; cli
   await daemon.stop();
 });
 
-test('with --start it looks at the servers of its own directory, not at those of a project elsewhere', async () => {
+test('with --start it checks the servers of its own directory, not those of other projects', async () => {
   const home = tempDir();
   const project = join(home, 'project');
   mkdirSync(join(project, '.git'), { recursive: true });

@@ -80,7 +80,7 @@ test('a rule of policy that can fit nothing is named, by doctor and by config ch
   expect([code, stdout.includes(problem)]).toEqual([1, true]);
 });
 
-test('where no daemon runs, that is wrong only if nobody starts one', async () => {
+test('a missing daemon is a fault only if nothing starts one', async () => {
   const dir = tempDir();
   const socket = ['--mcp-bridge-socket', join(dir, 'b.sock')];
   const started = await doctor(socket);

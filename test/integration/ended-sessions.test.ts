@@ -32,7 +32,7 @@ describe('a server that is killed and started again', () => {
     await daemon.stop();
   });
 
-  test('is used so by all who ask at once', async () => {
+  test('gets only one new session when several clients ask at once', async () => {
     const server = await ReferenceServer.start();
     const { daemon, client } = await serving(server.url);
     await server.kill();
@@ -99,7 +99,7 @@ describe.each<[string, number, object | string]>([
     await daemon.stop();
   });
 
-  test('in every session ends in an error for the one who asks, after one more try', async () => {
+  test('in every session ends in an error for its client, after one retry', async () => {
     const server = await SessionServer.start();
     const { daemon, client } = await serving(server.url);
     server.refuses = ({ method, params }) =>

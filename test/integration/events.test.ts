@@ -34,7 +34,7 @@ async function watched(daemon: TestDaemon, params: object = {}) {
   return { client, report, batches, until };
 }
 
-test('a client, its server and its call are told as they happen, and never what is said', async () => {
+test('events report a client, its server and its call as they happen, without contents', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const watch = await watched(daemon);
   const client = await daemon.client({ 'mcp-bridge/clientId': 'me' });
@@ -91,7 +91,7 @@ test('a watcher that reads nothing, and one that is killed, cost the calls of ot
   expect(daemon.log).not.toMatch(/"level":"(?:warn|error)"/);
 });
 
-test('the command shows what has happened, and with --follow what happens, also with the next daemon', async () => {
+test('the command prints past events, and with --follow new ones, also of the next daemon', async () => {
   const dir = tempDir();
   const daemon = await TestDaemon.start(CONFIG, { dir });
   const at = ['--mcp-bridge-socket', daemon.path];

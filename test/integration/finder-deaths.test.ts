@@ -53,7 +53,7 @@ async function finderPid(daemon: TestDaemon, count: number): Promise<number> {
   return finderPids(daemon)[0] ?? 0;
 }
 
-test('one that is killed in the middle of it is told once and replaced, and what is served stays', async () => {
+test('a finder killed during its work is reported once and replaced, and the served servers stay', async () => {
   const dir = tempDir();
   const daemon = await startedIn(dir, servers('one'));
   const client = await daemon.client({ 'mcp-bridge/view': 'server:one' });
@@ -165,7 +165,7 @@ test('where it cannot be started, the config’s own servers are served, and it 
   await daemon.stop();
 });
 
-test('none is started where discovery is switched off, and policy holds all the same', async () => {
+test('with discovery off no finder is started, and policy still applies', async () => {
   const dir = tempDir();
   write(dir, CURSOR, servers('found'));
   const config = {

@@ -103,7 +103,7 @@ test('a process that was started in advance takes the first request, or is let g
   expect(namesIn(await find('.'))).toEqual([]);
 });
 
-test('what was good before counts in the next process too, where it is broken now', async () => {
+test('in the next process too, the last valid content replaces broken content', async () => {
   const home = temporaryDir();
   write(home, '.cursor/mcp.json', one('kept'));
   write(home, '.codex/config.toml', '[mcp_servers.codex]\ncommand = "codex"\n');
@@ -143,7 +143,7 @@ test('an answer comes with the paths that it depends on, each marked as it was b
   for (const { marks } of answered) expect(isAsMarked(file, marks.get(file) ?? '')).toBe(false);
 });
 
-test('one that is killed while it looks is told, and so is who waits; the next one answers', async () => {
+test('a finder killed during a search is reported, the waiting caller gets an error, and the next one answers', async () => {
   const home = temporaryDir();
   write(home, '.cursor/mcp.json', one('first'));
   const { finder, find, pid, errors, deaths } = finderAt(home);

@@ -97,7 +97,7 @@ test('progress comes, and a cancellation goes, through execute_tool', async () =
   expect(cancelled).toHaveLength(1);
 });
 
-test('what has no name that a rule could be asked about is not passed on where there are rules', async () => {
+test('with rules, tools without a valid name are left out', async () => {
   const daemon = await TestDaemon.start({
     mcpServers: { fixture: fixtureServer() },
     discovery: { toolRules: [{ pattern: ['crash'], enabled: false }] },
@@ -138,7 +138,7 @@ test('a rule that is new holds for clients that are connected, without a restart
 
 const RANKER = `export default (question, tools) => tools.map(({ tool }) => (tool === 'get-sum' ? 1 : undefined));`;
 
-test('a ranker that the config names finds what no word says, and one with a fault is told once', async () => {
+test('a configured ranker finds tools without matching words, and a faulty one is reported once', async () => {
   const dir = tempDir();
   writeFileSync(join(dir, 'ranker.mjs'), RANKER);
   const search = { ranker: './ranker.mjs' };

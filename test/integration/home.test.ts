@@ -29,7 +29,7 @@ const run = (env: object, ...args: string[]) =>
 
 const HOMES = [[''], ['.'], ['relative']];
 
-test.each(HOMES)('with HOME=%j, what a repository brings waits for approval', async (HOME) => {
+test.each(HOMES)('with HOME=%j, servers of a repository wait for approval', async (HOME) => {
   const { servers } = JSON.parse((await run({ HOME }, 'discover', '--json', '--client', 'cursor')).stdout) as {
     servers: { name: string; state: string }[];
   };

@@ -73,7 +73,7 @@ function flood(response: ServerResponse, bytes: Buffer): void {
   write();
 }
 
-describe('what is too long', () => {
+describe('a body that is too long', () => {
   const MEGABYTE = Buffer.alloc(1 << 20, ' ');
   const COMMENT = Buffer.alloc(1 << 20, ':');
   const zeros = gzipSync(Buffer.alloc(300 << 20, ' '), { level: 1 });
@@ -164,7 +164,7 @@ describe('a call that is never answered', () => {
     await daemon.stop();
   });
 
-  test('leaves descriptors for clients, and those of other servers, who are told when there are none', async () => {
+  test('leaves descriptors for clients and other servers, and clients get an error when none are left', async () => {
     const { url } = await server(SILENT);
     const { url: other } = await server({
       fine: (response, id) =>

@@ -63,7 +63,7 @@ test('a session over HTTP ends with its daemon: the next one answers 404, and ta
   expect((await (await http.begin()).say(ping)).status).toBe(200);
 });
 
-test('what the config says that is not safe is told, and the daemon runs without it', async () => {
+test('an unsafe setting is reported, and the daemon runs without it', async () => {
   writeFiles(dir, { 'mcp-bridge/config.json': { http: { listen: '0.0.0.0:4810', allowRemote: true } } });
   const checked = await run('config', 'check');
   expect(checked.code).toBe(1);

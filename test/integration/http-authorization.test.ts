@@ -72,7 +72,7 @@ test('a client is told where to get a token, and is let in with one (I4)', async
   expect((await ann.ask(LIST)).status).toBe(200);
 });
 
-test('a token for another resource is not good here, and one that lacks a scope is told so (I4)', async () => {
+test('a token for another resource is refused, and one without the needed scope gets an error that says so (I4)', async () => {
   const other = await client(await token({ aud: 'https://other.example' })).ask(LIST);
   expect([other.status, other.headers['www-authenticate']]).toEqual([401, `Bearer error="invalid_token", ${METADATA}`]);
   const lacking = await client(await token({ scope: 'else' })).ask(LIST);
@@ -82,13 +82,13 @@ test('a token for another resource is not good here, and one that lacks a scope 
   ]);
 });
 
-test('the config has rules for who a token names', async () => {
+test('the config has rules for the person that a token names', async () => {
   const tools = await toolsOf(client(await token({ sub: 'guest' })));
   expect(tools).toContain('other__echo');
   expect(tools).not.toContain('fixture__echo');
 });
 
-test('a session lives on with the next token of the same person, and is nobody else’s (I14)', async () => {
+test('a session continues with the next token of the same person, and with no other (I14)', async () => {
   const session = await client(await token({})).begin();
   const headers = { 'mcp-session-id': session.id };
   const body = { jsonrpc: '2.0', id: 1, method: 'ping' };

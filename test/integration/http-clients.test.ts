@@ -95,7 +95,7 @@ describe.each(Object.keys(SERVERS))(
         expect(await answerTo({ place: 'Hello' }, { 'mcp-param-place': `=?base64?${broken}?=` })).toEqual(mismatch);
     });
 
-    test('compares numbers as numbers, and expects no header for what is null or not there (I8)', async () => {
+    test('compares numbers as numbers, and expects no header for null or missing values (I8)', async () => {
       expect(await answerTo({ inside: { floor: 7 } }, { 'mcp-param-floor': '7.0' })).toEqual(fine);
       expect(await answerTo({ inside: { floor: 7 } }, { 'mcp-param-floor': '0x7' })).toEqual(mismatch);
       expect(await answerTo({ place: null, inside: {} }, {})).toEqual(fine);
@@ -132,7 +132,7 @@ describe('a client that listens', () => {
     path: '/mcp/all',
   });
 
-  test('hears first what is honoured, under the id of its request, and gets a result when the daemon goes (I13)', async () => {
+  test('first gets the part that is honoured, under the id of its request, and a result when the daemon stops (I13)', async () => {
     const other = await TestDaemon.start({
       mcpServers: { one: { command: process.execPath, args: [join(ROOT, 'test/fixtures/servers/fixture.mjs')] } },
     });

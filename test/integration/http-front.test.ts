@@ -108,7 +108,7 @@ describe('a request', () => {
     expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
-  test('that is no JSON, in other media types, too long, or an array gets the error that says so (I5)', async () => {
+  test('with invalid JSON, other media types, too much data, or an array gets an error that names the fault (I5)', async () => {
     const { headers } = asking2026('tools/list');
     const statusOf = async (more: object, body: string | Buffer = '{}'): Promise<unknown> => {
       const reply = await http.ask({ headers: { ...headers, ...more }, body });
@@ -172,7 +172,7 @@ describe('the path', () => {
     expect(namesIn(result)).toContain('echo');
   });
 
-  test('of a server that there is not gets an error', async () => {
+  test('of an unknown server gets an error', async () => {
     const reply = await http.ask({ ...asking2026('tools/list'), path: '/mcp/server/nobody' });
     expect([reply.status, (await reply.json()).error?.code]).toEqual([404, -32601]);
   });
@@ -193,7 +193,7 @@ describe('a request without a handshake', () => {
       expect((await http.ask({ method, headers: { 'mcp-protocol-version': '2026-07-28' } })).status).toBe(405);
   });
 
-  test('has headers that say what its body says (I7)', async () => {
+  test('must have headers that agree with its body (I7)', async () => {
     const { headers = {}, body } = asking2026('tools/call', { name: 'echo', arguments: { text: 'hi' } }, 'seven');
     const codeFor = async (changed: object): Promise<unknown> => {
       const both = Object.entries({ ...headers, ...changed }).filter(([, value]) => value !== undefined);
@@ -218,7 +218,7 @@ describe('a request without a handshake', () => {
     expect(await codeFor({ 'mcp-name': '=?base64?ZWNobw==?=' })).toEqual(fine);
   });
 
-  test('gets a status that says what is wrong with it, and its id (I9)', async () => {
+  test('gets a status that names the fault, and its id (I9)', async () => {
     const answerTo = async (asking: ReturnType<typeof asking2026>): Promise<unknown> => {
       const reply = await http.ask(asking);
       const { id, error } = await reply.json();
@@ -237,7 +237,7 @@ describe('a request without a handshake', () => {
     ]);
   });
 
-  test('that is a notification is taken without a body; an answer is refused (I10)', async () => {
+  test('that is a notification is accepted without a body; an answer is refused (I10)', async () => {
     const { headers = {} } = asking2026('x');
     const notice = await http.ask({
       headers,
@@ -372,7 +372,7 @@ describe('a session', () => {
     expect([unknown.status, (await unknown.json()).error?.code]).toEqual([200, -32601]);
   });
 
-  test('gets what belongs to a call on the call’s own stream, and everything else on the stream of a GET (I16)', async () => {
+  test('gets messages of a call on the call’s own stream, and all others on the stream of a GET (I16)', async () => {
     const session = await http.begin({ capabilities: { elicitation: {} } });
     const standing = await session.listen();
     expect(standing.headers['content-type']).toBe('text/event-stream');
@@ -398,7 +398,7 @@ describe('a session', () => {
     expect((await call.messages()).at(-1)).toMatchObject({ id: 1, result: {} });
   });
 
-  test('gets its answer, whatever comes right behind it (I16)', async () => {
+  test('gets its answer, even if another request follows at once (I16)', async () => {
     const session = await http.begin();
     const call = await session.call('notify', { method: 'notifications/tools/list_changed', isBehind: true });
     expect(call.headers['content-type']).toBe('application/json');
@@ -437,7 +437,7 @@ describe('a session', () => {
     standing.hangUp();
   });
 
-  test('of 2025-03-26 may send arrays, and no other may (I18)', async () => {
+  test('of 2025-03-26 may send arrays; no other may (I18)', async () => {
     const session = await http.begin(EARLIER);
     const reply = await session.say([ECHO, { ...ECHO, id: 8 }, { jsonrpc: '2.0', method: 'notifications/x' }]);
     expect((await reply.messages()).map(({ id }) => id).sort()).toEqual([7, 8]);

@@ -85,7 +85,7 @@ describe('over TCP', () => {
     expect((await client().ask({ method: 'GET', path: '/health' })).status).toBe(200);
   });
 
-  test('what is counted is told to a token that may use all servers, and to no other', async () => {
+  test('metrics are shown only to a token that may use all servers', async () => {
     const { client, token } = await served();
     const metrics = { method: 'GET', path: '/metrics' };
     const all = client(await token('create', 'prometheus'));
@@ -118,7 +118,7 @@ describe('over TCP', () => {
     expect(`${await reply.text()}${seen}`).not.toContain(good);
   });
 
-  test('a client sees what its token grants, whatever it asks for', async () => {
+  test('a client sees only what its token grants, whatever it asks for', async () => {
     const { client, token } = await served();
     const narrow = client(await token('create', 'ci', '--servers', 'oth*', '--view', 'all'));
     const { result } = await (await narrow.ask(LIST)).json();
@@ -129,7 +129,7 @@ describe('over TCP', () => {
     expect((await narrow.ask({ ...LIST, path: '/mcp/all' })).status).toBe(200);
   });
 
-  test('a session is its token’s, and nobody else’s (I14)', async () => {
+  test('a session belongs to its token only (I14)', async () => {
     const { client, token } = await served();
     const session = await client(await token('create', 'one')).begin();
     const headers = { 'mcp-session-id': session.id };
@@ -141,7 +141,7 @@ describe('over TCP', () => {
     expect((await session.request('ping')).status).toBe(200);
   });
 
-  test('what was begun with a token ends when it is revoked (I4)', async () => {
+  test('everything begun with a token ends when it is revoked (I4)', async () => {
     const { client, token } = await served();
     const good = client(await token('create', 'guest'));
     const session = await good.begin();
@@ -157,7 +157,7 @@ describe('over TCP', () => {
     ).resolves.toHaveLength(2);
   });
 
-  test('without tokens, a page of another origin is refused all the same (I2)', async () => {
+  test('without tokens, pages of other origins are still refused (I2)', async () => {
     const { client, port } = await served({ tokens: false });
     expect((await client().ask(LIST)).status).toBe(200);
     const headers = { ...LIST.headers, origin: 'https://evil.example' };
@@ -167,7 +167,7 @@ describe('over TCP', () => {
     );
   });
 
-  test('pages of an allowed origin may ask, and read what they need of an answer (I3)', async () => {
+  test('pages of an allowed origin may ask, and read the headers they need (I3)', async () => {
     const { client } = await served({
       tokens: false,
       allowedOrigins: ['https://app.example'],
@@ -211,7 +211,7 @@ describe('over TCP', () => {
   });
 });
 
-test('a socket of its own needs no token, and is gone with the daemon (I1, I19)', async () => {
+test('a separate socket needs no token, and is removed with the daemon (I1, I19)', async () => {
   const path = join(tempDir(), 'h.sock');
   const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() }, http: { listen: `unix:${path}` } });
   await daemon.untilLogged('listening for HTTP');
@@ -313,7 +313,7 @@ describe('a client that keeps the bridge waiting or lies is cut off, and everybo
     expect(await statusOf(LIST)).toBe(200);
   });
 
-  test('connections on which nobody was let in give way to others', async () => {
+  test('connections without an accepted request give way to others', async () => {
     const daemon = await TestDaemon.start({
       mcpServers: { fixture: fixtureServer() },
       http: { listen: '127.0.0.1:0', tokens: false },

@@ -109,7 +109,7 @@ describe.each(Object.entries(CLIENT_FILES))('%s', (client, file) => {
 const viewOf = (client: string): string[] => (['claude-code', 'codex'].includes(client) ? ['--view', 'all'] : []);
 
 describe('the entry that is written', () => {
-  test('starts the bridge, with the servers that went behind it', async () => {
+  test('starts the bridge, with the servers that were moved behind it', async () => {
     const server = { command: process.execPath, args: [FIXTURE] };
     write('.cursor/mcp.json', JSON.stringify({ mcpServers: { mine: server } }));
     await run('install', 'cursor', '--replace');
@@ -126,7 +126,7 @@ describe('the entry that is written', () => {
   });
 });
 
-describe('a client with a command of its own', () => {
+describe('a client that has its own command', () => {
   const COMMANDS = {
     'claude-code': 'claude',
     vscode: 'code',
@@ -187,7 +187,7 @@ describe('a client with a command of its own', () => {
     expect(existsSync(join(home, '.claude.json'))).toBe(false);
   });
 
-  test('that has changed its file since is asked to take the entry out', async () => {
+  test('that has changed its file since then is asked to remove the entry', async () => {
     command('claude');
     await run('install', 'claude-code');
     const content = JSON.parse(read('.claude.json')) as object;
@@ -200,7 +200,7 @@ describe('a client with a command of its own', () => {
   test.each([
     ['fails', 'it ended with 3'],
     ['lies', 'the bridge is not in the file'],
-  ])('that %s is said, and the file is changed directly', async (mode, reason) => {
+  ])('that %s is reported, and the file is changed directly', async (mode, reason) => {
     command('claude');
     env.FAKE_CLIENT = mode;
     write('.claude.json', '{ "numStartups": 1 }\n');
@@ -228,7 +228,7 @@ describe('a client with a command of its own', () => {
     expect(read('.claude.json')).not.toContain(PROGRAM);
   });
 
-  test('is not asked for what it cannot do, nor when that is not wanted', async () => {
+  test('is not called for changes that it cannot make, or if the user does not want it', async () => {
     command('claude');
     write('.claude.json', '{"mcpServers":{"x":{"command":"x"}}}');
     await run('install', 'claude-code', '--replace');
@@ -325,7 +325,7 @@ describe('add, import and remove', () => {
     });
   });
 
-  test('import what other clients have, without a secret in what is said', async () => {
+  test('import copies other clients’ servers, and prints no secret', async () => {
     write('.cursor/mcp.json', '{"mcpServers":{"gh":{"command":"npx","args":["--token=sekrit"],"env":{"K":"sekrit"}}}}');
     const dry = await run('import', 'cursor', '--dry-run');
     const done = await run('import', '--all');

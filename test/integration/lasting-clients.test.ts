@@ -77,7 +77,7 @@ test('connect: a call that the old daemon had sent to no server is done by the n
   await next.stop();
 });
 
-test('connect: what is asked while nobody listens any more was never asked, and is asked of the next daemon', async () => {
+test('connect: a request sent while no daemon listens is sent to the next daemon as a new one', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const { child, client, exited } = startShim(['--no-autostart', '--mcp-bridge-socket', daemon.path]);
   await client.initialize();
@@ -136,7 +136,7 @@ test.each<['SIGHUP' | 'SIGTERM' | 'SIGKILL']>([['SIGHUP'], ['SIGTERM'], ['SIGKIL
   },
 );
 
-test('connect: a daemon that does not know its server ends the wait for what is open, not that of who asks nothing', async () => {
+test('connect: with an outdated daemon the wait ends only for clients with open requests', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const args = ['--no-autostart', '--mcp-bridge-socket', daemon.path, '--view', 'server:fixture'];
   const [asking, idle] = [startShim(args), startShim(args)];
@@ -164,7 +164,7 @@ test('connect: a daemon that does not know its server ends the wait for what is 
   await next.stop();
 });
 
-test('connect: what is asked after a stop starts a daemon at once, however long it is waited between attempts', async () => {
+test('connect: a request after a stop starts a daemon at once, whatever the pause', async () => {
   const dir = tempDir();
   const env = { XDG_CONFIG_HOME: dir, XDG_STATE_HOME: dir, HOME: dir, MCP_BRIDGE_SOCKET: join(dir, 'b.sock') };
   const config = join(dir, 'config.json');
@@ -182,7 +182,7 @@ test('connect: what is asked after a stop starts a daemon at once, however long 
   await runCommand(['stop'], { env });
 });
 
-test('connect: when nobody comes back, each request gets an error, and it ends with 1', async () => {
+test('connect: if no daemon comes back, each request gets an error, and it exits with 1', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const config = join(daemon.dir, 'client.json');
   writeFileSync(config, JSON.stringify({ mcpBridge: { reconnect: { maxAttempts: 3, initialDelayMs: 10 } } }));

@@ -11,7 +11,7 @@ const ABLE = { elicitation: {} };
 test.each([
   ['logging/setLevel', { level: 'error' }],
   ['resources/unsubscribe', { uri: 'x:1' }],
-])('a client that hangs up with a call and %s waiting ends nobody else’s call', async (method, params) => {
+])('a client that hangs up with a call and %s waiting ends no other client’s call', async (method, params) => {
   const daemon = await TestDaemon.start({ mcpServers: { s: { ...fixtureServer(), sharing: 'shared' } } });
   const talker = await daemon.connect();
   await talker.initialize(undefined, 'init', ABLE);

@@ -111,22 +111,25 @@ function watches(): number {
 
 const descriptors = (): number => readdirSync('/proc/self/fd').length;
 
-test.skipIf(process.platform !== 'linux')('watches go back to what they were when the clients have left', async () => {
-  const { clock, followed, dirAt, come, leave, atRest } = following();
-  await come(dirAt('stays'));
-  await atRest();
-  const [watchesBefore, descriptorsBefore] = [watches(), descriptors()];
-  const dirs = Array.from({ length: 30 }, (_, i) => dirAt(`p${i}`));
-  for (const dir of dirs) await come(dir);
-  expect(watches()).toBeGreaterThanOrEqual(watchesBefore + 30);
-  for (const dir of dirs) leave(dir);
-  clock.advance(LINGER_MS);
-  expect(watches()).toBeGreaterThanOrEqual(watchesBefore + 30);
-  clock.advance(LINGER_MS);
-  await atRest();
-  expect([watches(), descriptors()]).toEqual([watchesBefore, descriptorsBefore]);
-  expect(followed.definitions.dirs).toHaveLength(1);
-});
+test.skipIf(process.platform !== 'linux')(
+  'when the clients have left, the number of watches is as before',
+  async () => {
+    const { clock, followed, dirAt, come, leave, atRest } = following();
+    await come(dirAt('stays'));
+    await atRest();
+    const [watchesBefore, descriptorsBefore] = [watches(), descriptors()];
+    const dirs = Array.from({ length: 30 }, (_, i) => dirAt(`p${i}`));
+    for (const dir of dirs) await come(dir);
+    expect(watches()).toBeGreaterThanOrEqual(watchesBefore + 30);
+    for (const dir of dirs) leave(dir);
+    clock.advance(LINGER_MS);
+    expect(watches()).toBeGreaterThanOrEqual(watchesBefore + 30);
+    clock.advance(LINGER_MS);
+    await atRest();
+    expect([watches(), descriptors()]).toEqual([watchesBefore, descriptorsBefore]);
+    expect(followed.definitions.dirs).toHaveLength(1);
+  },
+);
 
 test('a directory where somebody works on is followed, and so is one that is come back to', async () => {
   const { clock, followed, dirAt, come, leave, followedOnce } = following();

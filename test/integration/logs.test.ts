@@ -91,7 +91,7 @@ describe('the log of a daemon in the background', () => {
     expect(said.filter((line) => line === 'before' || line === 'behind')).toEqual(['before', 'behind']);
   });
 
-  test('is followed no longer when nobody reads it any more', async () => {
+  test('is no longer followed when its reader has gone', async () => {
     const shown = program('logs', '--follow', '--json', ...where);
     await shown.until(/"listening"/);
     shown.child.stdout.destroy();
@@ -107,7 +107,7 @@ describe('the log of a daemon in the background', () => {
   });
 });
 
-describe('what a server has written on stderr', () => {
+describe('the stderr of a server', () => {
   const TOKEN = 'canary-0123456789';
   const noisy = "process.stderr.write('cannot open the door\\n'); process.exitCode = 3";
   let daemon: TestDaemon;
@@ -133,7 +133,7 @@ describe('what a server has written on stderr', () => {
   const pidOf = async (name: string) =>
     (await daemon.status()).instances.find(({ server }) => server === name)?.pid ?? 0;
 
-  test('is shown without secrets, and without what would move a cursor', async () => {
+  test('is shown without secrets and without sequences that move the cursor', async () => {
     expect((await logs('fixture')).stdout).toBe(
       'fixture has not been started by this daemon, so there is nothing that it has written\n',
     );

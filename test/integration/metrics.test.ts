@@ -8,7 +8,7 @@ import { runCommand } from '../support/command.ts';
 import { parsePrometheus } from '../support/prometheus-parser.ts';
 import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
-test('what the daemon has counted is in it, in a form that the strictest reader takes', async () => {
+test('the metrics have the daemon’s counters, in a form that the strictest reader accepts', async () => {
   const daemon = await TestDaemon.start({
     mcpServers: { fixture: fixtureServer() },
     discovery: { toolRules: [{ pattern: ['raw'], enabled: false }] },

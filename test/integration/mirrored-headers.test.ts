@@ -35,7 +35,7 @@ const mismatch: Refusal = ({ id, method, headers }) =>
     ? { status: 400, body: { jsonrpc: '2.0', id, error: { code: -32020, message: 'HeaderMismatch' } } }
     : undefined;
 
-test('each request says its method and what it is about, and a call what its tool has marked', async () => {
+test('each request repeats its method and subject in headers, and a call its marked parameters', async () => {
   const server = await SessionServer.start();
   server.refuses = serving([[toolOf('plain', {})], [MARKED]]);
   const daemon = await daemonFor(server.url);
@@ -52,7 +52,7 @@ test('each request says its method and what it is about, and a call what its too
   await daemon.stop();
 });
 
-test('a tool whose marks are not allowed is in no list, the log says so once, and the others work', async () => {
+test('a tool with invalid marks is left out of lists, logged once, and the others work', async () => {
   const server = await SessionServer.start();
   server.refuses = serving([[BAD, MARKED]]);
   const daemon = await daemonFor(server.url);

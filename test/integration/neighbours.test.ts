@@ -66,7 +66,7 @@ describe('a server', () => {
     await daemon.stop();
   });
 
-  test('that reads nothing any more does not make the daemon hold what clients tell it', async () => {
+  test('that reads nothing any more does not make the daemon’s memory grow', async () => {
     const daemon = await TestDaemon.start(ONE);
     const client = await daemon.client();
     await client.callTool(1, 'stopReading');
@@ -82,7 +82,7 @@ describe('a server', () => {
     await daemon.stop();
   });
 
-  test('that dies again and again is left alone for a while, and its clients are told why', async () => {
+  test('that dies again and again is left alone for a while, and its clients get the reason', async () => {
     const daemon = await TestDaemon.start({
       mcpServers: { fixture: fixtureServer({ FIXTURE_EXIT: '9', FIXTURE_STDERR: 'no' }), good: fixtureServer() },
     });
@@ -97,7 +97,7 @@ describe('a server', () => {
     await daemon.stop();
   });
 
-  test('that nobody uses any more is stopped, and started again for who comes', async () => {
+  test('that nobody uses any more is stopped, and started again for the next client', async () => {
     const daemon = await TestDaemon.start({ mcpServers: { fixture: { ...fixtureServer(), idleMs: 100 } } });
     const client = await daemon.client();
     const before = (await daemon.status()).instances[0]?.pid ?? 0;
@@ -113,7 +113,7 @@ describe('a server', () => {
     await daemon.stop();
   });
 
-  test('that does not answer is given up for the one call, and told so', async () => {
+  test('that does not answer gets a cancellation, and only that call fails', async () => {
     const daemon = await TestDaemon.start({ mcpServers: { fixture: { ...fixtureServer(), timeoutMs: 1500 } } });
     const client = await daemon.client();
     expect((await client.callTool(1, 'hold')).error).toMatchObject({ code: -32603, data: { code: 'CALL_TIMED_OUT' } });
@@ -167,7 +167,7 @@ describe('a client that does not read', () => {
     await daemon.stop();
   });
 
-  test('and is gone while nothing is read from it is noticed all the same', async () => {
+  test('that goes while it is not read is still noticed', async () => {
     const daemon = await TestDaemon.start({
       ...ONE,
       limits: { maxInFlightPerClient: 2, maxWaitingBytesPerClient: 1000 },
@@ -183,7 +183,7 @@ describe('a client that does not read', () => {
     await daemon.stop();
   });
 
-  test('gets what comes behind an unanswered initialize held only up to its share', async () => {
+  test('may have only a limited number of frames held behind an unanswered initialize', async () => {
     const mcpServers = { fixture: fixtureServer({ FIXTURE_SILENT: '1' }) };
     const daemon = await TestDaemon.start({ mcpServers, limits: { drainTimeoutMs: 100 } });
     const client = await daemon.connect();
@@ -202,7 +202,7 @@ describe('a client that does not read', () => {
 });
 
 describe('the daemon', () => {
-  test('goes on when nobody reads its log any more', async () => {
+  test('goes on when the reader of its log has gone', async () => {
     const daemon = await TestDaemon.start(ONE);
     daemon.closeLog();
     for (let n = 0; n < 3; n++) {
@@ -260,7 +260,7 @@ describe('the daemon', () => {
   });
 });
 
-test('what a command prints reaches a slow reader to its last byte', async () => {
+test('a slow reader gets the output of a command to its last byte', async () => {
   const daemon = await TestDaemon.start(ONE);
   const clients = await Promise.all(Array.from({ length: 700 }, () => daemon.client()));
   const script = `"${process.execPath}" "${PROGRAM}" clients --json --mcp-bridge-socket "${daemon.path}" | (sleep 0.3; cat)`;

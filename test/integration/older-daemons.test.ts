@@ -62,7 +62,7 @@ async function untilUnused({ env }: Installed): Promise<void> {
 
 const connect = ({ env, dir }: Installed) => runCommand(['connect'], { env, cwd: dir, input: INITIALIZE });
 
-test('an older daemon that a client has started and nobody uses is replaced', async () => {
+test('an unused older daemon that a client has started is replaced', async () => {
   const installed = install();
   const { pid, client } = await startOlder(installed, ['connect']);
   client?.end();

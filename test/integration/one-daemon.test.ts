@@ -14,7 +14,7 @@ import { fixtureServer, PROGRAM, TestDaemon, tempDir, untilGone } from '../suppo
 const CONFIG = { mcpServers: { fixture: fixtureServer() } };
 const isRoot = process.getuid?.() === 0;
 
-test('a second daemon on the same path says who has it and ends with 1', async () => {
+test('a second daemon on the same path names the first one and exits with 1', async () => {
   const daemon = await TestDaemon.start(CONFIG);
   const second = await runCommand(['serve', '--mcp-bridge-socket', daemon.path]);
   expect(second.code).toBe(1);
@@ -80,7 +80,7 @@ test('a daemon that cannot remove its socket does not end for want of clients: n
   await daemon.stop();
 });
 
-test('of twelve that start at once on a stale socket one becomes the daemon, again and again', async () => {
+test('of twelve daemons that start at once on a stale socket, exactly one wins', async () => {
   const dir = tempDir();
   const path = join(dir, 'b.sock');
   for (let round = 0; round < 3; round++) {
@@ -219,7 +219,7 @@ test.runIf(isRoot)('a user without a name, as containers have them, has a daemon
   rmSync(dir, { recursive: true });
 });
 
-test('who was stopped while starting a daemon is not waited for without end', async () => {
+test('a command that was stopped while starting a daemon is not waited for without end', async () => {
   const dir = tempDir();
   const path = join(dir, 'b.sock');
   const state = join(dir, 'mcp-bridge');

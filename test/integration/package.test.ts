@@ -44,8 +44,8 @@ function user(nodeDir: string) {
 
 const bin = (name: string) => join(ROOT, 'node_modules/.bin', name);
 
-describe('what is packed', () => {
-  test('holds what is needed and nothing of how it is built or tested', () => {
+describe('the package', () => {
+  test('holds everything needed, and nothing of the build or the tests', () => {
     const kept =
       /^(?:dist|config|docs|man)\/|^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md)$/;
     expect(packed.files.filter(({ path }) => !kept.test(path))).toEqual([]);
@@ -72,7 +72,7 @@ describe('what is packed', () => {
   });
 });
 
-describe('what is installed', () => {
+describe('the installed package', () => {
   test('has no script that would have to run', () => {
     const hooks = ['preinstall', 'install', 'postinstall'];
     const withScripts = readdirSync(installed, { recursive: true, encoding: 'utf8' })

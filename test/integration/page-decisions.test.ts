@@ -85,7 +85,7 @@ test('a definition is shown with its whole command and no secret, and approved a
   await daemon.stop();
 });
 
-test('what has changed since it was shown is not approved, even if only a hidden value differs', async () => {
+test('a definition that has changed since it was shown is not approved, even if only a hidden value differs', async () => {
   const { daemon, inbox, approve, define } = await place();
   const [before] = (await inbox()).approvals;
   const shown = { id: before?.id, digest: before?.digest };
@@ -102,7 +102,7 @@ test('what has changed since it was shown is not approved, even if only a hidden
   await daemon.stop();
 });
 
-test('a change of what was approved waits again, and says what differs', async () => {
+test('an approved definition that has changed waits again, with the differences', async () => {
   const { daemon, inbox, approve, reject, define } = await place();
   const decide = async (how: typeof approve): Promise<Decided> => {
     const { approvals } = await inbox();
@@ -139,7 +139,7 @@ test('a server that has connected by itself is approved under the name and progr
   await daemon.stop();
 });
 
-test('without a daemon, what waits in files is shown all the same', async () => {
+test('without a daemon, waiting definitions in files are still shown', async () => {
   const { daemon, inbox } = await place();
   daemon.kill('SIGKILL');
   await daemon.exited;

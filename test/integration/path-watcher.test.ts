@@ -203,7 +203,7 @@ test('a file stands where a directory was, and the other way round', async () =>
   watched.expectUpToDate();
 });
 
-test('a link is pointed elsewhere, and what it leads to changes', async () => {
+test('a link gets a new target, and the target changes', async () => {
   const watched = new Watched();
   watched.write('first/x.json', '1');
   watched.write('second/x.json', '2');
@@ -228,7 +228,7 @@ test('a link is pointed elsewhere, and what it leads to changes', async () => {
   expect(await watched.told()).toEqual([]);
 });
 
-test('links that lead round in a circle, or on and on, keep nobody busy', async () => {
+test('circular and endless links cause no endless work', async () => {
   const watched = new Watched();
   symlinkSync('b', watched.at('a'));
   symlinkSync('a', watched.at('b'));
@@ -241,7 +241,7 @@ test('links that lead round in a circle, or on and on, keep nobody busy', async 
   watched.expectUpToDate();
 });
 
-test('of a directory whose names are wanted, those that come and go are told', async () => {
+test('in a directory whose names are wanted, new and deleted names are reported', async () => {
   const watched = new Watched();
   watched.write('d/a.json', '1');
   watched.write('d/sub/inner.json', '1');
@@ -263,7 +263,7 @@ test('of a directory whose names are wanted, those that come and go are told', a
   watched.expectUpToDate();
 });
 
-test('what else happens in the same directory is told to nobody', async () => {
+test('other changes in the same directory are not reported', async () => {
   const watched = new Watched();
   watched.want('a.json', 'd/b.json');
   for (let n = 0; n < 1000; n++) watched.write(`other-${n % 50}.json`, `${n}`);
@@ -272,7 +272,7 @@ test('what else happens in the same directory is told to nobody', async () => {
   expect(watched.clock.pending).toBe(0);
 });
 
-test('what is written all the time is told all the same', async () => {
+test('a file that is written all the time is still reported', async () => {
   const watched = new Watched();
   const path = watched.at('a.json');
   watched.want('a.json');
@@ -307,7 +307,7 @@ test('paths come and go while it watches', async () => {
   expect(await watched.told()).toEqual(['a/x.json']);
 });
 
-test('each directory is watched once, and let go when nobody needs it', async () => {
+test('each directory is watched once, and released when nobody needs it', async () => {
   const opened = new Map<string, number>();
   const open: PathWatcherOptions['open'] = (dir, heard) => {
     const watcher = watch(dir, { persistent: false }, heard);
@@ -363,7 +363,7 @@ function asNobody(task: () => void): void {
   }
 }
 
-test('at the limit of the system what could be watched is, and the rest is told once', async () => {
+test('at the system’s limit, as many paths as possible are watched, and the rest is reported once', async () => {
   let isFull = true;
   const open: PathWatcherOptions['open'] = (dir, heard) => {
     if (isFull && dir.endsWith('/full')) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
@@ -420,7 +420,7 @@ const step = fc.oneof(
   fc.tuple(fc.constant('breathe' as const), name, name),
 );
 
-test('whatever happens, in the end what was read is what is there', async () => {
+test('after any sequence of changes, the last read content is the real one', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const watched = new Watched();

@@ -73,7 +73,7 @@ test('a whole tree of processes goes when the daemon is killed, also those that 
   await daemon.stop();
 });
 
-test('what a dead server leaves behind in its group goes with it', async () => {
+test('processes left in a dead server’s group are ended', async () => {
   const dir = tempDir();
   const daemon = await TestDaemon.start({ mcpServers: { tree: treeServer(dir) } }, { dir });
   const client = await daemon.client();
@@ -140,7 +140,7 @@ test('secrets among the arguments are in nothing that is told of a server that f
   await daemon.stop();
 });
 
-test('a client that takes nothing of what is meant for it is cut off; the others are served', async () => {
+test('a client that reads nothing is cut off; the others are served', async () => {
   const daemon = await TestDaemon.start({
     mcpServers: { fixture: fixtureServer() },
     limits: { maxQueuedBytesPerClient: 1 << 20, stallTimeoutMs: 300 },

@@ -56,7 +56,7 @@ test.each(programs)('$title: a limit ends it, and the next program is left alone
   expect(faultAfter(program, await by.callTool(++calls, 'run_code', { code: HONEST }))).toBeUndefined();
 });
 
-test('what a program leaves behind says nothing in the next one', async () => {
+test('leftovers of a program cannot speak during the next one', async () => {
   const left = `
     ${FORGED_WORDS}
     setInterval(() => console.log('x'), 1);
@@ -112,7 +112,7 @@ test('arguments that nest too deep are refused as those of a client are; a resul
   expect(daemon.log).not.toContain('could not be served');
 });
 
-test('what is looked up counts as a call, and is bounded', async () => {
+test('lookups count as calls, and are limited', async () => {
   expect(await run(`for (;;) await search('echo')`)).toMatch(/limit of calls: 500 calls/);
   const code = `
     const codes = [];
@@ -182,7 +182,7 @@ test.each([
   expect(error?.message).toContain(message);
 });
 
-test('what comes back is bounded, whatever an error says of itself', async () => {
+test('results are limited, whatever an error says about itself', async () => {
   const errors = [
     `throw Object.assign(new Error('m'), { code: 'c'.repeat(5e5) })`,
     `const e = new Error('m'); e.name = 'n'.repeat(5e5); e.stack = 's'.repeat(5e5); throw e`,

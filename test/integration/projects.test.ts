@@ -127,7 +127,7 @@ describe('a definition of the user’s runs nothing that a repository brings', (
     await daemon.stop();
   });
 
-  test('and what it is given to work on is the client’s directory', async () => {
+  test('and its arguments refer to the client’s directory', async () => {
     const dir = tempDir();
     const repo = repository(dir);
     const program = join(dir, 'own.sh');
@@ -163,7 +163,7 @@ test('a server that is dedicated has a process for each client, which ends with 
   await daemon.stop();
 });
 
-test('a server that nobody waits for any more is stopped also when it comes up after its time', async () => {
+test('a server that nobody waits for any more is stopped, even if it starts late', async () => {
   const daemon = await TestDaemon.start({
     mcpServers: { fixture: { ...fixtureServer({ FIXTURE_SLOW_START: '600' }), idleMs: 50 } },
   });

@@ -96,7 +96,7 @@ const RUNS: readonly Run[] = [
 ];
 
 describe.each(RUNS)('the client of @modelcontextprotocol/client $title', ({ transport, mode, call }) => {
-  test('answers what a server asks during its calls', async () => {
+  test('answers questions of a server during its calls', async () => {
     const { client, asked } = await connected(transport(), mode);
     const form = await call(client, 'ask', { method: 'elicitation/create', params: FORM });
     expect(JSON.parse(textOf(form))).toEqual({ action: 'accept', content: { name: 'Ann' } });

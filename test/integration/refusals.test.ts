@@ -94,7 +94,7 @@ describe.each(Object.keys(WAYS))('by %s', (way) => {
   });
 });
 
-test('what may not be called is in no list, and no search finds it', async () => {
+test('forbidden tools are in no list, and no search finds them', async () => {
   const asked = async (view: string, method: string, params: object): Promise<string> => {
     const client = await daemon.client({ 'mcp-bridge/view': view, 'mcp-bridge/cwd': project });
     const { result } = await client.request(1, method, params);

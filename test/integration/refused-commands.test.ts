@@ -70,7 +70,7 @@ test('a call that is refused is recorded, however its arguments are given', asyn
     expect(all.filter(([s, t]) => s === server && t === tool)).toEqual([[server, tool, 'refused', code]]);
 });
 
-test('of a server that may not be used it is said why', async () => {
+test('for a server that may not be used, the commands say why', async () => {
   for (const args of [
     ['tools', 'waiting'],
     ['describe', 'waiting', 'echo'],
@@ -101,7 +101,7 @@ test('a name that is not known is a failure, beside one that is', async () => {
   expect(await run('tools', 'odd', 'typed', '--changed')).toMatchObject({ code: 0 });
 });
 
-test('with --json what went wrong is JSON', async () => {
+test('with --json errors are JSON', async () => {
   const { code, stdout } = await run('call', 'fixture', 'crash', '--json');
   expect([code, JSON.parse(stdout)]).toEqual([
     1,
@@ -136,7 +136,7 @@ test('a config that the daemon does not run with is told of', async () => {
   expect((await run('status', '--config', join(home, '.config/mcp-bridge/config.json'))).stderr).toBe('');
 });
 
-test('what cannot be written is a failure, and a pipe that closes is none', async () => {
+test('output that cannot be written is a failure, but a closed pipe is not', async () => {
   const shell = (line: string): Promise<CommandResult> =>
     new Promise((resolve) => {
       const options = { env: { ...process.env, ...env }, cwd: project };

@@ -127,7 +127,7 @@ test('a server that is announced is served, and goes with its process', async ()
   await daemon.stop();
 });
 
-test('what a project registers is contacted once somebody has approved it', async () => {
+test('a server that a project registers is contacted only after approval', async () => {
   const home = new Home();
   const server = await httpServer();
   const info = { name: 'theirs', url: server.url, pid: server.child.pid };
@@ -184,7 +184,7 @@ test('without a pid, announce stands for the server until it is ended', async ()
   await untilGone(child.pid as number);
 });
 
-test('announce warns where nobody listens, and registers all the same', async () => {
+test('announce warns if nobody listens, and registers anyway', async () => {
   const home = new Home();
   const server = await httpServer();
   const announce = (url: string) => home.run(['announce', 'web', '--url', url, '--pid', `${process.pid}`]);
@@ -198,7 +198,7 @@ test('announce warns where nobody listens, and registers all the same', async ()
   expect(await home.listed()).toEqual(['web']);
 });
 
-test('announce says that a name is defined already, and by what', async () => {
+test('announce says if a name is defined already, and where', async () => {
   const home = new Home();
   const config = join(home.dir, '.config/mcp-bridge/config.json');
   mkdirSync(join(home.dir, '.config/mcp-bridge'), { recursive: true });

@@ -7,7 +7,7 @@ import { type Counts, churn } from '../../bench/registry-churn.mjs';
 import { temporaryDir } from '../support/temporary-dir.ts';
 import { ROOT } from '../support/test-daemon.ts';
 
-test('the file is whole at every moment, and lists who is there and nobody else', async () => {
+test('the file is complete at every moment, and lists exactly the running servers', async () => {
   const file = join(temporaryDir(), '.mcp-bridge', 'mcp_servers.json');
   const isEnough = ({ readings, registered, killed }: Counts): boolean => Math.min(readings, registered, killed) > 40;
   const { faults } = await churn({ processes: 12, isEnough, killPeriodMs: 60, file });

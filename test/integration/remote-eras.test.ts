@@ -144,7 +144,7 @@ describe('a server of the era of 2026 that refuses a call', () => {
     }
   });
 
-  test('with an error for nobody has refused the call with its status', async () => {
+  test('with an error that belongs to no request has refused the call with its status', async () => {
     const body = { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Parse error' } };
     const { refused, instances } = await refusedCall(() => ({ status: 400, body }));
     expect(refused?.message).toBe('Server s refused the request (HTTP 400)');

@@ -81,7 +81,7 @@ describe.each(['http', 'sse', 'auto'])('a server over %s', (type) => {
     expect(error?.message).toBe('Server s could not be reached: connection refused (ECONNREFUSED)');
   });
 
-  test('whose certificate nobody vouches for', async () => {
+  test('with an untrusted certificate', async () => {
     const read = (name: string): Buffer => readFileSync(join(ROOT, 'test/fixtures/tls', name));
     const server = createSecureServer({ key: read('key.pem'), cert: read('certificate.pem') }, answering(200));
     const { error } = await refusalOf({ type, url: `https://127.0.0.1:${await listening(server)}/mcp` });
@@ -117,7 +117,7 @@ test.each<[string, RequestListener, string]>([
   expect(seen).not.toContain('s3cret');
 });
 
-test('a host that nobody knows', async () => {
+test('an unknown host', async () => {
   const { error } = await refusalOf({ url: 'http://nobody.invalid/mcp' });
   expect(error?.message).toMatch(/^Server s could not be reached: .*its host name.* \((ENOTFOUND|EAI_AGAIN)\)$/);
 });
@@ -185,7 +185,7 @@ function smallServer(status: () => number): RequestListener {
   return (request, response) => void answer(request, response);
 }
 
-test('a call that fails on its way is told so, and the next one may work', async () => {
+test('a call that fails on its way gets the reason, and the next one may work', async () => {
   let status = 200;
   const port = await listening(createServer(smallServer(() => status)));
   const daemon = await TestDaemon.start({ mcpServers: { s: { url: `http://127.0.0.1:${port}/mcp` } } });
@@ -204,7 +204,7 @@ test('a call that fails on its way is told so, and the next one may work', async
   await daemon.stop();
 });
 
-test('a call that is not let in any more ends the connection, and the next one runs the helper again', async () => {
+test('a call with rejected credentials ends the connection, and the next one runs the helper again', async () => {
   let status = 200;
   const url = `http://127.0.0.1:${await listening(createServer(smallServer(() => status)))}/mcp`;
   const headersHelper = `echo run >> runs; echo '{"authorization":"Bearer s3cret"}'`;

@@ -76,7 +76,7 @@ test('headers hold variables of the environment, which are never shown', async (
   await without.stop();
 });
 
-test('a server is told when its session is not needed any more', async () => {
+test('a server is told when its session is no longer needed', async () => {
   const url = await httpServer('http');
   const sessions = async (): Promise<string> => (await fetch(new URL('/sessions', url))).text();
   const daemon = await TestDaemon.start({ mcpServers: { remote: { url } } });
@@ -131,7 +131,7 @@ test.each(['http', 'sse'] as const)(
   },
 );
 
-test('a server that is not there fails for who asks, and for nobody else', async () => {
+test('a server that is not there fails only for the client that asks', async () => {
   const daemon = await TestDaemon.start({
     mcpServers: { gone: { url: 'http://127.0.0.1:9/mcp' }, here: fixtureServer() },
   });

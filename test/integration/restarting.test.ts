@@ -166,7 +166,7 @@ describe('restart', () => {
     expect((await status()).pid).toBe(after.pid);
   });
 
-  test('does not go on without a config that was named: what it keeps out would come in', async () => {
+  test('does not go on without a named config, because its exclusions would be lost', async () => {
     const config = join(dir, 'elsewhere.json');
     writeFileSync(config, JSON.stringify({ mcpServers: { fixture: fixtureServer() } }));
     await run('start', '--config', 'elsewhere.json');
@@ -290,7 +290,7 @@ describe('restart', () => {
     expect(await status()).toMatchObject({ autostarted: true, configFile: null, configNamed: false });
   });
 
-  test('starts a daemon where none runs; upgrade does not, and leaves one of its own build alone', async () => {
+  test('starts a daemon if none runs; upgrade does not, and keeps a daemon of its own build', async () => {
     expect(await run('upgrade')).toMatchObject({ code: 0, stdout: `No mcp-bridge runs at ${path}\n` });
     expect((await run('restart')).stdout).toContain('none ran');
     const { pid, build } = await status();
@@ -353,7 +353,7 @@ describe('a daemon that a client has started', () => {
   const started = (idleExitMs: number): Promise<TestDaemon> =>
     TestDaemon.start({ mcpServers: {}, daemon: { idleExitMs } }, { dir, args: ['--autostarted'] });
 
-  test('ends by itself when nobody has used it for a while, and not while somebody does or may come back', async () => {
+  test('ends when it was unused for a while, but not while a client uses it or may come back', async () => {
     const daemon = await started(1000);
     const [client, resuming] = [await daemon.client(), await ResumingClient.ready(await wireOverSocket(path))];
     await passTime(1300);
@@ -381,7 +381,7 @@ describe('a daemon that a client has started', () => {
     expect(await daemon.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('serves whoever comes while it goes, or is not there: nobody is dropped without a word', async () => {
+  test('serves clients that come while it stops or is away: none is dropped without a word', async () => {
     for (let round = 0; round < 4; round++) {
       const daemon = await started(40);
       const outcomes: string[] = [];
@@ -406,7 +406,7 @@ describe('a daemon that a client has started', () => {
     await Promise.all([daemon.stop(), other.stop()]);
   });
 
-  test('is what connect and the commands that use tools start', async () => {
+  test('is started by connect and by the commands that use tools', async () => {
     writeConfig({ mcpServers: { fixture: fixtureServer() } });
     const init = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}\n';
     expect((await runCommand(['connect', '--view', 'discover'], { env, cwd: dir, input: init })).stdout).toContain(

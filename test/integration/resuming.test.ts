@@ -80,7 +80,7 @@ describe('a connection that drops', () => {
     client.drop();
   });
 
-  test('of which the bridge has seen no end gives its session to the next one', async () => {
+  test('unnoticed by the bridge gives its session to the next one', async () => {
     const client = await ready();
     const { wire: first } = client;
     client.call(1, 'hold');
@@ -116,7 +116,7 @@ describe('a connection that drops', () => {
     other.destroy();
   });
 
-  test('costs little: a thousand sessions that wait with 20 KiB each stay within what may be kept', async () => {
+  test('costs little: a thousand waiting sessions with 20 KiB each stay within the limit', async () => {
     const SESSIONS = 1000;
     const clients = await Promise.all(Array.from({ length: SESSIONS }, ready));
     const other = await daemon.client();

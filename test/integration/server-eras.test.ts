@@ -274,7 +274,7 @@ describe('a server that is no process of the bridge', () => {
   });
 });
 
-test('a server of the era of 2026 that writes requests of its own is ready all the same', async () => {
+test('a server of 2026 that sends requests of its own still becomes ready', async () => {
   const daemon = await daemonFor(new RawEra('asks').definition);
   expect(await started(daemon)).toMatchObject({ state: 'ready', protocolVersion: '2026-07-28' });
   await daemon.stop();

@@ -88,7 +88,7 @@ describe('BridgeServerTransport', () => {
     await next.stop();
   });
 
-  test('says why it is not taken, and gives up when there is no bridge any more', async () => {
+  test('says why it is not accepted, and gives up when the bridge has gone', async () => {
     const daemon = await TestDaemon.start(IDE);
     const make = (name: string) =>
       new BridgeServerTransport({
@@ -141,7 +141,7 @@ describe('BridgeServerTransport', () => {
     await daemon.stop();
   });
 
-  test('that is used is told why before it is hung up on, and is there again once it may be', async () => {
+  test('that is in use gets the reason before the bridge hangs up, and is back once it is allowed', async () => {
     const home = process.env.HOME as string;
     const daemon = await TestDaemon.start(IDE, { env: { HOME: home, XDG_CONFIG_HOME: undefined } });
     const { states, onState, until } = told();

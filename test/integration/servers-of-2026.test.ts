@@ -136,7 +136,7 @@ describe.each([
     expect(Object.keys(read)).toEqual(['contents']);
   });
 
-  test('it is asked what the server asks, in one round or in several, and gets one answer (D5, D6)', async () => {
+  test('questions of the server reach it, in one round or several, and the call gets one answer (D5, D6)', async () => {
     const client = await connected(view);
     const asked: unknown[] = [];
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => {

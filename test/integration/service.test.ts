@@ -118,7 +118,7 @@ test.runIf(hasAnalyze)('systemd has nothing to say against the units, whatever t
   expect([status, stderr]).toEqual([0, '']);
 });
 
-test('what stands in the units makes a daemon that takes the socket over', async () => {
+test('the units’ command line makes a daemon that takes over the socket', async () => {
   const here = home('a b%h $HOME "q"');
   await here.run('install');
   const command = wordsOf(here.unit('mcp-bridge.service')['Service.ExecStart']?.[0] ?? '');
@@ -204,7 +204,7 @@ test('--dry-run writes nothing', async () => {
   expect(readdirSync(here.units).sort()).toEqual(NAMES);
 });
 
-test('what a person has changed is neither replaced nor removed without being told so', async () => {
+test('a unit that a person has changed is neither replaced nor removed without a message', async () => {
   const here = home();
   await here.run('install');
   const file = join(here.units, 'mcp-bridge.service');
@@ -225,7 +225,7 @@ test('what a person has changed is neither replaced nor removed without being to
   expect((await here.run('uninstall')).stderr).toContain('was not written by mcp-bridge');
 });
 
-test('uninstall removes what was written, and nothing else', async () => {
+test('uninstall removes exactly what was written', async () => {
   const here = home();
   await here.run('install');
   writeFileSync(join(here.units, 'other.service'), '');
@@ -237,7 +237,7 @@ test('uninstall removes what was written, and nothing else', async () => {
   expect((await here.run('uninstall')).stdout).toBe('There is nothing to remove\n');
 });
 
-test('other settings renew the units, and what systemd keeps begins anew', async () => {
+test('other settings renew the units, and systemd reads them again', async () => {
   const here = home();
   await here.run('install');
   here.told();

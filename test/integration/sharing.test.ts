@@ -34,7 +34,7 @@ async function historyLengths(daemon: TestDaemon): Promise<unknown[]> {
   return said;
 }
 
-test('what a client thinks is not what another one has thought, unless somebody says that they share it', async () => {
+test('clients do not see each other’s thoughts, unless the user says that they share them', async () => {
   const thinking = serverOf('server-sequential-thinking');
   const apart = await TestDaemon.start({ mcpServers: { mine: thinking } });
   expect(await historyLengths(apart)).toEqual([1, 2, 1, 2]);

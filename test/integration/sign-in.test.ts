@@ -169,7 +169,7 @@ describe.each(['http', 'sse'] as const)('a server over %s that wants one to sign
   });
 });
 
-test('a sign-in is kept in a file of its own that nobody else can read', async () => {
+test('a sign-in is kept in a separate file that no other user can read', async () => {
   const guarded = await Guarded.start();
   await guarded.signIn();
   expect(guarded.files).toHaveLength(1);
@@ -194,7 +194,7 @@ test('two daemons that refresh at once do not lose the refresh token', async () 
   for (const daemon of daemons) await daemon.stop();
 });
 
-test('a sign-in that was revoked is asked for anew, in the call that finds out and after it', async () => {
+test('after a revoked sign-in, calls ask for a new one, from the first that notices', async () => {
   const guarded = await Guarded.start();
   await guarded.signIn();
   const daemon = await guarded.daemon();
@@ -238,7 +238,7 @@ const STEP_UP = {
   message: 'Server guarded wants you to sign in again, for more rights',
 };
 
-test('a call that needs more rights asks for a sign-in that keeps what was granted, and disturbs nobody', async () => {
+test('a call that needs more rights asks for a sign-in that keeps the granted ones, and disturbs nobody', async () => {
   const guarded = await Guarded.start();
   await guarded.signIn();
   const daemon = await guarded.daemon();
@@ -357,7 +357,7 @@ test('a sign-in goes on where the authorization server names itself', async () =
   expect(await guarded.counts()).toMatchObject({ exchanges: 1 });
 });
 
-test('what one authorization server has given is not shown to another one', async () => {
+test('tokens of one authorization server are not shown to another one', async () => {
   const guarded = await Guarded.start();
   await guarded.signIn();
   const daemon = await guarded.daemon();
@@ -494,7 +494,7 @@ test('a client that is known there is used, with its secret, at its port', async
   await daemon.stop();
 });
 
-test('a person who refuses ends it with one line', async () => {
+test('a person who refuses gets a single line', async () => {
   const guarded = await Guarded.start('http', { oauth: { clientId: 'shy' } });
   const run = await guarded.begin();
   await fetch(run.page);
@@ -502,7 +502,7 @@ test('a person who refuses ends it with one line', async () => {
   expect(run.printed.split('\n').slice(2)).toEqual(['mcp-bridge: The sign-in was refused: access_denied.', '']);
 });
 
-test('what the server says when it goes wrong is not repeated', async () => {
+test('error texts of the server are not repeated', async () => {
   const guarded = await Guarded.start('http', { oauth: { clientId: 'known', clientSecret: 's3cret-wrong' } });
   const run = await guarded.begin();
   await fetch(run.page);
@@ -520,7 +520,7 @@ async function closedPort(): Promise<number> {
   return port;
 }
 
-test('what cannot be signed in to is told in one line', async () => {
+test('a server without sign-in gets a single line', async () => {
   const dir = tempDir();
   const file = join(dir, 'config.json');
   const closed = await closedPort();

@@ -12,7 +12,7 @@ test('two clients share one server process', async () => {
   await daemon.stop();
 });
 
-test('a config of a test that has a fault fails the test at once, and says what is wrong', async () => {
+test('a faulty config in a test fails the test at once, and names the fault', async () => {
   const faulty = { mcpServers: { fixture: fixtureServer() }, limits: { callTimeoutMs: 'long' } };
   await expect(TestDaemon.start(faulty)).rejects.toThrow('limits.callTimeoutMs');
   const daemon = await TestDaemon.start(faulty, { isFaulty: true });

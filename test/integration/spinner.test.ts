@@ -29,7 +29,7 @@ test.each([
   await shown.ended;
 });
 
-test('what was waited for is gone from the terminal when the answer is there', async () => {
+test('the waiting line is gone from the terminal when the answer is there', async () => {
   const call = ['call', 'quick', 'slow', 'ms=900', '--mcp-bridge-socket', daemon.path];
   const shown = onTerminal(20, 60, ...call);
   expect(await shown.ended).toBe(0);

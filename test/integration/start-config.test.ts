@@ -39,7 +39,7 @@ const configFile = async (): Promise<unknown> =>
   (JSON.parse((await run('status', '--json')).stdout) as { configFile: unknown }).configFile;
 
 test.each(['start', 'restart'])(
-  '%s in a repository takes your own config where nobody can be asked, and says so',
+  '%s in a repository uses your own config if nobody can be asked, and says so',
   async (command) => {
     const { code, stderr } = await run(command);
     expect([code, stderr]).toEqual([
@@ -53,7 +53,7 @@ test.each(['start', 'restart'])(
   },
 );
 
-test('a script that is told with --json asks nobody', async () => {
+test('a script with --json is not asked', async () => {
   const { stdout, stderr } = await run('start', '--json');
   expect(JSON.parse(stdout)).toMatchObject({ ranAlready: false });
   expect(stderr).toContain(`${theirs} is not used`);
@@ -117,7 +117,7 @@ test('a config that comes into the directory later counts for nothing', async ()
   expect(await configFile()).toBe(mine);
 });
 
-test('a repository’s config that is broken keeps nobody from starting', async () => {
+test('a broken config in a repository does not prevent starting', async () => {
   writeFileSync(theirs, '{ "mcpServers": {');
   const { code, stderr } = await run('start');
   expect([code, stderr]).toEqual([0, expect.stringContaining(`${theirs} is not used`)]);

@@ -18,7 +18,7 @@ test('calls are those of tools, requests all that clients have asked the server'
   await daemon.stop();
 });
 
-test('those who watch the daemon do not count among its requests', async () => {
+test('requests of control sessions are not counted', async () => {
   const daemon = await TestDaemon.start();
   await runCommand(['status', '--mcp-bridge-socket', daemon.path]);
   await runCommand(['clients', '--mcp-bridge-socket', daemon.path]);

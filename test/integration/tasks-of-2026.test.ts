@@ -152,7 +152,7 @@ describe.each([
     },
   );
 
-  test('is heard of by its owner, who listens to it (H1)', async () => {
+  test('is reported to its owner, who listens to it (H1)', async () => {
     const client = await clientIn('server:local');
     const other = await clientIn('server:local');
     const [taskId, unheard] = [await client.begin('slow_compute', { seconds: 60 }), await client.begin('multi_input')];

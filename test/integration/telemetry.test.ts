@@ -276,7 +276,7 @@ test('a server at a URL is named by its host and port, and nothing else of the U
 });
 
 describe('the variables of OpenTelemetry', () => {
-  test('say where it goes, with what headers, under what name, and come before the config', async () => {
+  test('set the destination, headers and name, and override the config', async () => {
     const [ofConfig, ofEnv] = [await collector(), await collector()];
     const daemon = await daemonWith(
       { otlp: { endpoint: ofConfig.endpoint, headers: { 'x-token': 'CANARY' } } },
@@ -314,7 +314,7 @@ describe('the variables of OpenTelemetry', () => {
     expect(receiver.requests).toEqual([]);
   });
 
-  test('sample: of a trace that is not sent the server is told so, and only its times are counted', async () => {
+  test('sample: servers learn that a trace is not sent, and only its times are counted', async () => {
     const receiver = await collector();
     const daemon = await daemonWith(
       { otlp: { endpoint: receiver.endpoint } },
@@ -372,7 +372,7 @@ describe('a collector that does not do its part costs calls nothing', () => {
     expect((await daemon.status()).counters.internalErrors).toBe(0);
   });
 
-  test('one that hangs: calls are answered, and the daemon ends all the same', async () => {
+  test('a hanging collector: calls are answered, and the daemon ends', async () => {
     const daemon = await daemonWith({ otlp: { endpoint: await silentPort(), timeoutMs: 3_600_000 } });
     const client = await daemon.client();
     for (let id = 1; id <= 20; id++) expect(textOf(await client.callTool(id, 'echo', { text: 'x' }))).toBe('x');
@@ -380,7 +380,7 @@ describe('a collector that does not do its part costs calls nothing', () => {
     expect(await daemon.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('one that comes back gets what is new, and the log says so', async () => {
+  test('a collector that comes back gets new spans, and the log says so', async () => {
     const receiver = await collector();
     receiver.answer = (_, response) => response.writeHead(404).end();
     const daemon = await daemonWith({ otlp: { endpoint: receiver.endpoint } });
@@ -394,7 +394,7 @@ describe('a collector that does not do its part costs calls nothing', () => {
   });
 });
 
-test('a daemon that is stopped sends what it has first', async () => {
+test('a daemon that is stopped sends its remaining data first', async () => {
   const receiver = await collector();
   const daemon = await daemonWith(
     { otlp: { endpoint: receiver.endpoint } },
@@ -436,7 +436,7 @@ describe('status says where telemetry goes', () => {
     });
   });
 
-  test('also what does not arrive, until it does', async () => {
+  test('also failures, until data arrives again', async () => {
     const receiver = await collector();
     receiver.answer = (_, response) => response.writeHead(404).end();
     const daemon = await daemonWith({ otlp: { endpoint: receiver.endpoint }, metrics: false });

@@ -63,7 +63,7 @@ async function json(...args: string[]): Promise<Record<string, unknown>> {
 }
 
 describe('servers', () => {
-  test('starts a daemon, and shows what it offers', async () => {
+  test('starts a daemon, and lists its servers', async () => {
     const { code, stdout, stderr } = await run('servers');
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^SERVER +STATE +TOOLS +MCP +DESCRIPTION\n/);
@@ -118,7 +118,7 @@ describe('tools', () => {
   });
 });
 
-describe('what is not there', () => {
+describe('a missing server or tool', () => {
   test('is told with the commands that help, not with the tools of agents', async () => {
     expect((await run('tools', 'zzz')).stderr).toBe(
       'mcp-bridge: There is no server "zzz". There are: everything, fixture, odd.\n',
@@ -179,7 +179,7 @@ describe('describe', () => {
     expect(await json('describe', 'odd', 'typed')).toMatchObject({ server: 'odd', tool: 'typed', tags: [] });
   });
 
-  test('shows what stands in objects, in lists of them, and in one of several kinds, below them', async () => {
+  test('shows members of objects, of lists of objects, and of variants, below them', async () => {
     const { stdout } = await run('describe', 'odd', 'nested');
     expect(stdout).toContain(
       [
@@ -201,7 +201,7 @@ describe('describe', () => {
     expect(example).toBe(`call odd nested 'trip:={"stops":[{}]}'`);
   });
 
-  test('says in words what the server says of it, and what it answers', async () => {
+  test('describes the server’s claims about a tool, and its answer', async () => {
     const { stdout } = await run('describe', 'odd', 'careful');
     expect(stdout).toBe(
       'careful, of odd\n\nReads.\n\nAnd more.\n\nThe server says: it only reads; it stays in its own world.\n\n' +
@@ -277,7 +277,7 @@ describe('call', () => {
     expect(await run('call', 'odd', 'exact', ...args)).toMatchObject({ code: 2, stdout: '' });
   });
 
-  test('arguments over the limit of the daemon are told so', async () => {
+  test('arguments over the daemon’s limit get an error', async () => {
     const text = 'x'.repeat(17 * 1024 * 1024);
     const { code, stderr } = await given(JSON.stringify({ text }), 'call', 'fixture', 'echo', '-');
     expect(code).toBe(1);
@@ -373,7 +373,7 @@ describe('call', () => {
     expect(await given('{"text":"x"}', 'call', 'fixture', 'echo', '-', '--out', '-')).toMatchObject({ stdout: 'x' });
   });
 
-  test('what cannot be saved is a failure, and the text is not lost', async () => {
+  test('output that cannot be saved is a failure, and the text is not lost', async () => {
     expect(await run('call', 'odd', 'careful', '--out', 'nothing')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('Nothing was saved: the answer is empty'),
@@ -387,7 +387,7 @@ describe('call', () => {
     });
   });
 
-  test('what a tool says of its failure is on stderr, and the exit code is 1', async () => {
+  test('an error of a tool goes to stderr, and the exit code is 1', async () => {
     expect(await run('call', 'odd', 'fails')).toEqual({
       code: 1,
       stdout: '',
@@ -409,7 +409,7 @@ describe('call', () => {
     expect(stderr).toMatch(said);
   });
 
-  test('a question of the server gets an error, as nobody is there to answer', async () => {
+  test('a question of the server gets an error, because nobody can answer', async () => {
     expect((await run('call', 'fixture', 'ask')).stdout).toContain('elicitation');
     expect((await run('call', 'fixture', 'ask', 'method=roots/list')).stdout).toContain('"code":-32601');
   });
@@ -437,7 +437,7 @@ describe('a call that takes its time', () => {
     expect(await json('describe', 'odd', 'later')).toMatchObject({ taskSupport: 'required' });
   });
 
-  test('what the server logs stays on the terminal', async () => {
+  test('log messages of the server stay on the terminal', async () => {
     const host = atTerminal();
     const args = { method: 'notifications/message', params: { level: 'error', data: 'oo\u001bps' } };
     expect(await call({ server: 'fixture', tool: 'notify', args: JSON.stringify(args) }, host)).toBe(0);

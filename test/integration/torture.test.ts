@@ -24,7 +24,7 @@ describe.each(Object.entries(themes))('%s', (_theme, scenarios) => {
   });
 });
 
-test('docs/reliability.md says of each what is promised', () => {
+test('docs/reliability.md has the promise of each', () => {
   const rows = [...readFileSync(join(ROOT, 'docs/reliability.md'), 'utf8').matchAll(/^\| (.+?) \| .+ \| .+ \|$/gm)];
   const names = rows.map(([, name]) => name).filter((name) => name !== 'scenario' && name !== '---');
   expect(names.sort()).toEqual(Object.values(themes).flatMap(Object.keys).sort());

@@ -104,7 +104,7 @@ const untilParked = async (): Promise<void> => {
   while (!(await run('clients')).stdout.includes('parked')) await passTime(10);
 };
 
-test('an agent that is killed and started again has what it had not read, once its old session is given up', async () => {
+test('an agent that is killed and started again gets its unread letters, once its old session is given up', async () => {
   await startWithGrace(10_000);
   const ann = await connected('ann');
   await write('ann', 'one', 'two');
@@ -124,7 +124,7 @@ test('an agent that is killed and started again has what it had not read, once i
   await last.ended;
 });
 
-test('an agent that was killed and one that has closed have what they had not read when they come again', async () => {
+test('an agent that was killed and one that has closed get their unread letters when they come again', async () => {
   await startWithGrace(0);
   const [ann, bob] = [await connected('ann'), await connected('bob')];
   await write('ann', 'one');

@@ -55,7 +55,7 @@ const run = (tool: string, args: object): [string, object] => [
   { server: 'files', tool, arguments: args },
 ];
 
-test('what is new in it is found, at one start', async () => {
+test('its new tools are found with a single start', async () => {
   const answers = await calls('discover', { tools: NEW }, [
     run('write', {}),
     run('read', { path: 'a', encoding: 'utf8' }),
@@ -75,7 +75,7 @@ test('so is it under its joined name', async () => {
   expect(answers.map(({ error }) => error?.data?.code)).toEqual([undefined, 'TOOL_NOT_FOUND']);
 });
 
-test('what cannot be started refuses by what it has said, and says how to ask it', async () => {
+test('a server that cannot be started refuses by its last answers, and says how to ask it again', async () => {
   const answers = await calls('discover', { isGone: true }, [run('write', {}), run('read', { encoding: 'utf8' })]);
   for (const [i, code] of ['TOOL_NOT_FOUND', 'TOOL_ARGUMENTS_INVALID'].entries()) {
     const { message, data } = answers[i]?.error ?? {};

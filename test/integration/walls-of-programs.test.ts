@@ -86,7 +86,7 @@ test.skipIf(!existsSync('/proc/self/fd') || !existsSync('/bin/bash'))(
   },
 );
 
-test('an identifier that several tools or servers could mean is nobody’s, and the error says how to name each', async () => {
+test('an identifier that could mean several tools or servers is refused, and the error names each', async () => {
   const dir = tempDir();
   const tool = (name: string): string => JSON.stringify({ name, inputSchema: { type: 'object' } });
   writeFileSync(join(dir, 'tools.txt'), ['x-y', 'x.y', 'only-one'].map(tool).join('\n'));

@@ -6,7 +6,7 @@ import { runCommand } from '../support/command.ts';
 import { onTerminal, program } from '../support/lasting-command.ts';
 import { fixtureServer, TestDaemon, tempDir } from '../support/test-daemon.ts';
 
-test('a pipe gets plain snapshots, with what has happened between them, across a restart of the daemon', async () => {
+test('a pipe gets plain snapshots, with the events between them, across a restart of the daemon', async () => {
   const dir = tempDir();
   const config = { mcpServers: { fixture: fixtureServer() } };
   const daemon = await TestDaemon.start(config, { dir });
@@ -32,7 +32,7 @@ test('a pipe gets plain snapshots, with what has happened between them, across a
   rmSync(dir, { recursive: true, force: true });
 });
 
-test('whoever reads the pipe may go, and scripts get a line of JSON each time', async () => {
+test('the reader of the pipe may go, and scripts get a line of JSON each time', async () => {
   const daemon = await TestDaemon.start({ mcpServers: { fixture: fixtureServer() } });
   const json = program('status', '--watch', '--json', '--interval', '0.1', '--mcp-bridge-socket', daemon.path);
   const [line = ''] = [await json.until(/.+\n/)];
@@ -71,7 +71,7 @@ function widest(screen: string): number {
   return Math.max(...lines.map(({ length }) => length));
 }
 
-test('an interval that is none is told, and only what watches takes one', async () => {
+test('an invalid interval is reported, and only watching commands take one', async () => {
   const wrong = await runCommand(['top', '--interval', '0']);
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--interval is a number of seconds') });
   const alone = await runCommand(['status', '--interval', '2']);

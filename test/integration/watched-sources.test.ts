@@ -84,7 +84,7 @@ test('whatever is done to the files, the next discovery knows it', async () => {
   expect(names.sort()).toEqual(['b', 'plugin:s:skill', 'project', 'relinked']);
 });
 
-test('what is not asked for makes nobody reload', async () => {
+test('changes of other files cause no reload', async () => {
   const { write, discover, reload, reloads, at } = watchedHome();
   await discover();
   for (const name of ['.bash_history', 'project/main.ts', 'project/.git-credentials', '.cursor-old/mcp.json'])

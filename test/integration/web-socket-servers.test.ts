@@ -105,7 +105,7 @@ test('while a server does not read, requests wait; then all are answered', async
   await daemon.stop();
 });
 
-test('a link hands on a share of what arrives each turn, in order and to the end', async () => {
+test('a link hands on a part of its input each turn, in order and to the end', async () => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => 'mcp' });
   await once(server, 'listening');
   const pacer = new CountedPacer();
@@ -132,7 +132,7 @@ test('a link hands on a share of what arrives each turn, in order and to the end
   server.close();
 });
 
-test('a link says what the other end has not taken, and when it has', async () => {
+test('a link reports unread bytes, and when they were read', async () => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => 'mcp' });
   await once(server, 'listening');
   const link = new WebSocketLink({ turn: new FlushTurn(), pacer: new ReadPacer() });

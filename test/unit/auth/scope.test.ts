@@ -6,11 +6,11 @@ test('scopes are joined, each right once, in the order in which they came', () =
   expect(joinedScope(undefined, ' ')).toBeUndefined();
 });
 
-test('what is no scope is left out', () => {
+test('invalid scopes are left out', () => {
   expect(joinedScope('a "b" c\\ \u001b[31m d\u00e9 e')).toBe('a e');
 });
 
-test('what is missing is what was not asked for', () => {
+test('scopes that were not asked for are missing', () => {
   expect(missingScope('a b c', 'b')).toBe('a c');
   expect(missingScope('a', 'b a')).toBeUndefined();
   expect(missingScope('a', undefined)).toBe('a');

@@ -7,7 +7,7 @@ import { temporaryDir } from '../../support/temporary-dir.ts';
 const fileIn = (dir: string, name = 'a', url = 'https://x/mcp'): TokenFile =>
   new TokenFile({ name, url }, { XDG_STATE_HOME: dir });
 
-test('each server at each URL has a file of its own', () => {
+test('each server at each URL has a separate file', () => {
   const dir = temporaryDir();
   const paths = [fileIn(dir), fileIn(dir, 'b'), fileIn(dir, 'a', 'https://y/mcp'), fileIn(dir)].map(({ path }) => path);
   expect(new Set(paths).size).toBe(3);
@@ -15,7 +15,7 @@ test('each server at each URL has a file of its own', () => {
   expect(paths[0]).toMatch(/\/mcp-bridge\/auth\/[0-9a-f]{32}\.json$/);
 });
 
-test('has what was written, and nothing before or after', async () => {
+test('has exactly what was written', async () => {
   const file = fileIn(temporaryDir());
   expect(file.read()).toEqual({});
   const signedIn = { client: { client_id: 'c' }, tokens: { access_token: 'a', token_type: 'Bearer' } };
@@ -46,7 +46,7 @@ test('the lock is free again after a failure', async () => {
   expect(await file.locked(() => 'free')).toBe('free');
 });
 
-test('a file that is not JSON is told, without what is in it', () => {
+test('a file that is not JSON is reported, without its content', () => {
   const file = fileIn(temporaryDir());
   mkdirSync(dirname(file.path), { recursive: true });
   writeFileSync(file.path, 's3cret', { mode: 0o600 });

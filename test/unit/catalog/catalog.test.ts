@@ -68,7 +68,7 @@ function fileFor(definition: ServerDefinition): string {
 }
 
 describe('the catalog', () => {
-  test('keeps what was learnt from one run to the next, for its owner alone', () => {
+  test('keeps its knowledge from one run to the next, for its owner only', () => {
     const dir = join(temporaryDir(), 'made', 'for-it');
     const { catalog, clock } = catalogIn(dir);
     const known = catalog.knownOf(LOCAL);
@@ -86,7 +86,7 @@ describe('the catalog', () => {
     ]);
   });
 
-  test('writes once for all that is learnt within a moment, and at the end what is due', () => {
+  test('writes once for everything learnt within a moment, and at the end everything due', () => {
     const dir = temporaryDir();
     const { catalog, clock } = catalogIn(dir);
     const known = catalog.knownOf(LOCAL);
@@ -152,7 +152,7 @@ describe('the catalog', () => {
     ['is torn', '{"format":1,"na'],
     ['has another format', '{"format":2,"profiles":[]}'],
     ['lacks what belongs in it', '{"format":1}'],
-  ])('begins with nothing where the file %s, says so, and writes it anew', (_, content) => {
+  ])('begins empty if the file %s, says so, and writes it again', (_, content) => {
     const dir = temporaryDir();
     const path = join(dir, fileFor(LOCAL));
     writeFileSync(path, content, { mode: 0o600 });
@@ -202,7 +202,7 @@ describe('a server’s file', () => {
     expect(fileFor({ ...REMOTE, ...change })).not.toBe(fileFor(REMOTE));
   });
 
-  test('is the same for another name, another order, and what does not change what it is', () => {
+  test('is the same for another name, another order, and unimportant changes', () => {
     expect(fileFor({ ...LOCAL, name: 'y', description: 'z', timeoutMs: 7, idleMs: 7, trustHints: true })).toBe(
       fileFor(LOCAL),
     );

@@ -81,7 +81,7 @@ const says: fc.Arbitrary<Says> = fc.record({
   ),
 });
 
-describe('what is known of a server', () => {
+describe('the knowledge of a server', () => {
   test('comes out of its file as it went in, to the byte', () => {
     fc.assert(
       fc.property(says, fc.string(), (what, name) => {

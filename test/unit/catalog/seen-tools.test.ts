@@ -84,7 +84,7 @@ describe('the tools of a server', () => {
     expect(seen.changed).toEqual(new Set(['read']));
   });
 
-  test('are remembered in the next run, with what they were, for their owner alone', () => {
+  test('are remembered in the next run with their definitions, for their owner only', () => {
     const dir = join(temporaryDir(), 'made');
     learnt(dir, list(READ), list(EVIL));
     const [file = ''] = readdirSync(dir);
@@ -100,7 +100,7 @@ describe('the tools of a server', () => {
     expect(seen.changed).toEqual(new Set(['read']));
   });
 
-  test('are what they were again, unless another instance may still have the other ones', () => {
+  test('count as before when they are as before, unless another instance may still have the other ones', () => {
     const seen = learnt(temporaryDir(), list(READ), list(EVIL));
     seen.learn(list(READ), { isWhole: true, isOnly: false });
     expect(seen.changed).toEqual(new Set(['read']));
@@ -108,7 +108,7 @@ describe('the tools of a server', () => {
     expect(seen.changed).toEqual(new Set());
   });
 
-  test('that one client alone is told of count too, and make nothing new', () => {
+  test('that only one client gets count too, and make nothing new', () => {
     const { store } = storeIn(temporaryDir());
     const seen = store.of(LOCAL);
     seen.learn(list(READ), { isWhole: false, isOnly: false });
@@ -121,7 +121,7 @@ describe('the tools of a server', () => {
     ]);
   });
 
-  test('are told once for each change, and nobody is told of what is the same', () => {
+  test('are reported once per change, and never without a change', () => {
     const { store, told } = storeIn(temporaryDir());
     const seen = store.of(LOCAL);
     for (const pages of [list(READ), list(READ), list(EVIL), list(EVIL), list(EVIL, WRITE), list(READ)])
@@ -195,7 +195,7 @@ describe('packed', () => {
 });
 
 describe('to accept', () => {
-  test('takes what was shown, and nothing else', () => {
+  test('takes exactly what was shown', () => {
     const dir = temporaryDir();
     const seen = learnt(dir, list(READ, WRITE), list(EVIL, { ...WRITE, title: 'W' }));
     const shown = new Map([['read', seen.tools.get('read')?.current?.hash ?? '']]);
@@ -205,7 +205,7 @@ describe('to accept', () => {
     expect(seen.changed).toEqual(new Set(['read', 'write'])); // what it was before is not what was accepted
   });
 
-  test('leaves what has changed since it was shown', () => {
+  test('leaves tools that have changed since they were shown', () => {
     const seen = learnt(temporaryDir(), list(READ), list(EVIL));
     const shown = new Map([
       ['read', seen.tools.get('read')?.current?.hash ?? ''],
@@ -282,7 +282,7 @@ describe('a file that cannot be understood', () => {
   });
 });
 
-describe('what is kept', () => {
+describe('the kept file', () => {
   test('is bounded: of a long definition only the hash, and of many the first ones', () => {
     const dir = temporaryDir();
     const long = (name: string, length: number): object => ({ name, description: 'x'.repeat(length) });

@@ -86,7 +86,7 @@ describe('files that last', () => {
     }, PATIENCE);
   });
 
-  test('that cannot be written are told, and tried again with the next change', async () => {
+  test('that cannot be written are reported, and tried again with the next change', async () => {
     const dir = temporaryDir();
     const { clock, add, failures, read } = writesIn(dir, false);
     mkdirSync(join(dir, 'a'));

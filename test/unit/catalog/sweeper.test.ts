@@ -49,7 +49,7 @@ function definition(name: string): StdioServer {
   };
 }
 
-test('what was not used for long goes, also what a daemon has left in the middle of a write', async () => {
+test('files unused for long are removed, including those of an interrupted write', async () => {
   const dir = temporaryDir();
   put(dir, `${HASH}.json`, 31);
   put(dir, `${HASH}.json.0123456789ab`, 31);
@@ -58,7 +58,7 @@ test('what was not used for long goes, also what a daemon has left in the middle
   expect(readdirSync(dir).map((name) => join(dir, name))).toEqual([young]);
 });
 
-test('what is in use stays however old it is, and counts as used from then on', async () => {
+test('files in use stay however old they are, and count as used from then on', async () => {
   const dir = temporaryDir();
   const path = put(dir, `${HASH}.json`, 400);
   const gone = join(dir, `${'c'.repeat(32)}.json`);
@@ -67,7 +67,7 @@ test('what is in use stays however old it is, and counts as used from then on', 
   expect(existsSync(gone)).toBe(false);
 });
 
-test('what the bridge has not written stays, as does what is not this user’s alone', async () => {
+test('files that the bridge has not written stay, and so do files of other users', async () => {
   const dir = temporaryDir();
   const names = [
     'approvals.json',
@@ -100,7 +100,7 @@ test('a directory that there is not is swept without a word, and one that is non
   expect((await sweep(put(dir, 'file', 1))).failures).toHaveLength(1);
 });
 
-test('the files of servers that a daemon knows stay, and of others those of what was seen longer than the rest', async () => {
+test('files of servers that a daemon knows stay; of the others, those used last', async () => {
   const [dir, seenDir] = [temporaryDir(), temporaryDir()];
   const clock = new FakeClock();
   const date = (): number => NOW_MS;

@@ -20,7 +20,7 @@ function respelled(value: unknown): string {
 const escaped = (key: string): string =>
   `"${[...key.split('')].map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`;
 
-describe('what a server says of a tool', () => {
+describe('the definition of a tool by its server', () => {
   test('is the same in whatever order and spelling it comes', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (members) => {

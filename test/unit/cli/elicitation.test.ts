@@ -32,7 +32,7 @@ test('a form is filled in field by field, each as its type asks for', async () =
   expect(said).toContain('1) red');
 });
 
-test('what does not fit is asked for again, and what need not be there may be left out', async () => {
+test('an invalid value is asked for again, and an optional one may be left out', async () => {
   const { answer, said } = await typed(['y', 'A', 'Ann', 'old', '-1', '', 'green', 'red', '', '']);
   expect(answer).toEqual({ action: 'accept', content: { name: 'Ann', colour: 'red', news: false } });
   expect(said).toContain('It has at least 2 characters.');
@@ -47,6 +47,6 @@ test('it can be declined, and cancelled, also by the end of the input', async ()
   expect((await typed(['y', 'Ann'])).answer).toEqual({ action: 'cancel' });
 });
 
-test('what is no form is not answered here', async () => {
+test('questions other than forms are not answered here', async () => {
   expect((await typed([], { mode: 'url', url: 'https://x.example', message: 'Go there' })).answer).toBeUndefined();
 });

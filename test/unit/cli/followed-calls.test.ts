@@ -41,7 +41,7 @@ test('a call is where its events say, and then among those that have ended', () 
   expect([calls.openCount, calls.endedCount]).toEqual([1, 1]);
 });
 
-test('what is kept is bounded, and what is not shown is counted', () => {
+test('the number of kept calls is limited, and hidden ones are counted', () => {
   const calls = new CallsOfDaemon();
   calls.take(batch(Array.from({ length: 3000 }, (_, i) => begun(`open ${i}`))));
   calls.take(
@@ -54,7 +54,7 @@ test('what is kept is bounded, and what is not shown is counted', () => {
   expect(calls.calls).toHaveLength(3000);
 });
 
-test('of calls whose end may be lost none is shown as under way', () => {
+test('calls whose end may be lost are not shown as under way', () => {
   const calls = new CallsOfDaemon();
   calls.take(batch([begun('a')]));
   calls.take(batch([begun('b')], { lost: 3 }));

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { natsProgram } from '../../../src/cli/commands/demo/nats-process.ts';
 import { temporaryDir } from '../../support/temporary-dir.ts';
 
-test('takes the nats-server of PATH, else that of a usual place, else says what to install', () => {
+test('uses the nats-server in PATH, else in a usual place, else says what to install', () => {
   const dir = temporaryDir();
   const places = ['path', 'usual'].map((name) => join(dir, name));
   for (const place of places) mkdirSync(place);

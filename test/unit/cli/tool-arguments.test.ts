@@ -132,7 +132,7 @@ test('whatever a schema is made of, something comes of it', () => {
   );
 });
 
-test('what must be JSON is put on one line, and nothing else of it changes', () => {
+test('JSON arguments are put on one line, and otherwise unchanged', () => {
   expect(argumentsIn('{"a":\r\n "b\\n"}', '--args')).toBe('{"a":   "b\\n"}');
   for (const wrong of ['[]', '1', 'null', '', '{'])
     expect(() => argumentsIn(wrong, '--args')).toThrow('--args must be');
@@ -176,6 +176,6 @@ test('a parameter is meant by a short form of its name, too', () => {
   expect(() => argumentsFrom(['msg=hi'], tool)).toThrow(expect.objectContaining({ hint: 'Did you mean message?' }));
 });
 
-test('an example of a tool that needs nothing has one of what it can be given', () => {
+test('the example of a tool without required parameters uses an optional one', () => {
   expect(exampleCall(toolWith({ limit: { type: 'integer' } }))).toBe('mcp-bridge call s t limit=1');
 });

@@ -15,7 +15,7 @@ async function complaint(...args: string[]): Promise<string> {
   );
 }
 
-describe('what is wrong with a command line is said in one line, with what was meant', () => {
+describe('a wrong command line gets a single line, with the probable meaning', () => {
   test.each([
     [
       'completion bsh',

@@ -93,7 +93,7 @@ describe('a server that is attached', () => {
     expect((await server.next()).method).toBe('tools/list');
   });
 
-  test('is told that nobody waits when the bridge goes, and what it says then goes to nobody', async () => {
+  test('learns that nobody waits when the bridge goes, and its later messages go nowhere', async () => {
     const { attached, server } = aServer();
     const first = await connected();
     const served = attached.serve(first.link);
@@ -121,7 +121,7 @@ describe('a server that is attached', () => {
     expect(await next.bridge.next()).toEqual({ jsonrpc: '2.0', id: 1, result: { late: false } });
   });
 
-  test('hears nothing of what the bridge says to whoever attached it', async () => {
+  test('gets none of the messages between the bridge and its registration', async () => {
     const { attached, server } = aServer();
     const { link, bridge } = await connected();
     const states: string[] = [];
@@ -138,7 +138,7 @@ describe('a server that is attached', () => {
     await served;
   });
 
-  test('that asks while there is no bridge gets an error at once', async () => {
+  test('gets an error at once if it asks while there is no bridge', async () => {
     const { server } = aServer();
     server.send(request(5, 'roots/list'));
     expect(await server.next()).toMatchObject({ id: 5, error: { code: -32603 } });

@@ -75,7 +75,7 @@ test('an option that is undefined is not said', () => {
   expect(new BridgeTransport(options).socketPath).toBe('');
 });
 
-describe('what is not said of coming back is as the config file has it', () => {
+describe('options about reconnecting that are not given come from the config file', () => {
   test('and of the two delays, the one that is said counts before the other', () => {
     const { initialDelayMs, maxDelayMs } = DEFAULT_RECONNECT;
     const settings = (wanted?: object) => reconnectSettings(wanted, DEFAULT_RECONNECT);

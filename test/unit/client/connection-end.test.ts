@@ -22,7 +22,7 @@ describe('a client that ends its side', () => {
     expect(world.daemon.sessions).toEqual([]);
   });
 
-  test('answers no questions any more', async () => {
+  test('answers no more questions', async () => {
     const world = await ready();
     world.daemon.ask(1);
     await world.exchange();
@@ -36,7 +36,7 @@ describe('a client that ends its side', () => {
     expect(world.closed).toEqual({ error: undefined });
   });
 
-  test('hears what a daemon has to say of what was no message, also before it is introduced', async () => {
+  test('passes on a daemon’s errors about invalid messages, even before it is introduced', async () => {
     const world = new World();
     world.write('garbage');
     world.connection.end();
@@ -60,7 +60,7 @@ describe('a client that ends its side', () => {
     expect([world.answersTo(5), world.answersTo(6)].map(({ length }) => length)).toEqual([0, 1]);
   });
 
-  test('is come back to for what is open, and then it ends', async () => {
+  test('gets reconnected for its open requests, and then ends', async () => {
     const world = await ready();
     world.say(call('a'));
     world.say(call('b', 'safe'));
@@ -79,7 +79,7 @@ describe('a client that ends its side', () => {
     expect(world.closed).toEqual({ error: undefined });
   });
 
-  test('ends also if the next daemon has nothing to answer any more', async () => {
+  test('ends too if the next daemon has nothing left to answer', async () => {
     const world = new World();
     world.daemon.canResume = false;
     await world.introduce();
@@ -198,7 +198,7 @@ describe('a client that the next daemon refuses', () => {
     }
   };
 
-  test('gets that as the answer to what is open, after as many attempts as a new daemon may need', async () => {
+  test('gets the refusal as the answer to open requests, after as many attempts as a new daemon may need', async () => {
     const world = await refused();
     world.say({ id: 'waits', method: 'tools/list' });
     await pass(world, 30);
@@ -211,7 +211,7 @@ describe('a client that the next daemon refuses', () => {
     expect(world.answersTo('begun')).toMatchObject([{ error: { data: { code: 'OUTCOME_UNKNOWN' } } }]);
   });
 
-  test('goes on as soon as it is not refused any more', async () => {
+  test('goes on as soon as it is no longer refused', async () => {
     const world = await refused();
     await pass(world, 2);
     world.daemon.refusal = undefined;
@@ -219,7 +219,7 @@ describe('a client that the next daemon refuses', () => {
     expect(world.closed).toBeUndefined();
   });
 
-  test('tries on for as long as ever while it asks nothing, or is refused for what may pass', async () => {
+  test('keeps trying while it has no open requests, or if the refusal may be temporary', async () => {
     for (const asks of [true, false]) {
       const world = await ready({ maxAttempts: 20 });
       const passing = { code: -32603, message: 'The bridge is shutting down', data: { code: 'SHUTTING_DOWN' } };

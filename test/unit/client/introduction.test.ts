@@ -52,7 +52,7 @@ describe('a client’s initialize', () => {
     expect(lineOf(text)).toBeUndefined();
   });
 
-  test('says the same as one that was decoded and written anew', () => {
+  test('is equal to one that was decoded and encoded again', () => {
     const meta = fc.dictionary(
       fc.oneof(fc.string(), fc.constantFrom('mcp-bridge/cwd', 'mcp-bridge/view', 'mcp-bridge/resume')),
       fc.jsonValue(),
@@ -72,7 +72,7 @@ describe('a client’s initialize', () => {
     );
   });
 
-  test('is said again under another id, and with what is to be resumed', () => {
+  test('is repeated under another id, with the session to resume', () => {
     const again = new Introduction(Buffer.from(hello('{"x":1,"_meta":{"y":2,"mcp-bridge/resume":true}}'))).again(
       'own',
       'me',
@@ -90,7 +90,7 @@ describe('a client’s initialize', () => {
   });
 });
 
-test('of the answer only what is between the bridge and this side is taken out', () => {
+test('only the members between the bridge and this side are cut from the answer', () => {
   const ours = '"mcp-bridge/resumeToken":"t","mcp-bridge/resumed":false';
   const answer = (meta: string): string => `{"id":1.0,"jsonrpc":"2.0","result":{"_meta":{${meta}}, "é":1.0}}`;
   const text = answer(`"a" : 1.0, "\\u0062":"\\u0062é",${ours},"mcp-bridge/clientId":"me"`);

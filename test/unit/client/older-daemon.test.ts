@@ -36,7 +36,7 @@ describe('a daemon is older', () => {
   });
 });
 
-test('the build of a daemon is what it has noted, or nothing', () => {
+test('the build of a daemon is read from its note, or unknown', () => {
   const path = join(temporaryDir(), 'b.sock');
   expect(notedBuild(path)).toBeUndefined();
   writeFileSync(`${path}.lock`, '{"pid":1,"version":"1.0.0"}\n');

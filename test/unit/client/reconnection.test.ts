@@ -89,14 +89,14 @@ describe('coming back', () => {
     expect(attemptsMs).toHaveLength(maxAttempts);
   });
 
-  test.each([1, 3])('ends with what is final, be it at attempt %d', async (last) => {
+  test.each([1, 3])('ends with a final error, even at attempt %d', async (last) => {
     let seen = 0;
     const { result, attemptsMs } = trial({ isFinal: () => ++seen >= last });
     await expect(result).rejects.toBe(ABSENT);
     expect(attemptsMs).toHaveLength(last);
   });
 
-  test('ends at once when nobody wants it any more', async () => {
+  test('ends at once when nobody needs it any more', async () => {
     const { result, over, attemptsMs } = trial({ maxAttempts: 1000 });
     setImmediate(() => setImmediate(() => over.abort()));
     await expect(result).rejects.toMatchObject({ name: 'AbortError' });

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { ALL, call, ready, World } from '../../support/connection-world.ts';
 
 describe('a connection that drops', () => {
-  test('goes on where it was: what waits comes once, in order', async () => {
+  test('continues where it was: waiting messages come once, in order', async () => {
     const world = await ready();
     world.say(call(1));
     world.say(call(2));
@@ -60,7 +60,7 @@ describe('a connection that drops', () => {
     expect(world.events).toEqual([]);
   });
 
-  test('what waits for a daemon that takes less than the last one gets its one error from here', async () => {
+  test('a waiting message that is too long for the new daemon gets its only error from here', async () => {
     const world = await ready();
     const padding = 'x'.repeat(600);
     world.say({ ...call('begun'), padding });
@@ -96,7 +96,7 @@ describe('a connection that drops', () => {
     expect(world.answersTo('hello')[0]?.result?._meta).toEqual({ 'mcp-bridge/clientId': 'client-1' });
   });
 
-  test('what is said meanwhile waits, and more than that is not wanted', async () => {
+  test('messages sent meanwhile wait, up to a limit', async () => {
     const world = await ready();
     world.daemon.kill();
     await world.settle();
@@ -151,7 +151,7 @@ describe('a daemon that is gone', () => {
     expect(world.daemon.runs).toEqual(new Map([['a', 1]]));
   });
 
-  test('one that goes in order says what it has not looked at, and that is done', async () => {
+  test('one that stops in order names what it has not read, and that is sent again', async () => {
     const world = await ready();
     world.say(call(1));
     await world.exchange();
@@ -170,7 +170,7 @@ describe('a daemon that is gone', () => {
     expect([...world.daemon.runs.values()]).toEqual([1, 1]);
   });
 
-  test('one that goes in order says which calls it has sent to nobody, and they are done as if they were new', async () => {
+  test('one that stops in order names the calls it sent to nobody, and they are made as new ones', async () => {
     const world = await ready();
     for (const id of [1, 'two', 3]) world.say(call(id));
     await world.exchange();
@@ -291,7 +291,7 @@ describe('a daemon that is gone', () => {
     expect(world.answersTo(1)).toHaveLength(1);
   });
 
-  test('what is asked after a stop is tried at once, whatever is waited for, as often as a pause allows', async () => {
+  test('a request after a stop is tried at once, whatever the pause, as often as the pace allows', async () => {
     for (const pauses of [0, 1, 5]) {
       const world = await ready();
       world.daemon.leave('stop');
@@ -318,7 +318,7 @@ describe('a daemon that is gone', () => {
     }
   });
 
-  test('what fails at once for the first thing that is asked is tried for the next at the usual pace', async () => {
+  test('after an immediate failure for one request, the next one is tried at the usual pace', async () => {
     const world = await ready({ maxAttempts: 3 });
     world.daemon.leave('stop');
     await world.settle();
@@ -336,7 +336,7 @@ describe('a daemon that is gone', () => {
     for (let id = 1; id <= 20; id++) expect(world.answersTo(id)).toHaveLength(1);
   });
 
-  test('what is asked after a stop waits while there have been ten attempts in ten seconds', async () => {
+  test('a request after a stop waits if there were ten attempts in ten seconds', async () => {
     const world = await ready({ random: () => 0.001 });
     world.daemon.leave('stop');
     for (let round = 0; round < 100; round++) {
@@ -358,7 +358,7 @@ describe('a daemon that is gone', () => {
     world.connection.close();
   });
 
-  test.each(['restart', undefined])('what is asked after %s waits for its turn', async (reason) => {
+  test.each(['restart', undefined])('a request after %s waits for its turn', async (reason) => {
     const world = await ready();
     if (reason === undefined) world.daemon.kill();
     else world.daemon.leave(reason);
@@ -371,7 +371,7 @@ describe('a daemon that is gone', () => {
   });
 });
 
-describe('when nobody can be reached', () => {
+describe('when no daemon can be reached', () => {
   test('it is tried so often, and then each request gets an error', async () => {
     const world = await ready({ maxAttempts: 5 });
     world.say(call(1));
@@ -435,7 +435,7 @@ describe('when nobody can be reached', () => {
     world.connection.close();
   });
 
-  test('what crashes behind one that went in order is come back to at the usual pace', async () => {
+  test('a crash after an orderly stop is followed by attempts at the usual pace', async () => {
     const world = await ready();
     world.daemon.leave('restart');
     world.daemon.isRunning = true;
@@ -455,7 +455,7 @@ describe('when nobody can be reached', () => {
     world.connection.close();
   });
 
-  test('one that is not to come back says what became of the connection, and not that nobody is there', async () => {
+  test('if it is not to come back, the error names the fate of the connection, and not a missing daemon', async () => {
     const world = await ready({ isEnabled: false });
     world.say(call(1));
     world.say({ id: 2, method: 'tools/list' });
@@ -515,7 +515,7 @@ describe('a batch', () => {
     expect([...world.daemon.runs]).toEqual([['a', 1]]);
   });
 
-  test('is sent on message by message, in the bytes that stand there, and what are no messages as one', async () => {
+  test('is sent again message by message, in its original bytes; items that are no messages together', async () => {
     const world = new World();
     world.say({ id: 'hello', method: 'initialize', params });
     const [one, other] = ['{"jsonrpc":"2.0","method":"x","params":{"n":1e400,"2":1,"1":1.0}}', '{"a":1,"a":2}'];
@@ -535,7 +535,7 @@ describe('a batch', () => {
     expect(await linesOf(current, () => current.write(one))).toEqual([one]);
   });
 
-  test('of what are no messages that the daemon does not take is refused here', async () => {
+  test('of items that are no messages, if the daemon does not accept it, is refused here', async () => {
     const world = new World();
     world.say({ id: 'hello', method: 'initialize', params });
     await world.exchange();

@@ -31,7 +31,7 @@ async function session(options: Partial<RpcSessionOptions> = {}) {
   };
 }
 
-test('says which version it speaks, who it is and what it can do', async () => {
+test('says its version, its name and its capabilities', async () => {
   const { rpc, peer } = await session();
   const initialized = rpc.initialize({ ...INTRODUCTION, capabilities: { elicitation: {} } });
   const { id, method, params } = await peer.next();
@@ -68,7 +68,7 @@ test('hands on the frames behind the answer, unread and in their order, also tho
   expect(heard).toEqual(['{ "id" :1,"result":"not mine"}', 'no JSON', '{"id":2}']);
 });
 
-test('answers a ping, answers what its user knows, and refuses all else', async () => {
+test('answers a ping, answers requests that its user handles, and refuses all others', async () => {
   const { peer } = await session({
     onRequest: (method) => {
       if (method === 'fails') return Promise.reject(new Error('it broke'));
@@ -125,7 +125,7 @@ test('reads an error with all that the bridge says in it', async () => {
   await refused;
 });
 
-test('gives up a request that takes too long, and its late answer is nobody’s', async () => {
+test('gives up a request that takes too long, and drops its late answer', async () => {
   const { rpc, peer } = await session();
   await expect(rpc.request('slow', '{}', { timeoutMs: 1 })).rejects.toMatchObject({ kind: 'timeout' });
   const quick = rpc.request('quick', '{}');

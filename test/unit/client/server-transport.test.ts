@@ -68,7 +68,7 @@ test('it comes back through refusals that are over in a moment, and gives up at 
   expect(errors).toMatchObject([{ code: 'REQUEST_REFUSED', message: 'That is no name' }]);
 });
 
-test('what is no bridge is refused, and nothing stays open to it', async () => {
+test('a peer that is no bridge is refused, and no connection stays open', async () => {
   answers = ['SSH-2.0-OpenSSH\n'];
   const closed = new Promise((resolve) =>
     daemon.once('connection', (socket: Socket) => void socket.once('close', resolve)),
@@ -81,7 +81,7 @@ test('what is no bridge is refused, and nothing stays open to it', async () => {
   await closed;
 });
 
-test('what is no message is handed to nobody, and harms nothing that follows', async () => {
+test('an invalid message is dropped, and does not harm the next one', async () => {
   answers = [TAKEN];
   const transport = new BridgeServerTransport({ name: 'ide', socketPath: path });
   const message = new Promise((resolve) => {

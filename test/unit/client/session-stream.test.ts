@@ -6,8 +6,8 @@ import { eachFrame } from '../../../src/wire/frame-pieces.ts';
 const text = (pieces: readonly Buffer[] | undefined): string | undefined =>
   pieces === undefined ? undefined : Buffer.concat([...pieces]).toString();
 
-describe('what was sent', () => {
-  test('is there from any place on that nobody has said to have', () => {
+describe('the sent bytes', () => {
+  test('are kept from any position that the peer has not confirmed', () => {
     const line = fc.string({ maxLength: 5 }).map((word) => `${word.replaceAll('\n', '')}\n`);
     fc.assert(
       fc.property(fc.array(line), fc.nat(60), fc.nat(80), (lines, acknowledged, from) => {

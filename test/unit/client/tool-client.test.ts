@@ -45,7 +45,7 @@ describe('a call', () => {
     expect(answer.result).toEqual({ n: 12345678901234567000, m: 1.1 });
   });
 
-  test('hears of its own progress, and of no other', async () => {
+  test('gets its own progress and no other', async () => {
     const client = await clientOf(({ id, params }, say) => {
       const { progressToken } = (params?._meta ?? {}) as { progressToken: number };
       for (const token of [progressToken, progressToken + 1, '"x"', null])
@@ -73,7 +73,7 @@ describe('a call', () => {
     ]);
   });
 
-  test('that was given up is cancelled, and its late answer is nobody’s', async () => {
+  test('that was given up is cancelled, and its late answer is dropped', async () => {
     const cancelled = new AbortController();
     const client = await clientOf(({ id, method, params }, say) => {
       if (method === 'notifications/cancelled') say(`{"jsonrpc":"2.0","id":${params?.requestId},"result":{}}`);

@@ -140,7 +140,7 @@ describe.each([true, false])('a client without a handshake, in chunks: %s', (inC
     expect(world.answersTo(2)).toHaveLength(1);
   });
 
-  test('keeps its subscription, and hears what may have changed meanwhile', async () => {
+  test('keeps its subscription, and learns which resources may have changed meanwhile', async () => {
     const world = newWorld();
     const wanted = { toolsListChanged: true, resourceSubscriptions: ['file:///ä'] };
     world.say(listen('s', { ...wanted, promptsListChanged: true }));
@@ -176,7 +176,7 @@ describe.each([true, false])('a client without a handshake, in chunks: %s', (inC
     expect(world.answersTo(7)).toMatchObject([{ error: { data: { code: 'OUTCOME_UNKNOWN' } } }]);
   });
 
-  test('a subscription holds nobody up who has ended', async () => {
+  test('does not wait for a subscription once it has ended', async () => {
     const world = newWorld();
     world.say(listen(7, { toolsListChanged: true }));
     world.say(call(1));

@@ -41,7 +41,7 @@ describe('a schema as a type', () => {
   });
 });
 
-test('tools of one server stand together, with their words, and what they answer', () => {
+test('tools of one server are grouped, with their descriptions and answers', () => {
   const text = typeDeclarations([
     {
       server: 'files',

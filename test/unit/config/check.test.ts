@@ -43,7 +43,7 @@ describe('a config file', () => {
     expect(await linesFor(JSON.stringify({ client: { view: 'code' }, codeMode }))).toEqual([]);
   });
 
-  test('has each fault at its line and column, in their order, with what was probably meant', async () => {
+  test('has each fault at its line and column, in order, with the probable meaning', async () => {
     const text = `{
   "limits": { "maxCleints": 5, "maxDepth": 2 },
   "mcpServers": {
@@ -84,7 +84,7 @@ describe('a config file', () => {
     expect(lines.map((line) => line.split(' ')[2])).toEqual([place]);
   });
 
-  test('says of what is not there where it should be', async () => {
+  test('names missing members at their place', async () => {
     expect(await linesFor('[]')).toEqual(['1:1 error The file must be an object']);
     expect(await linesFor('{ "discovery": {\n"toolRules": [{ "enabled": true }] } }')).toEqual([
       '2:15 error discovery.toolRules[0].pattern needs at least one pattern',
@@ -102,7 +102,7 @@ describe('a config file', () => {
     ]);
   });
 
-  test('that says something twice is told which counts', async () => {
+  test('with duplicate keys gets a finding that says which one counts', async () => {
     expect(await linesFor('{ "client": { "id": "a" },\n "client": { "id": "b", "id": "c" } }')).toEqual([
       '2:2 warning client stands here twice (the last one is used)',
       '2:25 warning client.id stands here twice (the last one is used)',

@@ -117,7 +117,7 @@ describe('--http', () => {
   const given = (text: string, http: object = {}) =>
     withHttpAddress({ ...NO_HTTP, ...http }, text, (path) => `/cwd/${path}`);
 
-  test('goes before the config, whose other settings hold', () => {
+  test('overrides the address in the config, and keeps its other settings', () => {
     const listen = { kind: 'unix', path: '/from/config' } as const;
     expect(given('127.0.0.1:1', { listen, allowedHosts: ['a'] })).toMatchObject({
       listen: loopback('127.0.0.1', 1),

@@ -78,7 +78,7 @@ describe('the config file that counts', () => {
     expect([loaded.config.clientId, loaded.origin]).toEqual(['user', 'user']);
   });
 
-  test('says where it stood, and what it has of servers as it is written', async () => {
+  test('names its location, and has its servers as written', async () => {
     const text = '{ "mcpServers": { "a": { "command": 3 } } }';
     const { origin, servers, faults } = await load({ 'cwd/mcp-bridge.config.json': text });
     expect([origin, servers, faults.length]).toEqual(['directory', { a: { command: 3 } }, 1]);
@@ -139,7 +139,7 @@ describe('a config file', () => {
     }
   });
 
-  test('that is TypeScript without types is loaded on every Node, with what it imports', async () => {
+  test('that is TypeScript without types is loaded on every Node, with its imports', async () => {
     const { config } = await load({
       'cwd/mcp-bridge.config.ts': "import { id } from './id.ts';\nexport default { client: { id } };",
       'cwd/id.ts': "import { ending } from './ending.mjs';\nexport const id = 'typed-' + ending;",
@@ -183,7 +183,7 @@ describe('a config file', () => {
     expect([error.code, error.message]).toEqual(['CONFIG_INVALID', expect.stringMatching(/: it is a directory$/)]);
   });
 
-  test('that is a pipe, a device or too large is not read, and keeps nobody waiting', async () => {
+  test('that is a pipe, a device or too large is not read, and delays nobody', async () => {
     const wordsFor = async (name: string, make: (file: string) => void): Promise<string> => {
       const place = home();
       make(join(place.cwd, name));

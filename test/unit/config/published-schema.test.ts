@@ -72,7 +72,7 @@ describe('the JSON Schema', () => {
     }
   });
 
-  test('knows what may become of tools that change', () => {
+  test('knows the policies for changed tools', () => {
     const known = schema.properties.policy?.properties?.onToolChange?.enum ?? [];
     expect(known).toEqual(['allow', 'warn', 'block']);
     for (const onToolChange of known)
@@ -282,7 +282,7 @@ describe('each row of the table of settings', () => {
       return { [name]: isServer ? { command: 'c', ...(inner as object) } : inner };
     }, value) as object;
 
-  test.each(rows)('%s takes its default and what is in its bounds, and no other type', (place, row) => {
+  test.each(rows)('%s accepts its default and values within its limits, and no other type', (place, row) => {
     const good =
       row.kind === 'count'
         ? [row.least, row.most ?? Number.MAX_SAFE_INTEGER, row.default ?? row.least]
@@ -297,7 +297,7 @@ describe('each row of the table of settings', () => {
   });
 });
 
-test('the schema and the page of settings are what the table of settings says', () => {
+test('the schema and the settings page agree with the table of settings', () => {
   const root = fileURLToPath(new URL('../../..', import.meta.url));
   const { status, stderr } = spawnSync(process.execPath, ['scripts/settings.mjs', '--check'], {
     cwd: root,

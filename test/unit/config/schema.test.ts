@@ -30,7 +30,7 @@ describe('a config file', () => {
     expect(faults).toEqual([`mcpServers has a server whose name has more than 256 characters: ${'n'.repeat(64)}…`]);
   });
 
-  test('says what it says', () => {
+  test('is read as written', () => {
     const { config, faults } = read({
       $schema: 'x',
       mcpBridge: { socketPath: 'x.sock', autoConnect: false, reconnect: { maxAttempts: 3, initialDelayMs: 7 } },
@@ -143,7 +143,7 @@ describe('a config file', () => {
     });
   });
 
-  test('in which a rule of agents.policy is not understood lets nobody speak', () => {
+  test('with an unknown rule in agents.policy lets no agent speak', () => {
     for (const policy of [
       {},
       [7],
@@ -431,7 +431,7 @@ describe('rules for tools', () => {
     expect([config.discovery.toolRules, inDoubt]).toEqual([read, ['discovery.toolRules']]);
   });
 
-  test('under a misspelled name count as what was meant', () => {
+  test('under a misspelled name count as the right one', () => {
     const { config, inDoubt } = read({ discovery: { toolRule: [{ pattern: 'x', enabled: false }] } });
     expect([config.discovery.toolRules, inDoubt]).toEqual([forbids('x'), ['discovery.toolRules']]);
     expect(read({ discovery: [] }).config.discovery.toolRules).toEqual(forbids('**'));
@@ -477,7 +477,7 @@ describe('a policy that is not understood', () => {
   });
 });
 
-describe('what is recorded of calls', () => {
+describe('the recording of calls', () => {
   test('is of nothing without a section, and of all calls with an empty one', () => {
     expect([validate({}, String).config.audit.isKept, auditIn({}).config.audit]).toEqual([false, DEFAULT_AUDIT]);
   });

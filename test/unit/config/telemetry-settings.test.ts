@@ -15,7 +15,7 @@ test('nothing is sent anywhere without it', () => {
   expect(NO_TELEMETRY).toMatchObject({ showsArguments: false, showsResults: false, otlp: { endpoint: undefined } });
 });
 
-test('it says where, what and how much', () => {
+test('it names the destination, the signals and the amount', () => {
   const { telemetry, faults } = read({
     otlp: { endpoint: 'https://host/base', protocol: 'http/json', timeoutMs: 5, headers: { a: 'b' } },
     sampling: 0.01,
@@ -43,7 +43,7 @@ test.each([
   [{ endpoint: 'http://host', protocol: 'grpc' }, 'telemetry.otlp.protocol is one of'],
   [{ endpoint: 'http://host', headers: { a: 1 } }, 'telemetry.otlp.headers.a must be a string'],
   [7, 'telemetry.otlp must be an object'],
-])('a fault in %j: nothing goes where nobody meant it to', (otlp, fault) => {
+])('with a fault in %j nothing is sent to a wrong place', (otlp, fault) => {
   const { telemetry, faults } = read({ otlp });
   expect(telemetry.otlp).toEqual(NO_TELEMETRY.otlp);
   expect(faults).toEqual([expect.stringContaining(fault)]);

@@ -25,7 +25,7 @@ const META_2026 = {
 const ended = { code: -32603, data: { code: 'CALL_STOPPED' } };
 
 describe('a call under way', () => {
-  test('is shown with what is known of it, and its age from when somebody watches', async () => {
+  test('is shown with the known facts, and its age since somebody watches', async () => {
     const { core, followed, open } = world({ limits: { maxInFlightPerClient: 1 } });
     const client = await core.ready({ _meta: { 'mcp-bridge/clientId': 'me' } });
     client.call(1);
@@ -78,7 +78,7 @@ describe('a call under way', () => {
 });
 
 describe('the end of a call by somebody else', () => {
-  test('that was sent: the client gets one error, the server is told, and its late answer is dropped', async () => {
+  test('that was sent: the client gets one error, the server a cancellation, and the late answer is dropped', async () => {
     const { core, followed, open, cancel } = world();
     followed.start();
     const client = await core.ready();
@@ -133,7 +133,7 @@ describe('the end of a call by somebody else', () => {
     expect([client.answersTo(1).length, core.openCalls]).toEqual([1, 0]);
   });
 
-  test('that is a message to another client: the receiver is told', async () => {
+  test('that is a message to another client: the receiver gets a cancellation', async () => {
     const { core, open, cancel } = world({ agents: { isEnabled: true } });
     const sender = await core.ready({ _meta: { 'mcp-bridge/clientId': 'a' } });
     const meta = { 'mcp-bridge/clientId': 'b', 'mcp-bridge/accepts': true };
@@ -151,7 +151,7 @@ describe('the end of a call by somebody else', () => {
     expect(sender.answersTo(1)).toHaveLength(1);
   });
 
-  test('that waits for a letter: the letter is kept for the next who reads', async () => {
+  test('that waits for a letter: the letter is kept for the next reader', async () => {
     const { core, followed, open, cancel } = world({ agents: { isEnabled: true } });
     followed.start();
     const agent = (id: string) => core.ready({ _meta: { 'mcp-bridge/clientId': id, 'mcp-bridge/view': 'discover' } });
@@ -173,7 +173,7 @@ describe('the end of a call by somebody else', () => {
     expect(core.openCalls).toBe(0);
   });
 
-  test('that listens: it ends with its result, and hears no more', async () => {
+  test('that listens: it ends with its result, and gets no more notices', async () => {
     const { core, open, cancel } = world();
     core.server().has({ tools: [{ name: 'tool' }] });
     const client = core.connect();
@@ -190,7 +190,7 @@ describe('the end of a call by somebody else', () => {
     expect([client.answersTo(1).length, core.openCalls]).toEqual([1, 0]);
   });
 
-  test('whose client is asked what its server wants to know: the question is taken back, and no answer is sent on', async () => {
+  test('whose client was asked something: the question is cancelled, and no answer is passed on', async () => {
     const { core, open, cancel } = world();
     core.server().era = ERA_2026;
     const client = await core.ready({ capabilities: { elicitation: { form: {} } } });
@@ -234,7 +234,7 @@ describe('the end of a call by somebody else', () => {
   );
 });
 
-describe('a call whose client was asked something, and has not come back', () => {
+describe('a call whose client was asked something and has not come back', () => {
   const QUESTION = {
     ...{ jsonrpc: '2.0', id: 's1', method: 'elicitation/create' },
     params: { message: 'Really?', requestedSchema: { type: 'object', properties: {} } },

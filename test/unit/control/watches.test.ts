@@ -241,7 +241,7 @@ describe('the events of a watch', () => {
     expect(watched.watches.messages).toHaveLength(1);
   });
 
-  test('all other kinds, each with what it is about', async () => {
+  test('all other kinds, each with its subject', async () => {
     const watched = new WatchedCore();
     const { core } = watched;
     const { events } = core;
@@ -327,7 +327,7 @@ describe('a filter', () => {
 });
 
 describe('past events', () => {
-  test('of one group leave those of the others their room, and come in their order', async () => {
+  test('of one group leave room for those of the others, and come in order', async () => {
     const watched = new WatchedCore();
     const { core, past } = watched;
     await core.ready();
@@ -374,7 +374,7 @@ describe('batches', () => {
     expect(batches).toBe(4);
   });
 
-  test('without a wait, what happens in one turn comes together', async () => {
+  test('without a wait, events of one turn come together', async () => {
     const watched = new WatchedCore();
     const watch = await watched.watch();
     for (let i = 0; i < 10; i++) watched.core.events.serverDialledIn.tell(`s${i}`, undefined, undefined);
@@ -420,7 +420,7 @@ describe('sampling', () => {
     expect(await later.batches(250)).toMatchObject([{ callsBegun: 3, callsLeftOut: 2 }]);
   });
 
-  test('of two watches is that of each', async () => {
+  test('of two watches has two separate limits', async () => {
     const watched = new WatchedCore();
     const { core } = watched;
     const few = await watched.watch({ kinds: ['call.ended'], callsPerSecond: 4, batchMs: 250 });
@@ -440,7 +440,7 @@ describe('sampling', () => {
 });
 
 describe('a slow reader', () => {
-  test('loses events, is told how many, and holds up nobody', async () => {
+  test('loses events, is told how many, and delays nobody', async () => {
     const watched = new WatchedCore();
     const { core } = watched;
     const slow = await watched.watch();

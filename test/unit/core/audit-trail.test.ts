@@ -425,7 +425,7 @@ describe('a call that is refused', () => {
   );
 });
 
-test('what is looked up with the meta-tools is recorded as what it is', async () => {
+test('lookups with the meta-tools are recorded as lookups', async () => {
   const { core, records } = recordedCore();
   const client = await core.ready(inView('discover', 'me'));
   client.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_mcp_servers', arguments: {} } });

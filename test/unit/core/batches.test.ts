@@ -45,7 +45,7 @@ describe('a batch of a client', () => {
   );
   const other = fc.constantFrom('0', 'null', '[]', '"{}"', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]');
 
-  test('does what its messages do on lines of their own, to the last byte', async () => {
+  test('acts exactly like its messages on separate lines', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 8 }), fc.array(other), async (messages, others) => {
         const [cores, clients] = [[0, 0].map(() => new CoreInMemory({ limits: { maxDepth: 16 } })), [] as TestClient[]];
@@ -134,7 +134,7 @@ describe('a batch of a client', () => {
     expect(waiting.map(({ b, start, end }) => b.buffer.byteLength - (end - start))).toEqual([1, 1]);
   });
 
-  test('of more than may wait has its client not read behind it', async () => {
+  test('with more messages than may wait pauses the reading of its client', async () => {
     const core = new CoreInMemory({ limits: { maxInFlightPerClient: 1, maxWaitingBytesPerClient: 1000 } });
     const client = await ready(core);
     client.say(times(50, (id) => callText(id, '{}')));
@@ -208,7 +208,7 @@ describe('a batch behind an initialize that is not answered', () => {
     ]);
   });
 
-  test('counts as what else is sent there: more than is kept has its client not read', async () => {
+  test('counts like other messages held there: with more than the limit its client is not read', async () => {
     const core = new CoreInMemory({ limits: { maxWaitingBytesPerClient: 1000 } });
     core.server().opensByItself = false;
     const client = core.connect();

@@ -6,7 +6,7 @@ import { CoreInMemory } from '../../support/core-in-memory.ts';
 describe('a call', () => {
   const limits = { callTimeoutMs: 5000, maxCallMs: 20_000 };
 
-  test('whose time is up gets an error, the server a cancel, and a late answer is dropped', async () => {
+  test('whose time is up gets an error, the server a cancellation, and a late answer is dropped', async () => {
     const core = new CoreInMemory({ limits });
     const client = await core.ready();
     client.call(1);
@@ -21,7 +21,7 @@ describe('a call', () => {
     expect([client.received.length, core.counters.strayResponses]).toEqual([1, 1]);
   });
 
-  test('that waits for a server to start times out as well, and is not sent any more', async () => {
+  test('that waits for a server to start times out too, and is never sent', async () => {
     const core = new CoreInMemory({ limits });
     const client = await core.ready();
     core.server().opensByItself = false;

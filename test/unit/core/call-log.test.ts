@@ -16,7 +16,7 @@ function logged(options: CoreOptions = {}) {
   return { core, lines: () => lines.splice(0) };
 }
 
-test('a call is logged from the request to its end: who asks for which tool, under which ids, and who answers', async () => {
+test('a call is logged from the request to its end, with client, tool, ids, and server', async () => {
   const { core, lines } = logged();
   const client = await core.ready();
   expect(lines()).toEqual([]);
@@ -37,7 +37,7 @@ test('a call is logged from the request to its end: who asks for which tool, und
   expect(JSON.stringify(told)).not.toContain('argument');
 });
 
-test('a call that waits, and one whose server dies over it, are logged with the reason', async () => {
+test('a call that waits, and one whose server dies, are logged with the reason', async () => {
   const { core, lines } = logged({ limits: { maxInFlightPerClient: 1 } });
   const client = await core.ready();
   client.call(1);

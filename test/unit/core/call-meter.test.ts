@@ -50,7 +50,7 @@ test('namesakes are counted together, others are not', () => {
   ]);
 });
 
-test('what is answered, refused, given up and lost with the server is counted as that', async () => {
+test('answers, refusals, calls given up and calls lost with the server are counted separately', async () => {
   const core = new CoreInMemory();
   const client = await core.ready();
   for (const id of [1, 2, 3, 4]) client.call(id);

@@ -24,7 +24,7 @@ describe('a call', () => {
     expect(client.answersTo('slow')).toMatchObject([{ result: {} }]);
   });
 
-  test('that takes longer than an hour ends with an error that says so, whatever progress it makes', async () => {
+  test('that takes longer than an hour ends with an error that says so, despite progress', async () => {
     const core = new CoreInMemory();
     const client = await core.ready();
     client.call('endless', {}, { progressToken: 1 });
@@ -80,7 +80,7 @@ describe('a call', () => {
     expect(direct.answersTo('slow')).toEqual([]);
   });
 
-  test('of the bridge itself ends after 30 s also where those of clients do not', async () => {
+  test('of the bridge itself ends after 30 s, even where calls of clients do not', async () => {
     const core = new CoreInMemory();
     await core.ready();
     const answers: unknown[] = [];
@@ -116,7 +116,7 @@ describe('the lane', () => {
     expect([holder.answersTo('long'), other.answersTo('waits')]).toMatchObject([[{ result: {} }], [{ result: {} }]]);
   });
 
-  test('that was kept for so long is waited for by nobody who comes later', async () => {
+  test('that was held too long makes no later client wait', async () => {
     const { core } = await waiting({});
     await core.pass(maxLaneMs + SECOND);
     const late = await core.ready(ABLE);
@@ -129,7 +129,7 @@ describe('the lane', () => {
   test.each([
     ['the server is shared', { definition: { sharing: 'shared' } }, /sharing/],
     ['there may be no more instances', { limits: { maxInstancesPerServer: 1 } }, /maxInstancesPerServer/],
-  ] satisfies [string, CoreOptions, RegExp][])('gives those who wait an error where %s', async (_, options, why) => {
+  ] satisfies [string, CoreOptions, RegExp][])('gives waiting clients an error where %s', async (_, options, why) => {
     const { core, holder, other } = await waiting(options);
     await core.pass(maxLaneMs - SECOND);
     expect(other.answersTo('waits')).toEqual([]);
@@ -150,7 +150,7 @@ describe('the lane', () => {
     expect(core.server().requests).toHaveLength(2);
   });
 
-  test('gives all calls that have waited for so long their errors together, and what waits behind them goes on', async () => {
+  test('gives all calls that have waited too long their errors together, and the calls behind them go on', async () => {
     const { core, other } = await waiting({ definition: { sharing: 'shared' } });
     for (const id of ['waits too', 'and this']) other.call(id);
     other.say({ jsonrpc: '2.0', id: 'list', method: 'tools/list' });

@@ -21,7 +21,7 @@ describe('a call', () => {
     expect(core.openCalls).toBe(0);
   });
 
-  test('of two clients with the same id comes back to the one who asked', async () => {
+  test('of two clients with the same id comes back to the right one', async () => {
     const core = new CoreInMemory();
     const [one, other] = [await core.ready(), await core.ready()];
     one.call(1, { from: 'one' });
@@ -56,7 +56,7 @@ describe('a call', () => {
     expect(client.answersTo(1).map(({ result }) => result?.echo)).toEqual([{ round: 0 }, { round: 1 }, { round: 2 }]);
   });
 
-  test('is answered once, also by a server that answers twice, or what it was not asked', async () => {
+  test('is answered once, even by a server that answers twice, or answers unknown ids', async () => {
     const core = new CoreInMemory();
     const client = await core.ready();
     client.call(1);
@@ -90,7 +90,7 @@ describe('a call', () => {
     expect(core.server().requests).toHaveLength(1);
   });
 
-  test('of a method that nobody knows passes through byte for byte', async () => {
+  test('of an unknown method passes through byte for byte', async () => {
     const core = new CoreInMemory();
     const client = await core.ready();
     client.say('{ "zz":[1.0, 2e0],"method":"x/y\\u007a" ,"jsonrpc":"2.0","id":"q", "params":[ ] }');
@@ -103,7 +103,7 @@ describe('a call', () => {
   });
 
   test.each(['tools/call', 'tools\\/call', 'tools/list', 'initialize', 'sampling/createMessage'])(
-    'of %s without an id is passed on in neither direction, since nobody decides about it',
+    'of %s without an id is dropped in both directions, because nothing decides about it',
     async (method) => {
       const core = new CoreInMemory();
       const client = await core.ready();
@@ -157,7 +157,7 @@ describe('a cancellation', () => {
     expect(core.server().instance.openCalls).toBe(1);
   });
 
-  test("of what is not, no longer, or another's under way is dropped and counted", async () => {
+  test('of an unknown, ended or foreign request is dropped and counted', async () => {
     const core = new CoreInMemory();
     const [one, other] = [await core.ready(), await core.ready()];
     one.call(1);
@@ -299,7 +299,7 @@ describe('a notification of the server', () => {
     expect(core.counters.clientsCutOff).toBe(0);
   });
 
-  test('of a kind that may not be dropped cuts a client off that has too much in its queue, and nobody else', async () => {
+  test('of a kind that may not be dropped cuts off only the client whose queue is too long', async () => {
     const core = new CoreInMemory({ limits: { maxQueuedBytesPerClient: 4096 } });
     const [slow, quick] = [await core.ready(), await core.ready()];
     slow.link.block();
@@ -318,7 +318,7 @@ describe('a notification of the server', () => {
 });
 
 describe('a request of the server', () => {
-  test('outside any call is answered by the bridge: a ping with a result, what no client is asked with an error', async () => {
+  test('outside any call is answered by the bridge: a ping with a result, anything else with an error', async () => {
     const core = new CoreInMemory();
     const client = await core.ready();
     for (const [id, method] of [
@@ -394,7 +394,7 @@ describe('a crash', () => {
     expect(core.sessionOf(one)).toMatchObject({ sentCount: 0 });
   });
 
-  test('lets what was not sent yet wait for the next start', async () => {
+  test('lets unsent calls wait for the next start', async () => {
     const core = new CoreInMemory({ limits: { maxInFlightPerServer: 1 } });
     const client = await core.ready();
     for (const id of [1, 2, 3]) client.call(id, { id });
@@ -418,7 +418,7 @@ describe('a crash', () => {
     expect(core.openCalls).toBe(0);
   });
 
-  test('is followed by a start at the next call, and ids of the dead instance mean nothing any more', async () => {
+  test('is followed by a start at the next call, and ids of the dead instance are ignored', async () => {
     const core = new CoreInMemory();
     const client = await core.ready();
     client.call(1);
@@ -437,7 +437,7 @@ describe('a crash', () => {
     expect(client.answersTo(2)).toHaveLength(1);
   });
 
-  test('whose restart fails answers all who wait with SERVER_START_FAILED', async () => {
+  test('whose restart fails answers all waiting calls with SERVER_START_FAILED', async () => {
     const core = new CoreInMemory();
     const client = await core.ready();
     core.server().opensByItself = false;

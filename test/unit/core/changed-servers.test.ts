@@ -56,7 +56,7 @@ describe('a client of all servers', () => {
     expect(client.notifications(TOOLS_CHANGED)).toEqual([]);
   });
 
-  test('gets the answer of a server that is gone to what was under way there, and nothing more', async () => {
+  test('gets the answers of a removed server to open calls, and nothing more', async () => {
     const core = new CoreInMemory({ servers: ['one', 'two'] });
     const [one] = [core.server('one'), core.server('two')].map((server) => withTool(server));
     const client = await core.ready(ALL);
@@ -74,7 +74,7 @@ describe('a client of all servers', () => {
     expect(core.openCalls).toBe(0);
   });
 
-  test('is refused what was not sent yet to a server that is gone, and hears nothing more of it', async () => {
+  test('gets refusals for unsent calls to a removed server, and hears nothing more of it', async () => {
     const core = new CoreInMemory({ servers: ['one', 'two'], limits: { maxInFlightPerServer: 1 } });
     const one = withTool(core.server('one'));
     withTool(core.server('two'));
@@ -122,7 +122,7 @@ describe('a client of all servers', () => {
 });
 
 describe('a client of one server', () => {
-  test('has what it sent answered by the server as it was, and the rest by the server as it is', async () => {
+  test('has sent calls answered by the old definition, and all others by the new one', async () => {
     const core = new CoreInMemory({ servers: ['one'], limits: { maxInFlightPerServer: 1 } });
     const before = core.server('one');
     const client = await core.ready(ONE);
@@ -162,7 +162,7 @@ describe('a client of one server', () => {
     expect(told).toContainEqual(['logging/setLevel', 'info']);
   });
 
-  test('is told that there is no such server any more, until there is one again', async () => {
+  test('gets an error that the server does not exist, until there is one again', async () => {
     const core = new CoreInMemory({ servers: ['one', 'two'] });
     const client = await core.ready(ONE);
     core.redefine(['two']);
@@ -180,7 +180,7 @@ describe('a client of one server', () => {
     expect(client.answersTo('c')).toMatchObject([{ result: { echo: { id: 'c' } } }]);
   });
 
-  test('of its own instance gets the answer to what it sent before the server became another', async () => {
+  test('with its own instance gets the answers to calls sent before the change', async () => {
     const core = new CoreInMemory({ servers: ['one'], definition: { sharing: 'dedicated' } });
     const before = core.server('one');
     const client = await core.ready(ONE);
@@ -193,7 +193,7 @@ describe('a client of one server', () => {
     expect(before.server.retireDone()).toBe(true);
   });
 
-  test('is welcomed by what its server is now, if that was mended while it failed to start', async () => {
+  test('is welcomed by the repaired server if that was changed while it failed to start', async () => {
     const core = new CoreInMemory({ servers: ['one'] });
     const before = core.server('one');
     before.opensByItself = false;

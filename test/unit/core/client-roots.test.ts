@@ -55,7 +55,7 @@ describe('a server that asks for roots', () => {
     expect(answersTo(core, 'r')).toEqual([many('same')]);
   });
 
-  test('gets those of one client only: each client with other ones has an instance of its own before its next call', async () => {
+  test('gets those of one client only: each client with other roots gets its own instance before its next call', async () => {
     const core = new CoreInMemory();
     const clients = [await core.ready(ROOTED), await core.ready(ROOTED), await core.ready(ROOTED)];
     core.server().say(ask('r'));
@@ -72,7 +72,7 @@ describe('a server that asks for roots', () => {
     expect(sent).toEqual([0, 1, 2].map((of) => [`"a:${of}"`, [{ of }]]));
   });
 
-  test('is told those of the client whose call it works on, and the others go elsewhere', async () => {
+  test('gets those of the client whose call it works on, and the others move elsewhere', async () => {
     const core = new CoreInMemory();
     const [one, other] = [await core.ready(ROOTED), await core.ready(ROOTED)];
     await core.pass(1_000);
@@ -103,7 +103,7 @@ describe('a server that asks for roots', () => {
     expect(answersTo(core, 'r')).toEqual([{ roots: [{ uri: 'a:1' }] }]);
   });
 
-  test('is told that it is not certain whose are meant when the calls under way do not end', async () => {
+  test('gets an error that its client is uncertain if the calls under way do not end', async () => {
     const core = new CoreInMemory({ limits: { questionHeldMs: 5_000 } });
     const clients = [await core.ready(ROOTED), await core.ready(ROOTED)];
     await core.pass(1_000);
@@ -220,7 +220,7 @@ describe('a server that asks for roots', () => {
     expect(askedOf(unready)).toEqual([]);
   });
 
-  test('is told what the others say when one of them goes', async () => {
+  test('gets the roots of the remaining clients when one of them goes', async () => {
     const core = new CoreInMemory();
     const [one, leaver] = [await core.ready(ROOTED), await core.ready(ROOTED)];
     core.server().say(ask('r'));
@@ -231,7 +231,7 @@ describe('a server that asks for roots', () => {
     expect(answersTo(core, 'r')).toEqual([ROOTS]);
   });
 
-  test('gets no answer to what it has asked before it was started again', async () => {
+  test('gets no answer to questions from before its restart', async () => {
     const core = new CoreInMemory();
     const [one, other] = [await core.ready(ROOTED), await core.ready(ROOTED)];
     core.server().say(ask(1));

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
 
 describe('a client that goes', () => {
-  test('has its calls cancelled at the server, and is nowhere any more', async () => {
+  test('has its calls cancelled at the server, and is forgotten everywhere', async () => {
     const core = new CoreInMemory({ limits: { maxInFlightPerClient: 2 } });
     const [client, other] = [await core.ready(), await core.ready()];
     for (const id of [1, 2, 3]) client.call(id, {}, { progressToken: id });
@@ -108,7 +108,7 @@ describe('a client that ends its side only', () => {
     expect(client.link.lines).toEqual([`   ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { echo: {} } })}`]);
   });
 
-  test('is not written to any more once its link was ended', async () => {
+  test('gets nothing more once its link was ended', async () => {
     const core = new CoreInMemory();
     const client = await core.ready();
     client.call(1);
@@ -130,7 +130,7 @@ describe('a client whose queue is at its limit', () => {
     result: { text: 'x'.repeat(bytes) },
   });
 
-  test('waits with new requests until it has taken what is queued for it', async () => {
+  test('waits with new requests until it has read its queue', async () => {
     const core = new CoreInMemory({ limits: { maxQueuedBytesPerClient: 10_000 } });
     const client = await core.ready();
     const server = core.server();
@@ -175,7 +175,7 @@ describe('more clients than are allowed', () => {
     expect(core.sessionOf(fourth)?.state).toBe('ready');
   });
 
-  test('who cling on keep no descriptors beyond a few', async () => {
+  test('who stay connected keep only a few descriptors', async () => {
     const core = new CoreInMemory({ limits: { maxClients: 1 } });
     await core.ready();
     const many = Array.from({ length: 100 }, () => core.connect({ clingsOn: true }));
@@ -184,7 +184,7 @@ describe('more clients than are allowed', () => {
     expect(many.filter(({ link }) => !link.isClosed)).toHaveLength(16);
   });
 
-  test('who cling on are as few beside a client whose requests say different things of who asks', async () => {
+  test('who stay connected are as few beside a client whose requests name different clients', async () => {
     const core = new CoreInMemory({ limits: { maxClients: 1 } });
     const split = core.connect();
     for (let n = 0; n < 8; n++) {
@@ -203,7 +203,7 @@ describe('more clients than are allowed', () => {
     expect(many.filter(({ link }) => !link.isClosed)).toHaveLength(16);
   });
 
-  test('take nobody’s place while they are turned away', async () => {
+  test('take no place while they are turned away', async () => {
     const core = new CoreInMemory({ limits: { maxClients: 1 } });
     const first = await core.ready();
     core.connect({ clingsOn: true });
@@ -220,7 +220,7 @@ describe('the end', () => {
     return (await Promise.race([promise, new Promise((resolve) => setImmediate(resolve, pending))])) !== pending;
   };
 
-  test('waits for what was asked, and takes nobody in meanwhile', async () => {
+  test('waits for open requests, and lets nobody in meanwhile', async () => {
     const core = new CoreInMemory();
     const client = await core.ready();
     client.call(1);
@@ -237,7 +237,7 @@ describe('the end', () => {
     expect(client.answersTo(1)).toHaveLength(1);
   });
 
-  test('waits no longer than it may, and answers what is open then with SHUTTING_DOWN', async () => {
+  test('waits up to its limit, and answers the remaining requests with SHUTTING_DOWN', async () => {
     const core = new CoreInMemory({ limits: { drainTimeoutMs: 3000, maxInFlightPerClient: 1 } });
     const [client, other] = [await core.ready(), await core.ready()];
     for (const id of [1, 2]) client.call(id);
@@ -275,14 +275,14 @@ describe('the end', () => {
     expect(core.clock.pending).toBe(0);
   });
 
-  test('with nobody there is over at once', async () => {
+  test('without clients is over at once', async () => {
     const core = new CoreInMemory();
     expect(await isDone(core.manager.drain())).toBe(true);
     expect(await isDone(core.manager.close())).toBe(true);
     expect(core.clock.pending).toBe(0);
   });
 
-  test('answers an initialize that still waits for its server, and what came behind it', async () => {
+  test('answers an initialize that still waits for its server, and the frames behind it', async () => {
     const core = new CoreInMemory();
     core.server().opensByItself = false;
     const client = core.connect();

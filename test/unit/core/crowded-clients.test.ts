@@ -65,7 +65,7 @@ describe('a client that takes nothing', () => {
     expect([client.link.isClosed, core.manager.clients().length]).toEqual([true, 1]);
   });
 
-  test('and goes meanwhile holds up nobody any longer', async () => {
+  test('and goes meanwhile no longer blocks anybody', async () => {
     const { core, client, answer } = await scene();
     await answer(4);
     client.link.destroy();
@@ -126,7 +126,7 @@ describe('a client that takes little', () => {
     expect(client.received.filter(({ result }) => result !== undefined)).toHaveLength(60);
   });
 
-  test('is cut off all the same when sixteen times its limit is queued for it', async () => {
+  test('is still cut off when sixteen times its limit is queued', async () => {
     const { core, client, answer } = await scene();
     for (let round = 0; round < 60 && core.counters.clientsCutOff === 0; round++) {
       await answer(1);
@@ -139,7 +139,7 @@ describe('a client that takes little', () => {
   });
 });
 
-describe('a client that reads what several servers have for it', () => {
+describe('a client that reads messages of several servers', () => {
   const called = (core: CoreInMemory, server: string): Message[] =>
     core.server(server).requests.filter(({ method }) => method === 'tools/call');
 
@@ -178,7 +178,7 @@ describe('a client that reads what several servers have for it', () => {
     expect(core.counters.clientsCutOff).toBe(0);
   });
 
-  test('goes on with an instance that it does not use any more too', async () => {
+  test('goes on with an instance that it no longer uses too', async () => {
     const { core, client } = await scene();
     const before = core.server().first;
     core.redefine(['memory'], ['memory']); // what was sent ends where it was sent
@@ -195,7 +195,7 @@ describe('a client that reads what several servers have for it', () => {
   });
 });
 
-test('a client that is away is not waited for: what is kept for it has limits of its own', async () => {
+test('a client that is away is not waited for: its queue has separate limits', async () => {
   const core = new CoreInMemory({ limits: { maxQueuedBytesPerClient: LIMIT, maxResumeBytesPerClient: 1_000_000 } });
   const client = await ResumingClient.ready(wireInMemory(core));
   client.drop();
@@ -208,7 +208,7 @@ test('a client that is away is not waited for: what is kept for it has limits of
   expect([core.manager.parkedCount, core.counters.clientsCutOff]).toEqual([1, 0]);
 });
 
-test('who drops its connection while it is waited for can come back', async () => {
+test('a client that drops its connection while it is waited for can come back', async () => {
   const core = new CoreInMemory({ limits: { maxQueuedBytesPerClient: LIMIT, maxResumeBytesPerClient: 1_000_000 } });
   const wire = wireInMemory(core);
   const client = await ResumingClient.ready(wire);
@@ -224,7 +224,7 @@ test('who drops its connection while it is waited for can come back', async () =
   expect([core.manager.parkedCount, core.counters.clientsCutOff, isServerRead(core)]).toEqual([1, 0, true]);
 });
 
-test('a client that takes nothing is asked no more questions than its limit, and the server is told so', async () => {
+test('a client that reads nothing gets no more questions than its limit, and the server an error', async () => {
   const core = new CoreInMemory({ limits: { maxQueuedBytesPerClient: LIMIT } });
   const client = await core.ready({ capabilities: { elicitation: {} } });
   client.call(1);

@@ -63,7 +63,7 @@ test('it counts as no client, is not pinged, and holds nothing up at the end', a
   expect(server.link.isClosed).toBe(false);
 });
 
-test('what it asks behind its initialize gets an error, and a refusal leaves it what it was', async () => {
+test('requests behind its initialize get an error, and a refusal leaves it as it was', async () => {
   const desk = new Desk();
   const core = new CoreInMemory({ dialIns: desk });
   const refused = core.connect();
@@ -105,7 +105,7 @@ test.each(['', 'two words', '-x', 'x'.repeat(65), 7, null])('it cannot be called
   expect(server.answersTo(1)[0]?.error).toMatchObject({ code: -32602 });
 });
 
-test('without a name of its own it goes by the program’s', async () => {
+test('without a name it uses the program’s name', async () => {
   const desk = new Desk();
   const core = new CoreInMemory({ dialIns: desk });
   const server = core.connect();

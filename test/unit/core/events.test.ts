@@ -62,7 +62,7 @@ describe('the events of a client and its calls', () => {
     expect(news()).toContain('call 2 sent to memory');
   });
 
-  test('a call whose server dies over it', async () => {
+  test('a call during which its server dies', async () => {
     const { core, news } = watched();
     const client = await core.ready();
     client.call(1);
@@ -132,7 +132,7 @@ describe('a listener that fails', () => {
   });
 });
 
-test('who listens no more is told nothing more, and nobody need listen', () => {
+test('a removed listener is not called any more, and events need no listener', () => {
   const signal = new Signal<number>(() => undefined);
   const heard: number[] = [];
   expect(signal.isHeard).toBe(false);

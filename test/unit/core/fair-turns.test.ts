@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { FairTurns } from '../../../src/core/fair-turns.ts';
 
-test('an owner that asks for much holds up nobody else, and the loop turns between two jobs', async () => {
+test('an owner with much work delays nobody else, and the loop turns between two jobs', async () => {
   const turns = new FairTurns();
   const done: string[] = [];
   let looks = 0;

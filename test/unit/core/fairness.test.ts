@@ -22,7 +22,7 @@ describe('a client over its own limit', () => {
     expect(core.openCalls).toBe(0);
   });
 
-  test('does not hold up another one whose request comes while its own wait', async () => {
+  test('does not delay another one whose request comes while its own wait', async () => {
     const core = new CoreInMemory({ limits: { maxInFlightPerClient: 1 } });
     const [greedy, modest] = [await core.ready(), await core.ready()];
     greedy.call(1, { who: 'greedy' });
@@ -64,7 +64,7 @@ describe('a client over its own limit', () => {
     expect(core.sessionOf(client)).toMatchObject({ waitingBytes: 0, sentCount: 0 });
   });
 
-  test('stays paused when what came behind its initialize is more than may wait', async () => {
+  test('stays paused if too much came behind its initialize', async () => {
     const core = new CoreInMemory({ limits: { maxInFlightPerClient: 1, maxWaitingBytesPerClient: 200 } });
     const client = core.connect();
     client.initialize();
@@ -108,7 +108,7 @@ describe('a server at its limit', () => {
     expect(core.openCalls).toBe(0);
   });
 
-  test('gets what others wait with when the client that floods it goes', async () => {
+  test('gets the others’ waiting calls when the client that floods it goes', async () => {
     const { core, flooding, modest } = await flood(20);
     modest.call(1, { who: 'modest' });
     await core.settle();
@@ -143,7 +143,7 @@ describe('a server at its limit', () => {
     expect(server.requests).toHaveLength(21 - refused.length);
   });
 
-  test('that does not take what it is sent gets no more of it until it does', async () => {
+  test('that does not read its input gets no more until it does', async () => {
     const core = new CoreInMemory({ limits: { maxWaitingBytesPerClient: 100_000_000 } });
     const client = await core.ready();
     const server = core.server();

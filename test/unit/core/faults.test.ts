@@ -148,7 +148,7 @@ describe('an error over one instance ends that instance alone:', () => {
     await check(core, client, other);
   });
 
-  test('its end: who has a call there gets the answer all the same', async () => {
+  test('its end: callers there still get the answer', async () => {
     const { core, client, other } = await two();
     breakMethod(core.server('faulty').instance.tasks, 'closed');
     core.server('faulty').crash();

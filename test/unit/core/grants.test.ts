@@ -55,7 +55,7 @@ test('a glob that cannot be kept lets nothing be seen', async () => {
   expect(core.sessionOf(client)?.view?.servers()).toEqual([]);
 });
 
-test('the config has rules for a token, and they go before what the client calls itself', async () => {
+test('the config has rules for a token, which override those for the client’s name', async () => {
   const clientSettings = new ConfiguredClients();
   const everything = { view: undefined, names: {}, toolRules: [] };
   const match = { name: undefined, client: undefined, token: undefined, directory: undefined };

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { CoreInMemory } from '../../support/core-in-memory.ts';
 
 describe('a handshake', () => {
-  test('is answered with what the server said, and starts it once for all who come at once', async () => {
+  test('is answered with the server’s answer, and starts it once for all clients that come at once', async () => {
     const core = new CoreInMemory();
     const clients = [core.connect(), core.connect(), core.connect()];
     for (const client of clients) client.initialize();
@@ -23,7 +23,7 @@ describe('a handshake', () => {
     }
   });
 
-  test('gives each client an id of its own, the wanted one if it is free', async () => {
+  test('gives each client its own id, the wanted one if it is free', async () => {
     const core = new CoreInMemory();
     const wish = { _meta: { 'mcp-bridge/clientId': 'me' } };
     const [one, , anonymous] = [await core.ready(wish), await core.ready(wish), await core.ready()];
@@ -78,7 +78,7 @@ describe('a handshake', () => {
     expect(client.received[1]).toMatchObject({ id: 'short', result: {} });
   });
 
-  test('is not waited for by clients that are quick: what comes behind it is kept in order', async () => {
+  test('need not be awaited by a quick client: later frames are kept in order', async () => {
     const core = new CoreInMemory();
     const client = core.connect();
     core.server().opensByItself = false;
@@ -97,7 +97,7 @@ describe('a handshake', () => {
     expect(client.received.map(({ id }) => id)).toEqual(['p', 'init']);
   });
 
-  test('stops the reading of a client that sends more behind it than is kept', async () => {
+  test('pauses reading from a client that sends too much behind it', async () => {
     const core = new CoreInMemory();
     const client = core.connect();
     core.server().opensByItself = false;
@@ -110,7 +110,7 @@ describe('a handshake', () => {
     expect(core.server().requests).toHaveLength(200);
   });
 
-  test('that fails tells why, and may be tried again', async () => {
+  test('that fails gives the reason, and may be tried again', async () => {
     const core = new CoreInMemory();
     const client = core.connect();
     core.server().opensByItself = false;
@@ -183,7 +183,7 @@ describe('a handshake', () => {
     expect(core.manager.clients()).toEqual([]);
   });
 
-  test('of the role control begins requests that are not counted as those of clients are', async () => {
+  test('of the role control begins requests that are not counted as a client’s', async () => {
     const core = new CoreInMemory();
     const [control, client] = [core.connect(), core.connect()];
     control.initialize('init', { _meta: { 'mcp-bridge/role': 'control' } });

@@ -8,8 +8,8 @@ const profileOf = (capabilities: unknown, instructions?: unknown): ServerProfile
     learnedMs: 0,
   });
 
-describe('what a joined view can do', () => {
-  test('is what any of its servers can, with lists that may change, and nothing that the bridge does not know', () => {
+describe('the capabilities of a joined view', () => {
+  test('are those of any of its servers, with lists that may change, and none that the bridge does not know', () => {
     const profiles = [
       profileOf({ tools: {}, resources: {}, experimental: { x: {} } }),
       profileOf({ resources: { subscribe: true }, logging: {} }),
@@ -37,7 +37,7 @@ describe('what a joined view can do', () => {
     expect(joinedCapabilities([])).toEqual({ tools: { listChanged: true } });
   });
 
-  test('is understood also where a server says what makes no sense', () => {
+  test('can be computed even if a server’s answer makes no sense', () => {
     for (const odd of [undefined, null, 7, 'tools', []]) expect(joinedCapabilities([profileOf(odd)])).toBeDefined();
     expect(joinedCapabilities([profileOf({ resources: null })])).toEqual({
       tools: { listChanged: true },

@@ -94,7 +94,7 @@ describe('an alias', () => {
     );
   });
 
-  test('stays what it is when servers are added behind', () => {
+  test('stays the same when servers are added behind', () => {
     fc.assert(
       fc.property(fc.uniqueArray(anyName, { maxLength: 12 }), fc.nat({ max: 12 }), (servers, many) => {
         const all = aliasesOf(servers);
@@ -184,7 +184,7 @@ describe('a joined name', () => {
     expect(names.map(([, , own]) => own)).toEqual(['x', 'x', 'x']);
   });
 
-  test('says which alias it begins with, and what has none says so', () => {
+  test('reveals the alias at its beginning, if there is one', () => {
     expect(['a__b', 'a___b', '__b', 'a_b', ''].map(aliasIn)).toEqual(['a', 'a', '', undefined, undefined]);
   });
 });

@@ -66,7 +66,7 @@ describe('a part of a joined list', () => {
     expect([part.has('a:"'), part.has('a:2')]).toEqual([true, false]);
   });
 
-  test('shows a client what it may call, and keeps the names of the rest', () => {
+  test('shows a client the tools that it may call, and keeps the names of the rest', () => {
     const pages = pagesOf('tools', [{ name: 'a' }, { name: 'b' }], [{ name: 'a' }, { name: 'c' }]);
     const part = joinedPart('tools', pages, NAMING).permittedBy(gateAgainst('a'));
     expect([...part.shownKeys()]).toEqual(['one__b', 'one__c']);

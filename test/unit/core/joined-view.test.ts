@@ -81,7 +81,7 @@ describe('a joined list of tools', () => {
     expect(client.notifications('notifications/tools/list_changed')).toEqual([]);
   });
 
-  test('has nothing of what has no name, and of what is no list', async () => {
+  test('leaves out tools without a name, and invalid lists', async () => {
     const core = new CoreInMemory({ servers: TWO });
     core.server('one').declare({ tools: {} });
     core.server('one').answers = () => ({ result: { tools: { get: tool('get') } } });
@@ -167,7 +167,7 @@ describe('a call by a joined name', () => {
     ]);
   });
 
-  test('finds its server also when nobody has listed anything, and starts no other', async () => {
+  test('finds its server even if nobody has listed anything, and starts no other', async () => {
     const core = new CoreInMemory({ servers: TWO });
     for (const name of TWO) core.server(name).has({ tools: [tool('get')] });
     const client = await core.ready(ALL);
@@ -184,7 +184,7 @@ describe('a call by a joined name', () => {
     ['nobody__get', -32602, /two__get/],
     ['zzz', -32602, /tools\/list/],
     [7, -32602, undefined],
-  ])('%j is refused, and what it may have meant is said', async (name, code, hint) => {
+  ])('%j is refused, with similar names', async (name, code, hint) => {
     const core = new CoreInMemory({ servers: TWO });
     for (const server of TWO) core.server(server).has({ tools: [tool('get')] });
     const client = await core.ready(ALL);
@@ -195,7 +195,7 @@ describe('a call by a joined name', () => {
     expect(core.openCalls).toBe(0);
   });
 
-  test('of a server that cannot be started is told so', async () => {
+  test('of a server that cannot be started gets an error that says so', async () => {
     const core = new CoreInMemory({ servers: TWO });
     core.server('two').opensByItself = false;
     const client = await core.ready(ALL);
@@ -229,7 +229,7 @@ describe('a call by a joined name', () => {
   });
 });
 
-describe('what a client may have under way', () => {
+describe('the capacity of a client', () => {
   async function full(trustHints = false): Promise<{ core: CoreInMemory; client: TestClient }> {
     const core = new CoreInMemory({ servers: TWO, limits: { maxInFlightPerClient: 1 }, definition: { trustHints } });
     for (const name of TWO) core.server(name).has({ tools: [{ ...tool('get'), annotations: { readOnlyHint: true } }] });
@@ -266,7 +266,7 @@ describe('what a client may have under way', () => {
   });
 });
 
-describe('what a joined view declares', () => {
+describe('the capabilities that a joined view declares', () => {
   test('has the extensions of all servers', async () => {
     const core = new CoreInMemory({ servers: ['one', 'two', 'three'], ttlMs: 1_000_000 });
     core.server('one').declare({ extensions: { 'a/x': { of: 'one' }, 'b/y': {} } });
@@ -282,7 +282,7 @@ describe('what a joined view declares', () => {
 });
 
 describe('joined resources', () => {
-  test('of apps name their server, in the lists and in the tools, whoever has the same page', async () => {
+  test('of apps name their server, in lists and in tools, even if another server has the same page', async () => {
     const core = new CoreInMemory({ servers: ['one', 'three', 'two'] });
     const page = 'ui://app/main';
     const inputSchema = { type: 'object' };
@@ -351,7 +351,7 @@ describe('joined resources', () => {
     expect(read.map(({ params }) => params?.uri)).toEqual(['a:both', 'a:2']);
   });
 
-  test('of a template are read where the template is; those that nobody lists, where they are found', async () => {
+  test('that match a template are read there; unlisted ones at the server that has them', async () => {
     const core = new CoreInMemory({ servers: ['one', 'two', 'three'] });
     readable(core, 'one', ['a:hidden']);
     core.server('one').answers = (
@@ -379,7 +379,7 @@ describe('joined resources', () => {
     expect(core.openCalls).toBe(0);
   });
 
-  test('that change are told under the URI by which the client knows them', async () => {
+  test('that change are reported under the client’s URI', async () => {
     const core = new CoreInMemory({ servers: TWO });
     for (const name of TWO) {
       readable(core, name, ['a:both']);
@@ -488,7 +488,7 @@ describe('a server that is slow', () => {
 });
 
 describe('a client of all servers that goes while they are asked', () => {
-  test('leaves nothing behind, and nobody else without a server', async () => {
+  test('leaves no trace, and all other clients keep their server', async () => {
     for (const sharing of ['auto', 'shared', 'dedicated'] as const) {
       const core = new CoreInMemory({ servers: TWO, definition: { sharing } });
       for (const name of TWO) {

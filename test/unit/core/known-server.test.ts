@@ -30,7 +30,7 @@ const pages = (...tools: object[]): ListPage[] => [
   { cursor: undefined, result: Buffer.from(`${JSON.stringify({ tools })}\n`) },
 ];
 
-describe('what is known of a server', () => {
+describe('the knowledge of a server', () => {
   test('is nothing at first', () => {
     const { known } = new World();
     expect([known.profileFor(shared({})), known.asksBack, known.asksForRoots]).toEqual([undefined, false, false]);
@@ -56,7 +56,7 @@ describe('what is known of a server', () => {
     expect(world.known.profileFor(shared({}))).toBeUndefined();
   });
 
-  test('is remembered beyond its time, for those who ask for what was last', () => {
+  test('is kept beyond its time, for those who want the last state', () => {
     const world = new World();
     const [old, young] = [world.seen({ sampling: {} }), world.seen({})];
     world.known.learnList(old, 'tools', pages({ name: 'old' }), ANYBODY);
@@ -96,7 +96,7 @@ describe('what is known of a server', () => {
     expect(world.known.profileFor(shared({}))).toBe(profile);
   });
 
-  test('is, for a client, what those saw who offer the same, else what those saw who offer more', () => {
+  test('for a client is that of clients with equal capabilities, else of clients with more', () => {
     const world = new World();
     const able = world.seen({ sampling: {}, roots: {} });
     expect(world.known.profileFor(shared({ sampling: {} }))).toBe(able);
@@ -107,7 +107,7 @@ describe('what is known of a server', () => {
     expect(world.known.profileFor(shared({ roots: {}, sampling: {} }))).toBe(able);
   });
 
-  test('of a server that asks back is what those saw who offer just the same', () => {
+  test('of a server that asks back is that of clients with equal capabilities', () => {
     const world = new World();
     world.seen({ sampling: {} });
     world.known.noteAsksBack();
@@ -117,7 +117,7 @@ describe('what is known of a server', () => {
     expect(world.known.profileFor(shared({ sampling: {} }))).toBeDefined();
   });
 
-  test('becomes what it says when it is started again; its old lists are forgotten if nobody counted on them', () => {
+  test('is replaced when the server starts again; its old lists are forgotten if nobody relied on them', () => {
     const world = new World();
     const profile = world.seen({});
     world.known.learnList(profile, 'tools', pages({ name: 'a' }), ANYBODY);
@@ -148,7 +148,7 @@ describe('what is known of a server', () => {
     expect([learn([page, { ...page, cursor: '2' }]), learn([])]).toEqual([true, true]);
   });
 
-  test('keeps what may show what is in roots for those with the same roots, once the server has asked for any', () => {
+  test('keeps lists that may reveal roots for clients with the same roots, once the server has asked for roots', () => {
     const world = new World();
     const profile = world.known.opened(shared({}), HELLO, '');
     const list = pages({ name: 'a' });
@@ -176,7 +176,7 @@ describe('what is known of a server', () => {
     expect([told(() => world.known.noteAsksForRoots()), told(() => world.known.noteAsksForRoots())]).toEqual([1, 0]);
   });
 
-  test('is kept for 16 kinds of clients; those of which something runs do not make room', () => {
+  test('is kept for 16 kinds of clients; kinds with a running instance do not make room', () => {
     const world = new World();
     const offersOf = (n: number): ClientCapabilities => ({ sampling: { [`x${n}`]: {} } });
     const running = world.known.opened(shared(offersOf(0)), HELLO, '');
@@ -208,7 +208,7 @@ describe('a tool that does no harm twice', () => {
     [{ name: 'b', annotations: { readOnlyHint: true } }],
     [{ annotations: { readOnlyHint: true } }],
     [{ name: 'a', annotations: { destructiveHint: false } }],
-  ])('is none of which it does not: %j', (tool) => {
+  ])('is none without clear annotations: %j', (tool) => {
     expect(isSafe('"a"', tool)).toBe(false);
   });
 

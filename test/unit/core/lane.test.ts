@@ -4,7 +4,7 @@ import { CoreInMemory } from '../../support/core-in-memory.ts';
 const ABLE = { capabilities: { elicitation: {} } };
 const NAME = '"tool"';
 
-describe('what a server does in a tool', () => {
+describe('the habits of a tool', () => {
   test('is learnt under the tool’s name also for calls that have waited for its start', async () => {
     const core = new CoreInMemory({ ttlMs: 1_000_000 });
     const client = await core.ready(ABLE);
@@ -32,7 +32,7 @@ describe('what a server does in a tool', () => {
     expect([...core.server().server.known.habits]).toEqual([[NAME, -1]]);
   });
 
-  test('is learnt under the method for what has no name', async () => {
+  test('are learnt under the method if there is no name', async () => {
     const core = new CoreInMemory();
     const client = await core.ready(ABLE);
     client.say({ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: 'a:1' } });

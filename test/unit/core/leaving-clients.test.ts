@@ -35,7 +35,7 @@ async function conversing(core: CoreInMemory): Promise<TestClient> {
 }
 
 describe('a client that hangs up', () => {
-  test.each(OWN_ANSWERS)('with a call waiting and %s behind it costs nobody anything', async (method, params) => {
+  test.each(OWN_ANSWERS)('with a call waiting and %s behind it costs nobody else anything', async (method, params) => {
     const core = new CoreInMemory(SHARED);
     const talker = await conversing(core);
     const leaver = await core.ready(ABLE);
@@ -53,7 +53,7 @@ describe('a client that hangs up', () => {
     expect([core.openCalls, core.server().instance.sessions.size]).toEqual([0, 1]);
   });
 
-  test('while it has as much under way as it may sends nothing of what waits, on any server', async () => {
+  test('at its limit of calls sends none of its waiting ones, on any server', async () => {
     const core = new CoreInMemory({ servers: ['a', 'b'], limits: { maxInFlightPerClient: 1 } });
     for (const name of ['a', 'b']) core.server(name).has({ tools: [{ name: 'tool' }] });
     const client = await core.ready({ _meta: { 'mcp-bridge/view': 'all' } });
@@ -73,7 +73,7 @@ describe('a client that hangs up', () => {
   });
 });
 
-test('a call that is made once more by an instance that its client does not use any more has its turn', async () => {
+test('a call that is repeated by an instance that its client no longer uses gets its turn', async () => {
   const core = new CoreInMemory({
     definition: { trustHints: true },
     limits: { maxInFlightPerClient: 1, maxInstancesPerServer: 1 },

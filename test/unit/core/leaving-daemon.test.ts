@@ -5,7 +5,7 @@ import { CoreInMemory, type Message } from '../../support/core-in-memory.ts';
 import { calls, codeOf, idsOf, ready } from '../../support/resuming-in-memory.ts';
 
 describe('a daemon that goes in order', () => {
-  test('says what it has looked at, and answers that', async () => {
+  test('says how much it has read, and answers that', async () => {
     const core = new CoreInMemory();
     const [client, plain] = [await ready(core), await core.ready()];
     client.call(1);
@@ -58,7 +58,7 @@ describe('a daemon that goes in order', () => {
     expect(client.leaving).toEqual({ received: taken, reason: 'restart', unsent: [] });
   });
 
-  test('leaves what it could not answer in time without an answer, and cancels it', async () => {
+  test('leaves requests that it could not answer in time unanswered, and cancels them', async () => {
     const core = new CoreInMemory({ limits: { drainTimeoutMs: 2000 } });
     const [client, away] = [await ready(core), await ready(core)];
     client.call(1);
@@ -109,7 +109,7 @@ describe('a daemon that goes in order', () => {
     ]);
   });
 
-  test('counts what it has delivered to another client, and what may have been done before, as sent', async () => {
+  test('counts messages delivered to other clients, and calls that may be done, as sent', async () => {
     const core = new CoreInMemory({ limits: { drainTimeoutMs: 2000, maxInFlightPerServer: 1 } });
     const receiver = await ready(core, { 'mcp-bridge/clientId': 'receiver', 'mcp-bridge/accepts': true });
     const [first, sender] = [await core.ready(), await ready(core)];
@@ -126,7 +126,7 @@ describe('a daemon that goes in order', () => {
     expect(sender.leaving?.unsent).toEqual([]);
   });
 
-  test('does not wait for what those who are away were asked', async () => {
+  test('does not wait for questions to clients that are away', async () => {
     const core = new CoreInMemory();
     const away = await ready(core, { 'mcp-bridge/clientId': 'away', 'mcp-bridge/accepts': true });
     const other = await ready(core);
@@ -140,7 +140,7 @@ describe('a daemon that goes in order', () => {
     expect(core.openCalls).toBe(0);
   });
 
-  test('does not wait for the calls of those who are away', async () => {
+  test('does not wait for calls of clients that are away', async () => {
     const core = new CoreInMemory();
     const away = await ready(core);
     away.call(1);
@@ -155,7 +155,7 @@ describe('a daemon that goes in order', () => {
   });
 });
 
-test('a daemon that goes waits for who reads slowly as long as it has waited for answers, and no longer', async () => {
+test('a stopping daemon waits for slow readers as long as it waits for answers, and no longer', async () => {
   const core = new CoreInMemory({ limits: { drainTimeoutMs: 5000 } });
   const client = await core.ready();
   for (let id = 1; id <= 6; id++) client.call(id);

@@ -324,10 +324,10 @@ describe.each(Object.entries(CORE) as [keyof Limits, Row][])('%s', (key, { most,
   };
   const [at, beyond] = amounts ?? [most, most + 1];
 
-  test('lets through what is at it', async () => {
+  test('lets through everything up to it', async () => {
     expect(await count(at)).toBe(0);
   });
-  test(`counts what is beyond it as ${counter}`, async () => {
+  test(`counts everything beyond it as ${counter}`, async () => {
     expect(await count(beyond)).toBe(1);
   });
 });
@@ -341,7 +341,7 @@ const messages = (title: string): Elsewhere => ['unit/messaging/messages.test.ts
 const letters = (title: string): Elsewhere => ['unit/messaging/letters.test.ts', title];
 const audit = (title: string): Elsewhere => ['integration/audit-log.test.ts', title];
 
-const STARTS = here('lets so many start, and counts who waits for a turn');
+const STARTS = here('lets that many start, and counts those that wait for a turn');
 const BROKEN = processes('a server is broken at maxDeathsPerMinute, and tried again after brokenMs');
 const SLOW_START = processes(
   'a server that has not started after startTimeoutMs is ended, and killed after termGraceMs (%s)',
@@ -374,7 +374,7 @@ const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, Elsewhere>>>> =
   daemon: {
     idleExitMs: [
       'integration/restarting.test.ts',
-      'ends by itself when nobody has used it for a while, and not while somebody does or may come back',
+      'ends when it was unused for a while, but not while a client uses it or may come back',
     ],
   },
   agents: {
@@ -450,7 +450,7 @@ test.each([true, false])('progressExtendsTimeout: %s', async (progressExtendsTim
 });
 
 describe.each(['maxLocalStarts', 'maxRemoteStarts'] as const)('%s', (key) => {
-  test('lets so many start, and counts who waits for a turn', () => {
+  test('lets that many start, and counts those that wait for a turn', () => {
     const events = new Events(() => undefined);
     const counters = new Counters(events);
     const gate = new StartGate(DEFAULT_LIMITS[key], { clock: new FakeClock(), events });

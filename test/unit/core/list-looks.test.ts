@@ -46,7 +46,7 @@ describe('looks', () => {
     expect(begun.slice(3)).toEqual(['b1', 'a4']);
   });
 
-  test('keep their turn until their connection is not needed any more', async () => {
+  test('keep their turn until their connection is no longer needed', async () => {
     const { begun, add, end, found } = looksOf(1);
     const { done } = add(ANN, 'one');
     add(ANN, 'two');

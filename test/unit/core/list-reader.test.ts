@@ -73,7 +73,7 @@ describe('a list that the bridge reads', () => {
     expect(server.requests.length).toBe(2);
   });
 
-  test('of a server that dies meanwhile is read when it comes back, for the one who waits', async () => {
+  test('of a server that dies meanwhile is read when it comes back, for the waiting client', async () => {
     const core = new CoreInMemory();
     core.server().declare({ tools: {} });
     const client = await core.ready(ALL);

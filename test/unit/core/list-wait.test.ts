@@ -44,7 +44,7 @@ describe('the wait for lists', () => {
     expect(await msUntilOver([400, 420, 450])).toBe(450);
   });
 
-  test('goes on for 1.15 times what the slowest healthy server took, when one of 20 never answers', async () => {
+  test('lasts 1.15 times as long as the slowest healthy server took, if one of 20 never answers', async () => {
     const healthy = Array.from({ length: 19 }, (_, n) => 400 + n * 50);
     const slowest = Math.max(...healthy);
     expect(await msUntilOver([...healthy, NEVER])).toBeLessThanOrEqual(slowest * 1.15 + 1);

@@ -71,7 +71,7 @@ const updated = (core: CoreInMemory, uri: string, server = 'memory'): void =>
   changed(core, UPDATED, { uri, more: 1.5 }, server);
 
 describe('a request to listen', () => {
-  test('is acknowledged first, with what the server declares and takes (C16)', async () => {
+  test('is acknowledged first, with the parts that the server declares and accepts (C16)', async () => {
     const core = makeCore();
     const client = await connected(core);
     listen(client, 'l', { ...ALL_LISTS, ...resources('x:1', 'no:1') });
@@ -258,7 +258,7 @@ describe('a client that listens', () => {
     expect(client.received).toEqual([]);
   });
 
-  test('gets an error, and nobody else does, if the bridge fails while it subscribes', async () => {
+  test('alone gets an error if the bridge fails while it subscribes', async () => {
     const core = makeCore();
     const uncaught: unknown[] = [];
     const note = (error: unknown): void => void uncaught.push(error);
@@ -326,7 +326,7 @@ describe('a client that listens', () => {
     expect(client.answersTo(2)[0]?.error?.data?.code).toBe('SHUTTING_DOWN');
   });
 
-  test('gets a result when its server is not offered any more', async () => {
+  test('gets a result when its server is no longer offered', async () => {
     const core = makeCore({ servers: ['a', 'b'] });
     const client = await connected(core);
     listen(client, 1, { toolsListChanged: true }, { 'mcp-bridge/view': 'server:a' });
@@ -336,7 +336,7 @@ describe('a client that listens', () => {
     expect(client.answersTo(1)[0]?.result).toMatchObject({ _meta: { [ID]: 1 } });
   });
 
-  test('is told of what may have changed when its server was started again (C18)', async () => {
+  test('learns what may have changed when its server was started again (C18)', async () => {
     const core = makeCore();
     const client = await connected(core);
     listen(client, 1, { ...ALL_LISTS, ...resources('x:1') });

@@ -242,7 +242,7 @@ describe('a subscription', () => {
     expect([one, other].map((client) => client.answersTo('x:1'))).toMatchObject([[{ error: {} }], [{ error: {} }]]);
   });
 
-  test('that nobody acknowledges fails after the time for the bridge’s own requests', async () => {
+  test('that the server never acknowledges fails after the time for the bridge’s own requests', async () => {
     const core = await coreOf2026();
     const client = await core.ready();
     await acknowledge(core);
@@ -269,7 +269,7 @@ describe('a subscription', () => {
 });
 
 describe('a notice', () => {
-  test('goes to those who want it, without the bridge’s subscription', async () => {
+  test('goes to the clients that want it, without the bridge’s subscription', async () => {
     const core = await coreOf2026();
     const [one, other] = [await core.ready(), await core.ready()];
     await acknowledge(core);
@@ -332,7 +332,7 @@ describe('a listen that ends', () => {
     ],
   ];
 
-  test.each(ends)('%s is opened again after a pause, and what may have changed is looked at (D10)', async (_, end) => {
+  test.each(ends)('%s is opened again after a pause, and possible changes are checked (D10)', async (_, end) => {
     const core = await coreOf2026();
     const client = await core.ready();
     await acknowledge(core);
@@ -418,7 +418,7 @@ describe('a listen that ends', () => {
     ]);
   });
 
-  test('because the server knows no such method ends the wait of all who want something else', async () => {
+  test('because the server does not know the method ends the wait of all clients that want something else', async () => {
     const core = await coreOf2026();
     const client = await core.ready();
     await subscribe(core, client, 'x:1');
@@ -451,7 +451,7 @@ describe('logs', () => {
   const log = (core: CoreInMemory, level: string): void =>
     core.server().say({ jsonrpc: '2.0', method: 'notifications/message', params: { level, data: level } });
 
-  test('are asked for in each request of a client that has set a level, and go to those who wait for an answer', async () => {
+  test('are asked for in each request of a client that has set a level, and go to clients that wait for an answer', async () => {
     const core = await coreOf2026();
     const [one, other, quiet] = [await core.ready(), await core.ready(), await core.ready()];
     for (const [client, level] of [

@@ -143,7 +143,7 @@ describe('a list of a server of 2026', () => {
   });
 
   test.each(['1e999', '-1', '"60000"', 'null', '-0.5'])(
-    'with the term %s is as one without, also when it comes from what is kept',
+    'with the term %s counts as one without, even from the cache',
     async (ttl) => {
       const core = makeNewer(['a']);
       const { answers } = core.server('a');

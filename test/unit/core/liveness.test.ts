@@ -65,7 +65,7 @@ describe('a look at a client', () => {
     expect([look(61_000), look(71_000)]).toEqual([undefined, 'stalled']);
   });
 
-  test('starts to count anew when the client has taken something, or everything', () => {
+  test('counts again from zero when the client has read something, or everything', () => {
     const { session, link, look } = sessionAt(0);
     link.block();
     say(session);
@@ -121,7 +121,7 @@ describe('a look at a client', () => {
     expect([look(129_999), look(130_000)]).toEqual([undefined, 'ping']);
   });
 
-  test('pings nobody who is not ready, and nobody at all with a period of 0', () => {
+  test('pings only ready clients, and none with a period of 0', () => {
     expect(sessionAt(0, 'initializing').look(1_000_000)).toBeUndefined();
     expect(sessionAt(0).look(1_000_000, { pingPeriodMs: 0 })).toBeUndefined();
   });

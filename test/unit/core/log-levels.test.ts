@@ -47,7 +47,7 @@ describe('log levels that clients share', () => {
     expect([shared.admits(a, 'debug'), shared.admits(b, 'debug'), asked]).toEqual([true, false, []]);
   });
 
-  test('are put right when the server refuses one, or nobody knows whether it has it', async () => {
+  test('are corrected when the server refuses one, or its state is unknown', async () => {
     const [a, b] = await trio();
     const { shared, asked } = instance();
     const refused = shared.ask(a, 'debug');

@@ -173,7 +173,7 @@ describe('a call that asks for logs', () => {
     expect(asked(core).sort()).toEqual(['tools/call', 'tools/list']);
   });
 
-  test('gets the messages of a server of its own era too, which reads the level in the call (C15)', async () => {
+  test('also gets the messages of a server of its own era, which reads the level in the call (C15)', async () => {
     const core = makeCore();
     core.server().era = ERA_2026;
     const [one, silent] = [await connected(core), await connected(core)];

@@ -115,7 +115,7 @@ describe('a resource with a URI beyond 64 KiB', () => {
 });
 
 describe('many names', () => {
-  test('that are all the same get a number each, in time that grows with how many they are', async () => {
+  test('that are all equal get a number each, in linear time', async () => {
     const core = new CoreInMemory({ servers: ['one'] });
     const count = 50_000;
     core.server('one').has({ tools: Array.from({ length: count }, () => ({ name: 'a' })) });

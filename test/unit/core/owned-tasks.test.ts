@@ -134,7 +134,7 @@ describe('a task', () => {
     expect(world.core.openCalls).toBe(0);
   });
 
-  test('belongs to its user on every connection, and to nobody else (H1)', async () => {
+  test('belongs to its user on every connection, and to no other user (H1)', async () => {
     const world = new World();
     const client = world.core.connect();
     await world.begin(client, 't1');
@@ -203,7 +203,7 @@ describe('a task', () => {
     expect(world.core.ownedTasks.size).toBe(0);
   });
 
-  test('that nobody knows here is asked of the server, which decides (H1)', async () => {
+  test('that is unknown here is asked of the server, which decides (H1)', async () => {
     const world = new World();
     const client = world.core.connect();
     expect(await world.get(client, 'from before')).toMatchObject({ result: { taskId: 'from before' } });
@@ -360,7 +360,7 @@ describe('two processes of one server', () => {
   });
 });
 
-describe('a server that is defined anew', () => {
+describe('a server with a new definition', () => {
   const define = (world: World): void => {
     const before = world.core.server();
     world.core.redefine(['memory'], ['memory']);
@@ -380,7 +380,7 @@ describe('a server that is defined anew', () => {
     expect(before?.isRetired).toBe(false);
   });
 
-  test('is asked as it is now for a task that nobody knows here', async () => {
+  test('gets requests about unknown tasks under its new definition', async () => {
     const world = new World();
     world.core.server().opensByItself = false;
     const client = world.core.connect();
@@ -451,7 +451,7 @@ describe('a server with a task', () => {
 });
 
 describe('a client that listens to tasks', () => {
-  test('hears of its own, under its id, what the server acknowledges (H1)', async () => {
+  test('gets notices about its own tasks, under its ids, as far as the server acknowledges (H1)', async () => {
     const world = new World();
     const client = world.core.connect();
     for (const taskId of ['a', 'b', 'c']) await world.begin(client, taskId);
@@ -539,7 +539,7 @@ describe('a client that listens to tasks', () => {
     ]);
   });
 
-  test('hears behind the acknowledgement what came before it, as the server says it then (H1)', async () => {
+  test('gets earlier changes after the acknowledgement, with their present state (H1)', async () => {
     const world = new World({ servers: ['one', 'two'] });
     const client = world.core.connect();
     for (const name of ['one', 'two'])
@@ -555,7 +555,7 @@ describe('a client that listens to tasks', () => {
     ]);
   });
 
-  test('hears once of what changed while it did not read', async () => {
+  test('gets one notice for all changes while it did not read', async () => {
     const world = new World({ limits: { maxQueuedBytesPerClient: 1_000_000 } });
     const client = world.core.connect();
     await world.begin(client, 'a');
@@ -571,7 +571,7 @@ describe('a client that listens to tasks', () => {
     expect(heard.at(-1)).toBeUndefined();
   });
 
-  test('hears what may have changed while the server ended its listen', async () => {
+  test('gets possible changes after the server ended its listen', async () => {
     const world = new World();
     const client = world.core.connect();
     await world.begin(client, 'a');
@@ -586,7 +586,7 @@ describe('a client that listens to tasks', () => {
     expect(heardBy(client)).toEqual([[id, 'a', 'working']]);
   });
 
-  test('keeps nobody else from listening where the server refuses its task', async () => {
+  test('does not prevent others from listening if the server refuses its task', async () => {
     const world = new World();
     const [client, other] = [world.core.connect(), world.core.connect()];
     for (const taskId of ['a', 'b']) await world.begin(client, taskId);
@@ -607,7 +607,7 @@ describe('a client that listens to tasks', () => {
     expect(heardBy(client)).toHaveLength(1);
   });
 
-  test('keeps nobody from hearing of lists where the server refuses its task when it is listened to again', async () => {
+  test('does not prevent list notices if the server refuses its task when it is listened to again', async () => {
     const world = new World();
     world.core.server().declare({ tools: { listChanged: true }, extensions: { [EXTENSION]: {} } });
     const client = world.core.connect();

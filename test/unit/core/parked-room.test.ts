@@ -78,7 +78,7 @@ describe('a session whose client is away', () => {
     expect([core.manager.parkedCount, core.manager.parkedBytes, core.openCalls]).toEqual([0, 0, 0]);
   });
 
-  test('is kept at the cost of one that has more, and not at that of those who have less', async () => {
+  test('is kept at the cost of the one with the most, not of those with less', async () => {
     const core = new CoreInMemory({ limits: { maxParkedBytes: 50_000 } });
     const [large, small, largest] = [await ready(core), await ready(core), await ready(core)];
     for (const client of [large, small, largest]) client.call(1);

@@ -43,7 +43,7 @@ describe('a session whose client is away', () => {
     expect(client.notices('').length + client.messages.filter(({ method }) => method === 'ping').length).toBe(1);
   });
 
-  test('is asked what servers want to know when it is back', async () => {
+  test('gets servers’ questions when it is back', async () => {
     const core = new CoreInMemory({ limits: { callTimeoutMs: 60_000 } });
     const client = await ready(core, {}, { capabilities: { sampling: {} } });
     client.call(1);
@@ -88,7 +88,7 @@ describe('a session whose client is away', () => {
     expect(codeOf(await comeBack(core, client))).toBe('RESUME_REFUSED');
   });
 
-  test('is not filled by what other clients say', async () => {
+  test('is not filled by messages of other clients', async () => {
     const core = new CoreInMemory({ limits: { maxResumeBytesPerClient: 100_000 }, agents: { maxPerSecond: 1000 } });
     const away = await ready(core, { 'mcp-bridge/clientId': 'away', 'mcp-bridge/accepts': true });
     const other = await ready(core);
@@ -155,7 +155,7 @@ describe('a session whose client is away', () => {
     expect(tooMany.received[0]?.error?.message).toMatch(/clients already \(limits\.maxClients\)$/);
   });
 
-  test('cannot go on where what its client lacks was let go while it was connected', async () => {
+  test('cannot continue if bytes that its client lacks were dropped while it was connected', async () => {
     const core = new CoreInMemory({ limits: { maxResumeBytesPerClient: 1000 } });
     const client = await ready(core);
     client.take();

@@ -39,7 +39,7 @@ describe.each(VIEWS)('in the view %s', (view) => {
   const call = (client: TestClient, id: number, text: string): void =>
     client.say({ jsonrpc: '2.0', id, method: 'tools/call', params: CALLS[view]({ text }) });
 
-  test('who has more than its part waiting is not read until it has gone on', async () => {
+  test('a client with more than its share waiting is not read until it has gone on', async () => {
     const { core, client } = await waiting(view);
     let sent = 0;
     for (; sent < 100 && !client.link.isPaused; sent++) {
@@ -53,7 +53,7 @@ describe.each(VIEWS)('in the view %s', (view) => {
     expect(core.sessionOf(client)?.waitingBytes).toBe(0);
   });
 
-  test('what is cancelled leaves room', async () => {
+  test('cancelled requests make room', async () => {
     const { core, client } = await waiting(view);
     for (let id = 1; id <= 100; id++) {
       call(client, id, 'x'.repeat(MIB / 4));

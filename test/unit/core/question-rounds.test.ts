@@ -191,7 +191,7 @@ describe('a round of questions', () => {
     expect(it.core.server().link?.lines.at(-1)).not.toContain('mine');
   });
 
-  test('of one client is no concern of the others, whose calls go on', async () => {
+  test('of one client does not affect the calls of others', async () => {
     const it = await world();
     const other = await it.core.ready();
     await called(it);
@@ -350,7 +350,7 @@ describe('a call ends with an error that says why, for a tool as its result', ()
     ['a question without parameters', { inputRequests: { a: { method: 'elicitation/create' } } }],
     ['questions that are no object', { inputRequests: [ASK] }],
     ['a state that is no text', { requestState: { a: 1 } }],
-  ])('if the server asks what nobody understands: %s', async (_, asked) => {
+  ])('if the server sends questions that cannot be understood: %s', async (_, asked) => {
     const it = await world();
     await called(it);
     await ask(
@@ -479,7 +479,7 @@ describe('a call that waits for its client’s answers', () => {
     expectNothingLeft(it);
   });
 
-  test('counts as sent, so that nobody makes it twice', async () => {
+  test('counts as sent, so that it is not made twice', async () => {
     const it = await world();
     await called(it);
     const call = it.core.sessionOf(it.client)?.calls.get('c');
@@ -488,7 +488,7 @@ describe('a call that waits for its client’s answers', () => {
   });
 });
 
-test('progress keeps its token in all rounds, and what does not rise is dropped', async () => {
+test('progress keeps its token in all rounds, and values that do not rise are dropped', async () => {
   const it = await world();
   it.client.call('c', {}, { progressToken: 'p' });
   await it.core.settle();

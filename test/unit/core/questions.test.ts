@@ -29,7 +29,7 @@ const answersTo = (core: CoreInMemory, id: unknown): Message[] =>
   core.server().received.filter((message) => message.method === undefined && message.id === id);
 
 describe('the lane', () => {
-  test('lets one client at a time call what may ask back, and all of them what does not', async () => {
+  test('lets one client at a time call tools that may ask back, and all clients call the others', async () => {
     const { core, one, other } = await two();
     one.call(1);
     one.call(2);
@@ -56,7 +56,7 @@ describe('the lane', () => {
     expect(core.server().requests).toHaveLength(2);
   });
 
-  test('is given back by who goes', async () => {
+  test('is given back when its client goes', async () => {
     const { core, one, other } = await two();
     one.call(1);
     other.call(1);
@@ -85,7 +85,7 @@ describe('a question', () => {
     expect(core.counters.strayResponses).toBe(1);
   });
 
-  test('that every client whose it may be would refuse is refused at once, in their words, and holds up nobody', async () => {
+  test('that every possible client would refuse is refused at once, in its words, and blocks nobody', async () => {
     const core = new CoreInMemory();
     const [one, other] = [await core.ready(), await core.ready()];
     one.call(1);
@@ -131,7 +131,7 @@ describe('a question', () => {
     expect(core.openCalls).toBe(0);
   });
 
-  test('whose client goes is answered with an error, and one that the server takes back is taken back', async () => {
+  test('whose client goes is answered with an error, and one that the server cancels is cancelled', async () => {
     const { core, one, other } = await two({ definition: { sharing: 'shared' } });
     one.call(1);
     await core.settle();
@@ -153,7 +153,7 @@ describe('a question', () => {
     expect(core.server().requests.at(-1)?.method).toBe('tools/call');
   });
 
-  test('that comes after its call was given up is shown to nobody else', async () => {
+  test('that comes after its call was given up is shown to no other client', async () => {
     const { core, one, other } = await two({ definition: { sharing: 'shared' } });
     const server = core.server();
     one.call(1);
@@ -177,7 +177,7 @@ describe('a question', () => {
     expect(questionsOf(other)).toHaveLength(1);
   });
 
-  test('is a call’s that was given up for no longer than until a ping behind it is answered', async () => {
+  test('may belong to a call that was given up only until a ping behind it is answered', async () => {
     const { core, one, other } = await two();
     const server = core.server();
     one.call(1);
@@ -194,7 +194,7 @@ describe('a question', () => {
     expect(questionsOf(other)).toHaveLength(1);
   });
 
-  test('that is held while one of its client’s calls is given up is that client’s or nobody’s', async () => {
+  test('that is held while a call of its client is given up goes to that client or nobody', async () => {
     for (const last of ['one', 'other'] as const) {
       const { core, one, other } = await two();
       const server = core.server();
@@ -260,7 +260,7 @@ describe('a question', () => {
   });
 });
 
-describe('a question that is nobody’s', () => {
+describe('a question without a certain client', () => {
   test('because no call is under way is refused at once', async () => {
     const { core, one } = await two();
     core.server().say(question(7));
@@ -345,7 +345,7 @@ describe('a question about a task', () => {
     return clients;
   }
 
-  test('goes to the client whose task it is, whoever has calls under way', async () => {
+  test('goes to the client that owns the task, whoever has calls under way', async () => {
     const { core, one, other } = await withTask();
     other.call(1);
     await core.settle();
@@ -357,7 +357,7 @@ describe('a question about a task', () => {
     expect(answersTo(core, 7).map(({ result }) => result)).toEqual([{ action: 'accept' }]);
   });
 
-  test('that nobody has is refused, also when its client has gone', async () => {
+  test('that does not exist is refused, even when its client has gone', async () => {
     const { core, one, other } = await withTask();
     other.call(1);
     await core.settle();
@@ -371,7 +371,7 @@ describe('a question about a task', () => {
   });
 });
 
-describe('a client is not asked for what it cannot do:', () => {
+describe('a client is not asked without the capability:', () => {
   test.each<[string, object, string, object, number | undefined]>([
     ['sampling', { elicitation: {} }, 'sampling/createMessage', {}, -32601],
     ['elicitation', { sampling: {} }, 'elicitation/create', {}, -32601],
@@ -422,7 +422,7 @@ describe('the end of a visit to a page', () => {
     expect(toldOf(other)).toEqual([]);
   });
 
-  test('is told to the client whose call was refused until the page is visited', async () => {
+  test('is reported to the client whose call was refused until the page is visited', async () => {
     const { core, one, other } = await two();
     one.call(1);
     await core.settle();
@@ -436,19 +436,22 @@ describe('the end of a visit to a page', () => {
     expect([toldOf(one), toldOf(other)]).toEqual([['e'], []]);
   });
 
-  test.each([undefined, null, 7, {}, { elicitations: 'e' }])('is nobody’s where the refusal says %j', async (data) => {
-    const { core, one } = await two();
-    one.call(1);
-    await core.settle();
-    const error = { code: -32042, message: 'Visit it', data };
-    core.server().say({ jsonrpc: '2.0', id: core.server().requests[0]?.id, error });
-    core.server().say(complete('e'));
-    await core.settle();
-    expect([one.answersTo(1).length, toldOf(one)]).toEqual([1, []]);
-  });
+  test.each([undefined, null, 7, {}, { elicitations: 'e' }])(
+    'is reported to nobody where the refusal says %j',
+    async (data) => {
+      const { core, one } = await two();
+      one.call(1);
+      await core.settle();
+      const error = { code: -32042, message: 'Visit it', data };
+      core.server().say({ jsonrpc: '2.0', id: core.server().requests[0]?.id, error });
+      core.server().say(complete('e'));
+      await core.settle();
+      expect([one.answersTo(1).length, toldOf(one)]).toEqual([1, []]);
+    },
+  );
 });
 
-test('a page whose name is longer than an id may be is shown, and of its end nobody is told', async () => {
+test('a page with too long a name is shown, and its end is reported to nobody', async () => {
   const core = new CoreInMemory();
   const client = await core.ready({ capabilities: { elicitation: { url: {} } } });
   for (const length of [256, 257]) {

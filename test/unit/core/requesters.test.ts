@@ -25,8 +25,8 @@ async function connected(core: CoreInMemory): Promise<TestClient> {
 
 const errorOf = (message: Message | undefined) => message?.error;
 
-describe('a request that says who asks', () => {
-  test('is sent without what only its client says, and answered with what its era wants', async () => {
+describe('a request that names its client', () => {
+  test('is sent without the members for the bridge, and answered in the form of its era', async () => {
     const core = new CoreInMemory();
     const client = await connected(core);
     client.say(
@@ -192,7 +192,7 @@ describe('a request that says who asks', () => {
 });
 
 describe('a connection', () => {
-  test('is asked what the server can do, and the server is told apart from the bridge', async () => {
+  test('is asked for the server’s capabilities, which differ from the bridge’s', async () => {
     const core = new CoreInMemory();
     const client = await connected(core);
     ask(client, 1, 'server/discover');
@@ -299,7 +299,7 @@ describe('a connection', () => {
     expect(core.counters.strayCancels).toBe(0);
   });
 
-  test('is not read while one of those who ask on it has too much waiting, whatever the others have', async () => {
+  test('is not read while one of its clients has too much waiting, however little the others have', async () => {
     const core = new CoreInMemory({ limits: { maxWaitingBytesPerClient: 2000, maxInFlightPerServer: 1 } });
     core.server().opensByItself = false;
     const client = await connected(core);
@@ -329,7 +329,7 @@ describe('a connection', () => {
   });
 });
 
-describe('a connection that says once what its requests have in common', () => {
+describe('a connection that declares common members for its requests', () => {
   const defaults = (client: TestClient, _meta: unknown): void =>
     client.say({ jsonrpc: '2.0', method: 'bridge/defaults', params: { _meta } });
   const listTools = (client: TestClient, id: number, meta: object = WHO): void =>
@@ -350,7 +350,7 @@ describe('a connection that says once what its requests have in common', () => {
     expect(core.server('one').requests).toHaveLength(1);
   });
 
-  test('may say something else later, which counts for the requests behind it', async () => {
+  test('may declare others later, which apply to the requests behind it', async () => {
     const core = new CoreInMemory({ servers: ['one', 'two'] });
     const client = await connected(core);
     callTool(client, 'before');
@@ -374,7 +374,7 @@ describe('a connection that says once what its requests have in common', () => {
     expect(core.manager.clients().map(({ clientId }) => clientId)).toEqual(['reviewer']);
   });
 
-  test('may leave what is under way as it was', async () => {
+  test('may leave open requests as they were', async () => {
     const core = new CoreInMemory({ servers: ['one', 'two'] });
     const client = await connected(core);
     defaults(client, { 'mcp-bridge/view': 'server:one' });
@@ -399,7 +399,7 @@ describe('a connection that says once what its requests have in common', () => {
     expect(core.server().received.map(({ method }) => method)).toEqual(['tools/call']);
   });
 
-  test('has each request refused if what it says cannot be', async () => {
+  test('has each request refused if its declared members are invalid', async () => {
     for (const wrong of [{ 'mcp-bridge/cwd': 'x' }, { 'mcp-bridge/client': 'a b' }, { 'mcp-bridge/view': 1 }]) {
       const core = new CoreInMemory();
       const client = await connected(core);

@@ -56,7 +56,7 @@ describe('members that only the era of 2026 has', () => {
     });
   });
 
-  test('a result whose type is there twice is an error', async () => {
+  test('a result with two types is an error', async () => {
     expect(await answered('{"resultType":"complete","resultType":"task"}')).toContain('-32603');
   });
 
@@ -160,7 +160,7 @@ describe('structured content', () => {
     );
   });
 
-  test('has the schema in joined lists that fits what each client gets', async () => {
+  test('has the schema in joined lists that fits each client’s results', async () => {
     const core = new CoreInMemory({ servers: ['memory', 'other'] });
     core.server().era = ERA_2026;
     core.server().declare({ tools: {} });

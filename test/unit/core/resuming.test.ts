@@ -7,7 +7,7 @@ import { ResumingClient, type Wire, wireInMemory } from '../../support/resuming-
 import { calls, codeOf, comeBack, idsOf, ready } from '../../support/resuming-in-memory.ts';
 
 describe('a client that can resume', () => {
-  test('is told how, and who does not ask for it is told nothing, and keeps the link that it has', async () => {
+  test('learns how; a client that does not ask learns nothing, and keeps its plain link', async () => {
     const core = new CoreInMemory();
     const client = await ready(core);
     expect(client.meta).toMatchObject({
@@ -26,7 +26,7 @@ describe('a client that can resume', () => {
     expect(core.sessionOf(plain)?.link).toBe(plain.link);
   });
 
-  test('gets what waited for it, in order and once, with what it sent behind what had come', async () => {
+  test('gets its waiting messages once and in order, including those behind the received ones', async () => {
     const core = new CoreInMemory();
     const client = await ready(core);
     client.call(1, 'tool', { n: 1 }, { progressToken: 'p' });
@@ -57,7 +57,7 @@ describe('a client that can resume', () => {
     expect(core.openCalls).toBe(0);
   });
 
-  test('is told what it was told when it came first: what its server has, or all of them', async () => {
+  test('gets the same initialize answer as at first: its server’s, or that of all servers', async () => {
     for (const view of ['server:memory', 'all']) {
       const core = new CoreInMemory();
       const capabilities = { tools: {}, extensions: { 'io.example/x': { a: 1 } } };
@@ -95,7 +95,7 @@ describe('a client that can resume', () => {
     expect(client.messages.at(-1)?.params).toMatchObject({ level: 'error' });
   });
 
-  test('loses nothing of what it sent before its handshake was answered', async () => {
+  test('loses nothing that it sent before its handshake was answered', async () => {
     const core = new CoreInMemory();
     core.server().opensByItself = false;
     const client = new ResumingClient(wireInMemory(core));
@@ -166,7 +166,7 @@ describe('a client that can resume', () => {
     expect(core.manager.clients()).toHaveLength(1);
   });
 
-  test('takes its session from a connection of which the bridge has not seen the end', async () => {
+  test('takes its session from a connection whose end the bridge has not noticed', async () => {
     const core = new CoreInMemory();
     const client = await ready(core);
     const first = core.manager.clients()[0]?.link.outbox.sink;
@@ -184,7 +184,7 @@ describe('a client that can resume', () => {
     expect([core.counters.sessionsResumed, core.manager.clients().length]).toEqual([1, 1]);
   });
 
-  test('is read again only when what had it paused is over', async () => {
+  test('is read again only when the reason of its pause is over', async () => {
     const core = new CoreInMemory({ limits: { maxWaitingBytesPerClient: 100, maxInFlightPerClient: 1 } });
     const client = await ready(core);
     for (let id = 1; id <= 5; id++) client.call(id);
@@ -242,7 +242,7 @@ describe('a token', () => {
     expect(core.manager.clients()).toHaveLength(1);
   });
 
-  test('is of no use behind requests that say who asks, and stays good', async () => {
+  test('is useless behind requests that name their client, and stays valid', async () => {
     const core = new CoreInMemory();
     const client = await ready(core);
     const { token } = client;
@@ -348,7 +348,7 @@ describe('the end of a connection', () => {
   });
 });
 
-describe('what is between the bridge and its clients', () => {
+describe('the messages between the bridge and its clients', () => {
   const NOTICES = ['bridge/received', 'bridge/again', 'bridge/leave', 'bridge/leaving', 'bridge/serverState'];
 
   test('is passed on in neither direction', async () => {
@@ -368,7 +368,7 @@ describe('what is between the bridge and its clients', () => {
     expect(core.server().received).toHaveLength(before);
   });
 
-  test('says now and then what has come, and what is acknowledged is not kept', async () => {
+  test('report the received bytes now and then, and confirmed bytes are dropped', async () => {
     const core = new CoreInMemory();
     const client = await ready(core);
     for (let id = 1; id <= 300; id++) client.say({ jsonrpc: '2.0', id, method: 'ping' });
@@ -386,7 +386,7 @@ describe('what is between the bridge and its clients', () => {
   });
 });
 
-describe('what the bridge says of open requests when it confirms', () => {
+describe('the open requests in a confirmation of the bridge', () => {
   const notices = (client: ResumingClient): { bytes: number; open?: number[] }[] =>
     client.wire.lines
       .map((line) => JSON.parse(line) as { method?: string; params?: { bytes: number; open?: number[] } })
@@ -471,7 +471,7 @@ describe('what the bridge says of open requests when it confirms', () => {
   });
 });
 
-describe('a client that says nothing of what it has', () => {
+describe('a client that confirms nothing', () => {
   test('says it by its answer to a ping', async () => {
     const core = new CoreInMemory({ liveness: { pingPeriodMs: 5000 } });
     const client = await ready(core);

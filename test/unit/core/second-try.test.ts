@@ -71,7 +71,7 @@ describe('a call that its server has not looked at', () => {
     expect(client.answersTo(1)).toHaveLength(1);
   });
 
-  test('that nobody waits for any more is nobody’s', async () => {
+  test('that nobody waits for any more is dropped', async () => {
     const { core, client, calls } = await serving([{ name: 'tool' }], false);
     client.call(1);
     await core.settle();
@@ -174,7 +174,7 @@ describe('a call during which its server dies', () => {
     expect(codesOf(client, 1)).toEqual(['SERVER_START_FAILED']);
   });
 
-  test('that was cancelled is not made again', async () => {
+  test('that was cancelled is not repeated', async () => {
     const { core, client, calls } = await serving(SAFE);
     client.call(1);
     await core.settle();
@@ -185,7 +185,7 @@ describe('a call during which its server dies', () => {
   });
 });
 
-describe('what a client sharedSettings, given back by a server that has not looked at it', () => {
+describe('a client’s shared setting, given back by a server that has not read it', () => {
   const METHODS = /subscribe$|setLevel$/;
   const sharedSettingsAt = (core: CoreInMemory): Message[] =>
     core.server().requests.filter((m) => METHODS.test(m.method ?? ''));

@@ -35,7 +35,7 @@ describe('a client that tells a server more than it takes is not read', () => {
     expect(told(core, NOTICE.method)).toHaveLength(2);
   });
 
-  test('be it in answers to its questions', async () => {
+  test('even if it sends answers to the server’s questions', async () => {
     const core = new CoreInMemory({ limits });
     const client = await core.ready({ capabilities: { elicitation: {} } });
     client.call(1);
@@ -90,7 +90,7 @@ describe('a server that takes nothing for stallTimeoutMs', () => {
     expect(core.counters.serversStalled).toBe(1);
   });
 
-  test('keeps nobody who has gone', async () => {
+  test('forgets clients that have gone', async () => {
     const { core, client } = await stalled();
     client.cancel(1);
     client.link.endByPeer();
@@ -107,7 +107,7 @@ describe('a server that takes nothing for stallTimeoutMs', () => {
     expect(client.link.isPaused).toBe(false);
   });
 
-  test('hears of each of its questions once it takes something, also of what was answered meanwhile', async () => {
+  test('gets an answer to each of its questions once it reads again, including those answered meanwhile', async () => {
     const core = new CoreInMemory({ limits });
     const client = await core.ready({ capabilities: { elicitation: {} } });
     client.call(1);
@@ -128,7 +128,7 @@ describe('a server that takes nothing for stallTimeoutMs', () => {
   });
 });
 
-test('who cancels a call of a server that takes nothing is held up by nothing, and the server hears of it in few bytes', async () => {
+test('a client that cancels a call of a server that reads nothing is not delayed, and the server gets few bytes', async () => {
   const servers = ['hangs', 'fine'];
   const core = new CoreInMemory({ servers });
   for (const name of servers) core.server(name).has({ tools: [{ name: 'tool', inputSchema: { type: 'object' } }] });

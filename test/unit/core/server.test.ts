@@ -63,7 +63,7 @@ describe('clients of a server with sharing "auto"', () => {
     expect([first?.offered, second?.offered]).toEqual([{}, { sampling: {} }]);
   });
 
-  test('share only with those who offer the same, once the server is known to ask back', async () => {
+  test('share only with clients of equal capabilities, once the server is known to ask back', async () => {
     const core = new CoreInMemory();
     core.server().server.known.noteAsksBack();
     const able = offering('elicitation');
@@ -72,7 +72,7 @@ describe('clients of a server with sharing "auto"', () => {
     expect(a).not.toBe(b);
   });
 
-  test('get an instance that nobody uses any more, started with what they offer', async () => {
+  test('get an unused instance, started with their capabilities', async () => {
     const core = new CoreInMemory();
     const before = await core.ready(offering('sampling'));
     before.link.destroy();
@@ -83,7 +83,7 @@ describe('clients of a server with sharing "auto"', () => {
     expect(instance?.offered).toEqual({ elicitation: {} });
   });
 
-  test('do not get one that is being started for someone who has gone, and was offered something else', async () => {
+  test('do not get one that is starting for a client that has gone, with other capabilities', async () => {
     const core = new CoreInMemory({ ttlMs: 1_000_000 });
     const leaver = await core.ready(offering('sampling'));
     core.server().crash();
@@ -216,7 +216,7 @@ describe('clients of a server that asks for roots', () => {
     expect(at.map(({ inCore }) => inCore.key.rootsKey)).toEqual(['"a:1" "a:2"', '"a:1"']);
   });
 
-  test('that say nothing of their roots have none after ten seconds', async () => {
+  test('without an answer about their roots have none after ten seconds', async () => {
     const core = new CoreInMemory({ ttlMs: 1_000_000 });
     await used(core, await core.ready(offering('roots')));
     await askingForRoots(core);
@@ -272,7 +272,7 @@ describe('clients of a server that asks for roots', () => {
     expect(one.answersTo('under way').map(({ result }) => result)).toEqual([{ echo: { kept: 1 } }]);
   });
 
-  test('are not given one whose server was told that there are no roots', async () => {
+  test('do not get one whose server was told that there are no roots', async () => {
     const core = new CoreInMemory();
     const [without] = [await core.ready()];
     core.server().say({ jsonrpc: '2.0', id: 'r', method: 'roots/list' });
@@ -353,7 +353,7 @@ describe('a client that would have to wait for another one’s conversation', ()
     expect(core.server().requests.at(-1)?.params?.arguments).toEqual({ waits: true });
   });
 
-  test('moves to one that nobody uses any more rather than wait, whatever that was offered before', async () => {
+  test('moves to an unused instance instead of waiting, whatever that was offered before', async () => {
     const core = new CoreInMemory({ limits: { maxInstancesPerServer: 2 } });
     const [talking, other, leaver] = [
       await core.ready(ABLE),
@@ -374,7 +374,7 @@ describe('a client that would have to wait for another one’s conversation', ()
     expect(second?.requests.map(({ params }) => params?.arguments)).toEqual([{ moved: true }]);
   });
 
-  test('takes along what it has waiting, in order', async () => {
+  test('takes its waiting calls along, in order', async () => {
     const { core, other } = await conversing();
     const server = core.server();
     const sent = server.requests.length;
@@ -388,7 +388,7 @@ describe('a client that would have to wait for another one’s conversation', ()
     expect(core.sessionOf(other)).toMatchObject({ waitingBytes: 0, sentCount: 3 });
   });
 
-  test('hears of what it has subscribed to from its new instance alone', async () => {
+  test('gets notices of its subscriptions only from its new instance', async () => {
     const core = new CoreInMemory();
     for (const method of ['resources/subscribe', 'resources/unsubscribe', 'logging/setLevel'])
       core.server().answers = (
@@ -449,7 +449,7 @@ describe('a client that would have to wait for another one’s conversation', ()
     expect(first?.requests.map(({ method }) => method)).toEqual(['tools/call']);
   });
 
-  test('gets the answers of what is under way on the old instance, and its errors when that dies', async () => {
+  test('gets the answers of open calls on the old instance, and their errors when it dies', async () => {
     const core = new CoreInMemory();
     const [talking, other] = [await core.ready(ABLE), await core.ready(ABLE)];
     for (let n = 0; n < 3; n++) {

@@ -409,7 +409,7 @@ async function take(world: World, { do: what, who, which, kind }: Step): Promise
   else if (what === 'hang-up') await world.hangUp(of, uri);
 }
 
-test('a server knows at rest what those who use it wanted, and they hear of that alone, whatever has happened', async () => {
+test('at rest, a server has the settings that its clients want, and each gets only its own notices, after any history', async () => {
   const limits = fc.record({
     maxInFlightPerClient: fc.integer({ min: 1, max: 4 }),
     maxInFlightPerServer: fc.integer({ min: 1, max: 8 }),

@@ -10,7 +10,7 @@ const KEEPS = { keepsState: 'it keeps thoughts' };
 const declaring = (sharing: unknown): object => ({ 'x-mux': { sharing } });
 const metaOf = ({ params }: Message): unknown => params?._meta;
 
-describe('who may share an instance', () => {
+describe('the clients that may share an instance', () => {
   test.each([
     [undefined, undefined, undefined, 'auto'],
     [undefined, undefined, KEEPS, 'dedicated'],
@@ -41,7 +41,7 @@ describe('a server that is known to keep something for a client', () => {
 });
 
 describe('a server that says of itself', () => {
-  test('that it is isolated has an instance for each client, also for those that had come before it said so', async () => {
+  test('that it is isolated has an instance for each client, also for clients that came before it said so', async () => {
     const core = new CoreInMemory({ definition: { sharing: undefined } });
     core.server().opensByItself = false;
     core.server().declare(declaring('isolated'));
@@ -56,7 +56,7 @@ describe('a server that says of itself', () => {
     expect(core.server().instances.map(({ requests }) => requests.length)).toEqual([1, 1, 1]);
   });
 
-  test('that it knows its clients apart is told which one asks, the same each time, in whatever they say', async () => {
+  test('that it knows its clients apart learns which one asks, always under the same id', async () => {
     const core = new CoreInMemory({ definition: { sharing: undefined, nature: KEEPS } });
     core.server().declare(declaring('session-aware'));
     const [one, other] = [await core.ready(), await core.ready()];
@@ -75,7 +75,7 @@ describe('a server that says of itself', () => {
     expect(metaOf(requests[1] as Message)).toEqual({ progressToken: 2, mine: [1, { a: ' b' }], muxSessionId: ids[0] });
   });
 
-  test('that it knows its clients apart hears the bridge last, whatever a client says under a name that some take for the same', async () => {
+  test('that it knows its clients apart gets the bridge’s id last, even if a client writes a similar member', async () => {
     const core = new CoreInMemory({ definition: { sharing: undefined, nature: KEEPS } });
     core.server().declare(declaring('session-aware'));
     const client = await core.ready();
@@ -95,7 +95,7 @@ describe('a server that says of itself', () => {
     expect(core.server().requests.map(metaOf)).toEqual([{ muxSessionId: 'mine' }]);
   });
 
-  test('the rest of each request is what the client said, whatever that is', async () => {
+  test('the rest of each request is unchanged', async () => {
     const params = fc.record(
       {
         name: fc.constant('tool'),
@@ -232,7 +232,7 @@ describe('a server that gets one call at a time', () => {
   });
 });
 
-describe('what a server is told of its clients', () => {
+describe('the description of clients for a server', () => {
   const CODE = { name: 'code', version: '2' };
   const DESK = { name: 'desk', version: '1' };
 
@@ -274,7 +274,7 @@ describe('what a server is told of its clients', () => {
   });
 });
 
-describe('what a client can do besides being asked', () => {
+describe('other capabilities of a client than being asked', () => {
   const APPS = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } };
 
   test('a server of 2026 is shared whatever its clients can do, which each call says', async () => {

@@ -71,7 +71,7 @@ describe('subscriptions that clients share', () => {
     expect([shared.has(a, 'x:1'), asked]).toEqual([true, [SUBSCRIBE]]);
   });
 
-  test('are ended by the bridge where the server may have them, and nobody does', async () => {
+  test('are ended by the bridge if the server may have them, and no client does', async () => {
     const [a, b] = await trio();
     const { shared, subscribe, asked } = instance();
     subscribe(a, 'x:1', 'lost');

@@ -146,7 +146,7 @@ describe('a question during a call', () => {
     expect([world.core.openCalls, world.core.suspended.size]).toEqual([0, 0]);
   });
 
-  test('is asked without what only clients of 2025 know (C4)', async () => {
+  test('is asked without the members that only clients of 2025 know (C4)', async () => {
     const world = await World.with();
     await world.call(1);
     await world.serverSays(
@@ -523,7 +523,7 @@ describe('a suspended call', () => {
     expect(world.core.counters.questionTimeouts).toBe(1);
   });
 
-  test('whose server dies is not made again, and the retry hears of it (C11)', async () => {
+  test('whose server dies is not repeated, and the retry gets the error (C11)', async () => {
     const world = await World.with({ definition: { trustHints: true } });
     world.core.server().has({ tools: [{ name: 'tool', annotations: { readOnlyHint: true } }] });
     world.client.say({ jsonrpc: '2.0', id: 'l', method: 'tools/list', params: { _meta: WHO } });
@@ -577,7 +577,7 @@ describe('a suspended call', () => {
     expect(world.core.suspended.size).toBe(0);
   });
 
-  test('keeps the lane: who waits for it gets another instance, or an error (C11)', async () => {
+  test('keeps the lane: waiting clients get another instance, or an error (C11)', async () => {
     const world = await World.with();
     await world.suspended(1);
     world.say(2, { name: 'other' });
@@ -630,7 +630,7 @@ describe('a suspended call', () => {
     expect(other.answersTo(5)).toMatchObject([{ result: { echo: { a: 1 } } }]);
   });
 
-  test('is one of so many, of which one user has half (C11)', async () => {
+  test('is one of a limited number, and one user may have half of them (C11)', async () => {
     const world = await World.with({ limits: { maxSuspendedCalls: 2 } });
     await world.suspended(1);
     world.say(2, { name: 'other' });

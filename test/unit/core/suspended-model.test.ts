@@ -345,7 +345,7 @@ const steps: fc.Arbitrary<Step>[] = [
   fc.constant((world: World) => world.expire()),
 ];
 
-test('calls that are suspended do what the model says', async () => {
+test('suspended calls behave like the model', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(...weighted()), { maxLength: 40 }), async (lives) => {
       const world = new World();

@@ -154,7 +154,7 @@ describe('a task', () => {
     }
   });
 
-  test('is cancelled when its client goes, and nobody hears of it any more', async () => {
+  test('is cancelled when its client goes, and its notices end', async () => {
     const { core, one, other, call } = await twoWithTask();
     await begin(core, other, 'u');
     one.link.destroy();
@@ -169,7 +169,7 @@ describe('a task', () => {
     expect(core.counters).toMatchObject({ strayProgress: 1, strayResponses: 0 });
   });
 
-  test('whose id is longer than an id may be is an error of its call, and is cancelled', async () => {
+  test('with too long an id is an error of its call, and is cancelled', async () => {
     const core = new CoreInMemory();
     const client = await core.ready();
     for (const length of [256, 257]) {

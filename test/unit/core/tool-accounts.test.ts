@@ -34,7 +34,7 @@ test('each tool has an account of its answers, whatever view they go to', async 
   expect(others).toEqual([]);
 });
 
-test('what was cut is counted as what the server gave, and as what the client got', async () => {
+test('a cut answer counts with the server’s bytes and with the client’s', async () => {
   const core = new CoreInMemory({ servers: ['memory', 'other'], results: { maxBytes: 1000 } });
   for (const server of ['memory', 'other']) core.server(server).has({ tools: [{ name: 'tool', inputSchema: {} }] });
   const joined = await core.ready({ _meta: { 'mcp-bridge/view': 'all' } });

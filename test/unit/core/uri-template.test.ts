@@ -30,7 +30,7 @@ describe('a URI', () => {
     expect(matchesTemplate(template, uri)).toBe(false);
   });
 
-  test('that was made from a template matches it, whatever was put in', () => {
+  test('that was made from a template matches it, whatever the values', () => {
     const literal = fc.stringMatching(/^[a-z:/.?=]{0,5}$/);
     fc.assert(
       fc.property(
@@ -46,7 +46,7 @@ describe('a URI', () => {
     );
   });
 
-  test('matches what a regular expression of the same literals matches', () => {
+  test('matches exactly when a regular expression of the same literals does', () => {
     const short = fc.stringMatching(/^[ab]{0,3}$/);
     fc.assert(
       fc.property(

@@ -77,7 +77,7 @@ describe('a view', () => {
     },
   );
 
-  test('of which the servers change changes for each of its clients', async () => {
+  test('whose servers change changes for each of its clients', async () => {
     const core = new CoreInMemory({ servers: ['a', 'b'] });
     const clients = [await core.ready(ALL), await core.ready(ALL)];
     core.redefine(['a', 'b', 'c'], ['b']);
@@ -118,7 +118,7 @@ describe('a view', () => {
     expect(moved.answersTo('hidden')).toMatchObject([{ error: { data: { code: 'TOOL_NOT_FOUND' } } }]);
   });
 
-  test('leaves a client what it uses when another client may use less from now on', async () => {
+  test('keeps its servers for a client when another client may now use less', async () => {
     const { core, settings, ready } = coreWithSettings();
     const [first, second] = [await ready('first'), await ready('second')];
     second.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'b__tool' } });
@@ -141,7 +141,7 @@ describe('a view', () => {
     expect(bindings.get(session)?.instance).toBe(used);
   });
 
-  test('of one server is taken from a client that may not use it any more, also after a new definition', async () => {
+  test('of one server is taken from a client that may no longer use it, even after a new definition', async () => {
     const { core, settings, ready } = coreWithSettings('server:a');
     const [kept, moved] = [await ready('kept'), await ready('moved')];
     const before = core.server('a').server;

@@ -113,7 +113,7 @@ describe('a line names the era', () => {
     ]);
   });
 
-  test('whose requests go on with calls that have asked, and says of those that they do (G3)', async () => {
+  test('of requests that continue calls with questions, and marks them (G3)', async () => {
     const { core, lines } = audited();
     const client = core.connect();
     ask(client, 1);
@@ -134,7 +134,7 @@ describe('a line names the era', () => {
     ]);
   });
 
-  test('whose calls ask in several rounds at a server of 2026, and go on under the rules of each (G3)', async () => {
+  test('of calls with several rounds of questions at a server of 2026, under the rules of each (G3)', async () => {
     const { core, lines } = audited();
     core.server().era = ERA_2026;
     const client = core.connect();

@@ -57,7 +57,7 @@ class Disk {
   }
 }
 
-describe('what there is in a directory', () => {
+describe('the servers of a directory', () => {
   test('is found out once, however many ask', async () => {
     const disk = new Disk();
     disk.now['/p'] = found({ a: 'x' });
@@ -71,7 +71,7 @@ describe('what there is in a directory', () => {
     expect(disk.urlsIn(undefined)).toEqual({});
   });
 
-  test('is that of the home for those who do not say where they work', async () => {
+  test('are those of the home for clients without a directory', async () => {
     const disk = new Disk();
     disk.now['/home'] = found({ a: 'x' });
     void disk.definitions.prepare(undefined);
@@ -79,7 +79,7 @@ describe('what there is in a directory', () => {
     expect(disk.urlsIn(undefined)).toEqual({ a: 'x' });
   });
 
-  test('that was looked for before a change is looked for again', async () => {
+  test('that were searched before a change are searched again', async () => {
     const disk = new Disk();
     disk.now['/p'] = found({ a: 'old' });
     const ready = disk.definitions.prepare('/p');
@@ -90,7 +90,7 @@ describe('what there is in a directory', () => {
     expect(disk.urlsIn('/p')).toEqual({ a: 'new' });
   });
 
-  test('is told apart from what there was before, by definitions', async () => {
+  test('are compared with those before by their definitions', async () => {
     const disk = new Disk();
     disk.now['/home'] = found({ same: 'x', changed: 'x', gone: 'x' });
     void disk.definitions.prepare(undefined);
@@ -122,7 +122,7 @@ describe('what there is in a directory', () => {
     expect(disk.urlsIn('/p')).toEqual({ a: 'new' });
   });
 
-  test('where nobody works any more is forgotten', async () => {
+  test('are forgotten when nobody works there any more', async () => {
     const disk = new Disk();
     for (const dir of ['/p', '/q']) void disk.definitions.prepare(dir);
     disk.dirsInUse.add('/q');
@@ -137,7 +137,7 @@ describe('what there is in a directory', () => {
   });
 });
 
-test('a directory that nobody has worked in for a while is forgotten, and not one that somebody came back to', async () => {
+test('a directory is forgotten when nobody has worked in it for a while, unless a client came back', async () => {
   const disk = new Disk();
   for (const dir of ['/home', '/p', '/q', '/r']) void disk.definitions.prepare(dir);
   disk.dirsInUse.add('/r');
@@ -151,7 +151,7 @@ test('a directory that nobody has worked in for a while is forgotten, and not on
 
 const DIRS = ['/home', '/p', '/q'];
 
-test('in whatever order things change and are asked for, what was prepared is there, and is what there is', async () => {
+test('after any order of changes and requests, the prepared servers are the present ones', async () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('prepare' as const), dir: fc.constantFrom(...DIRS) }),
     fc.record({ kind: fc.constant('change' as const), dir: fc.constantFrom(...DIRS), url: fc.string() }),

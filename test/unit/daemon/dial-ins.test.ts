@@ -76,7 +76,7 @@ describe('a name', () => {
     expect(changes()).toBe(1);
   });
 
-  test('waits until it is approved, and is not seen any more once it is rejected or its program goes', async () => {
+  test('waits until it is approved, and disappears when it is rejected or its program goes', async () => {
     const { dialIns, decisions, link, settle, changes } = deskWith({});
     expect(dialIns.admit('notes')).toBe('waiting');
     const end = link();
@@ -96,7 +96,7 @@ describe('a name', () => {
     expect(dialIns.admit('notes')).toBe('offered');
   });
 
-  test('is told what is decided about it while it is there, once for each change, and why the daemon goes', async () => {
+  test('gets each decision about it once while it is connected, and the reason when the daemon goes', async () => {
     const { dialIns, decisions, link, settle } = deskWith({});
     const end = link();
     dialIns.take('notes', end, PROGRAM);
@@ -133,7 +133,7 @@ describe('a name', () => {
     expect(deskWith({ ...dirty, policy }).dialIns.admit('ide')).toBe(state);
   });
 
-  test('of a server that is defined or connected is nobody else’s', () => {
+  test('of a defined or connected server cannot be taken', () => {
     const { dialIns, link } = deskWith(dirty, ['own']);
     dialIns.take('ide', link(), PROGRAM);
     for (const [name, message] of [
@@ -144,7 +144,7 @@ describe('a name', () => {
     expect(dialIns.report()).toMatchObject([{ name: 'ide', program: 'p', version: '1', state: 'offered' }]);
   });
 
-  test('is no use to an instance when nobody is there, or another one has it', () => {
+  test('is useless to an instance if its server is missing, or another instance has it', () => {
     const { dialIns, link } = deskWith(dirty);
     const absent = expect.objectContaining({ code: 'SERVER_NOT_CONNECTED', server: 'ide' });
     expect(() => dialIns.open({ name: 'ide' })).toThrow(absent);
@@ -178,7 +178,7 @@ test.each(['', 'x', '[]', '{"version":2,"decisions":{}}', '{"version":1,"decisio
   },
 );
 
-test('the config says what is wrong with an entry', () => {
+test('a faulty entry in the config is reported', () => {
   const { config, faults } = validate(
     {
       mcpServers: { own: { command: 'c' } },

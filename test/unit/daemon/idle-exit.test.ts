@@ -25,7 +25,7 @@ function watching(comesAtLast = false, canHide = true) {
 }
 const settle = () => new Promise(setImmediate);
 
-describe('a daemon that nobody uses', () => {
+describe('an unused daemon', () => {
   test('leaves once, when that has lasted', async () => {
     const { clock, seen } = watching();
     clock.advance(9_000);
@@ -37,7 +37,7 @@ describe('a daemon that nobody uses', () => {
     expect(seen).toEqual(['retreats', 'leaves']);
   });
 
-  test('waits anew after somebody has used it, be it between two looks', () => {
+  test('waits again after any use, even between two checks', () => {
     const { clock, users, exit, seen } = watching();
     users.count = 1;
     clock.advance(60_000);
@@ -69,7 +69,7 @@ describe('a daemon that nobody uses', () => {
     expect(seen).toEqual(['retreats', 'is back', 'retreats']);
   });
 
-  test('does nothing more once it is closed, be it in the middle of a retreat', async () => {
+  test('does nothing more once it is closed, even in the middle of a retreat', async () => {
     const { clock, exit, seen } = watching();
     clock.advance(10_000);
     exit.close();

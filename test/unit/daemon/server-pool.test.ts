@@ -119,7 +119,7 @@ test('a server is opened by its own source, and by the earlier one where two hav
   await pool.stop();
 });
 
-test('all sources are asked what there is for a directory, until each knows it', async () => {
+test('all sources are asked for a directory’s servers, until each knows them', async () => {
   const sources = [new FailingSource('first', []), new FailingSource('second', [])];
   const pool = poolOf(...sources);
   await pool.prepare('/x');

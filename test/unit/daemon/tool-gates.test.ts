@@ -22,7 +22,7 @@ test('rules for the name hold on each host, and rules for one host there', async
   expect(await refusedAt(onHost('htwo'))).toEqual(['secret', 'send']);
 });
 
-test('what is forbidden on one of the hosts that may answer is forbidden for the name alone', async () => {
+test('a tool that is forbidden on one of the possible hosts is forbidden for the bare name', async () => {
   const any = { name: 'weather', offeredName: 'weather', tools: NO_FILTER };
   expect(await refusedAt({ ...any, anyOf: ['weather@hone', 'weather@htwo'] })).toEqual(['secret', 'count', 'send']);
   expect(await refusedAt({ ...any, anyOf: ['weather@htwo'] })).toEqual(['secret', 'send']);

@@ -28,14 +28,14 @@ test('a call goes from waiting to running to ended', () => {
   expect([book.open, book.ended]).toEqual([[], [expect.objectContaining({ state: 'ended', at: 1000, totalMs: 250 })]]);
 });
 
-test('what comes late about a call that has ended does not open it again', () => {
+test('late events of an ended call do not open it again', () => {
   const book = new CallBook();
   for (const event of [ended, begun, { ...NAMED, kind: 'call.sent', at: 1050 }]) book.take(event);
   book.takeList({ open: [{ ...NAMED, state: 'sent', at: 1000 }], recent: [] });
   expect([book.open.length, book.ended.length]).toEqual([0, 1]);
 });
 
-test('a call that a list does not name any more has ended unseen', () => {
+test('a call that a list no longer has ended unseen', () => {
   const book = new CallBook();
   book.take(begun);
   book.takeList({ open: [{ ...NAMED, call: 'b', state: 'sent', at: 900 }], recent: [] });

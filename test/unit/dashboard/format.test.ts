@@ -29,6 +29,6 @@ test('a time is that of the day, with two digits each', () => {
   expect([clockTime(at), dateTime(at.getTime())]).toEqual(['07:03:09', '05 Sep, 07:03:09']);
 });
 
-test('what is no time is none', () => {
+test('an invalid time is shown as missing', () => {
   expect([clockTime('x'), dateTime('x')]).toEqual(['–', '–']);
 });

@@ -6,7 +6,7 @@ import { keptSeconds, keptText } from '../../../src/dashboard/kept-history.ts';
 const DAEMON = { pid: 7, startedMs: 1_000_000 };
 const second = (at: number, callsPerSecond = 1) => ({ at, callsPerSecond, errorsPerSecond: 0.5, inFlight: 2 });
 
-test('a history comes back as it was, but for what is older than the chart', () => {
+test('a history comes back unchanged, except for what is older than the chart', () => {
   const text = keptText(DAEMON, [second(10), second(400, 2.7189), second(401)]);
   expect(keptSeconds(text, DAEMON, 300, 600)).toEqual([second(400, 2.719), second(401)]);
   expect(keptSeconds(text, DAEMON, 300, 400)).toEqual([second(400, 2.719)]);

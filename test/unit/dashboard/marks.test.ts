@@ -11,7 +11,7 @@ test('a run of one character that cannot be seen is one mark with its length', (
   ]);
 });
 
-test('of very many such characters the rest is spelled out, in one text', () => {
+test('beyond a number of marks, such characters are spelled out in one text', () => {
   const pieces = markedPieces('x\u200b'.repeat(50_000), false);
   expect(pieces.length).toBeLessThanOrEqual(2001);
   const texts = pieces.map((piece) => (typeof piece === 'string' ? piece : '.'));

@@ -21,13 +21,13 @@ const SCHEMA = {
 
 const given = (typed: Record<string, string>) => argumentsFrom(fieldsOf(SCHEMA), (name) => typed[name] ?? '');
 
-test('what is needed comes first, with its type and what it is', () => {
+test('required fields come first, with type and description', () => {
   const [first, second] = fieldsOf(SCHEMA);
   expect(first).toMatchObject({ name: 'path', kind: 'text', isNeeded: true, description: 'Where' });
   expect(second).toMatchObject({ name: 'limit', kind: 'integer', example: '20', isNeeded: false });
 });
 
-test('each kind of field becomes a value of its type, and what is empty is left out', () => {
+test('each kind of field becomes a value of its type, and empty fields are left out', () => {
   expect(
     given({
       path: 'a',
@@ -64,7 +64,7 @@ test('a schema that is none has no fields, and a name of every object is only a 
   expect(JSON.stringify(made)).toBe('{"__proto__":"x"}');
 });
 
-test('a value that may also be null is a field of what it is otherwise', () => {
+test('a nullable value has the field of its other type', () => {
   const properties = {
     old: { type: ['string', 'null'] },
     python: { anyOf: [{ type: 'integer' }, { type: 'null' }], default: null, description: 'How many' },

@@ -28,7 +28,7 @@ test('without a file nothing is decided, and reading makes none', () => {
   expect(statSync(join(dir, 'mcp-bridge'), { throwIfNoEntry: false })).toBeUndefined();
 });
 
-test('what is decided is found by the hash, and is for this user alone', async () => {
+test('a decision is found by its hash, and only for this user', async () => {
   const file = fileIn(temporaryDir());
   const [a, b] = [await waiting({ command: 'a' }), await waiting({ command: 'b' }, 't')];
   await file.decide([a], 'approved', NOW);
@@ -56,7 +56,7 @@ test('a definition that comes back is still approved, whatever was decided about
   expect(file.read().get(definitionHash(second))).toBe('rejected');
 });
 
-test('of several that decide at once none is lost', async () => {
+test('several decisions at once are all kept', async () => {
   const dir = temporaryDir();
   const names = Array.from({ length: 12 }, (_, i) => `s${i}`);
   const servers = await Promise.all(names.map((name) => waiting({ command: name }, name)));
@@ -83,7 +83,7 @@ describe('a file that cannot be understood', () => {
     ['another version', '{"version":2,"decisions":[]}', 'is not of a kind that this version knows'],
     ['no list', '{"version":1}', 'does not hold decisions'],
     ['a decision without a hash', '{"version":1,"decisions":[{"decision":"approved"}]}', 'does not hold decisions'],
-  ])('is told with what to do, and stays as it is: %s', async (_, text, problem) => {
+  ])('is reported with what to do, and stays unchanged: %s', async (_, text, problem) => {
     const file = fileIn(temporaryDir());
     mkdirSync(dirname(file.path), { mode: 0o700 });
     writeFileSync(file.path, text, { mode: 0o600 });
@@ -109,7 +109,7 @@ describe('a file that cannot be understood', () => {
   });
 });
 
-describe('what is different since', () => {
+describe('the differences since a decision', () => {
   const differences = async (before: object, now: object) => {
     const file = fileIn(temporaryDir());
     await file.decide([await waiting(before)], 'approved', NOW);
@@ -144,7 +144,7 @@ describe('what is different since', () => {
     ]);
   });
 
-  test('is nothing at a place that nobody has decided about, nor of the same definition', async () => {
+  test('are none for an undecided place, or for the same definition', async () => {
     const file = fileIn(temporaryDir());
     const server = await waiting({ command: 'a' });
     await file.decide([server], 'approved', NOW);

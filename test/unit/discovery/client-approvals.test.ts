@@ -65,14 +65,14 @@ const inClaude: readonly [how: string, approve: () => void][] = [
 ];
 
 describe.each(inClaude)('approved in Claude Code %s', (_, approve) => {
-  test('what is there at first runs unasked, and goes on doing so', async () => {
+  test('the definition seen first runs unasked, and goes on doing so', async () => {
     projectServers({ s: { command: 'first' } });
     approve();
     expect(await served()).toMatchObject({ commands: ['first'], pending: 0 });
     expect(await served()).toMatchObject({ commands: ['first'], pending: 0 });
   });
 
-  test('what it is changed to waits, whatever of it has changed', async () => {
+  test('a changed definition waits, whatever has changed', async () => {
     projectServers({ s: { command: 'first' } });
     approve();
     await served();
@@ -97,7 +97,7 @@ describe.each(inClaude)('approved in Claude Code %s', (_, approve) => {
     expect(await served()).toMatchObject({ commands: [] });
   });
 
-  test('withdrawn and given again, it covers what it covered before', async () => {
+  test('withdrawn and given again, it covers the same as before', async () => {
     projectServers({ s: { command: 'first' } });
     approve();
     await served();
@@ -112,7 +112,7 @@ describe.each(inClaude)('approved in Claude Code %s', (_, approve) => {
   });
 });
 
-test('a project whose servers were approved cannot approve others in its own settings', async () => {
+test('a project with approved servers cannot approve others in its own settings', async () => {
   projectServers({ s: { command: 'first' } });
   claudeProject({ enabledMcpjsonServers: ['s'], hasTrustDialogAccepted: true });
   await served();
@@ -121,7 +121,7 @@ test('a project whose servers were approved cannot approve others in its own set
   expect(await served()).toMatchObject({ commands: [], pending: 1 });
 });
 
-test('an approval that is new covers what is there when it is given', async () => {
+test('a new approval covers the definitions at that time', async () => {
   projectServers({ s: { command: 'first' } });
   claudeProject({ enabledMcpjsonServers: ['s'] });
   await served();
@@ -155,7 +155,7 @@ test('a project that is cloned again is the same project', async () => {
 const CODEX_SERVER = (command: string): string => `[mcp_servers.s]\ncommand = "${command}"\n`;
 const trust = (dir: string): string => `[projects."${dir}"]\ntrust_level = "trusted"\n`;
 
-test('a project that Codex trusts: what is there at first runs, what it is changed to waits', async () => {
+test('a project that Codex trusts: the first definitions run, changed ones wait', async () => {
   writeFiles(home, { 'p/.codex/config.toml': CODEX_SERVER('first'), '.codex/config.toml': trust(project) });
   expect(await served()).toMatchObject({ commands: ['first'], pending: 0 });
   writeFiles(home, { 'p/.codex/config.toml': CODEX_SERVER('evil') });
@@ -164,7 +164,7 @@ test('a project that Codex trusts: what is there at first runs, what it is chang
   expect(await served()).toMatchObject({ commands: [], pending: 1 });
 });
 
-test('what a project that Codex trusts makes of a server of the user’s waits once it is something else', async () => {
+test('in a project that Codex trusts, changes to a server of the user wait once they differ', async () => {
   const own = '[mcp_servers.s]\ncommand = "own"\n';
   writeFiles(home, {
     'p/.codex/config.toml': '[mcp_servers.s]\nargs = ["-v"]\n',
@@ -177,7 +177,7 @@ test('what a project that Codex trusts makes of a server of the user’s waits o
   expect(await served()).toMatchObject({ commands: [], pending: 0 });
 });
 
-describe('the file of what approvals stood for', () => {
+describe('the file of covered definitions', () => {
   beforeEach(() => {
     projectServers({ s: { command: 'first', env: { TOKEN: 'sk-canary-000111222' } } });
     claudeProject({ enabledMcpjsonServers: ['s'] });
@@ -190,7 +190,7 @@ describe('the file of what approvals stood for', () => {
     expect(readFileSync(stateFile(), 'utf8')).not.toContain('canary');
   });
 
-  test('that cannot be understood covers nothing, is told, and is not written over', async () => {
+  test('that cannot be parsed covers nothing, is reported, and is not overwritten', async () => {
     await served();
     writeFileSync(stateFile(), '{"version": 1, "approvals": "x"}');
     const { commands, pending, faults } = await served();
@@ -205,7 +205,7 @@ describe('the file of what approvals stood for', () => {
     expect(await served()).toMatchObject({ commands: [], pending: 1 });
   });
 
-  test('that is lost begins again with what is there', async () => {
+  test('that is lost begins again with the present definitions', async () => {
     await served();
     rmSync(stateFile());
     projectServers({ s: { command: 'second' } });
@@ -227,7 +227,7 @@ describe('the file of what approvals stood for', () => {
   });
 });
 
-test('whoever is asked sees what has changed since the other client approved it', async () => {
+test('a person who is asked sees the changes since the other client’s approval', async () => {
   projectServers({ s: { command: 'first' } });
   claudeProject({ enabledMcpjsonServers: ['s'] });
   await served();

@@ -37,7 +37,7 @@ async function waitingHash(files: Readonly<Record<string, unknown>>, env = {}): 
   return definitionHash(waiting);
 }
 
-test('what is approved is used, and takes the place of what it stands before', async () => {
+test('an approved definition is used, and replaces the one that it precedes', async () => {
   const approvals = new Map([[await waitingHash(PROJECT), 'approved' as const]]);
   const { servers } = await discover(PROJECT, { approvals });
   expect(servers.map(({ id, command, state }) => [id, command, state])).toEqual([
@@ -46,7 +46,7 @@ test('what is approved is used, and takes the place of what it stands before', a
   ]);
 });
 
-test('what is approved leaves the servers of other clients their ids and aliases', async () => {
+test('an approved definition leaves other clients’ servers their ids and aliases', async () => {
   const files = {
     '/home/u/p/.cursor/mcp.json': { mcpServers: { s: { command: 'run' }, 'a b': { command: 'theirs' } } },
     '/home/u/.claude.json': { mcpServers: { s: { command: 'own' }, 'a-b': { command: 'mine' } } },
@@ -67,7 +67,7 @@ test('what is approved leaves the servers of other clients their ids and aliases
   expect(aliasesOf(served)).toEqual(new Map(servers.map(({ id, alias }) => [id, alias])));
 });
 
-test('what a user of Claude Code has for a project starts outside of it, unless it says where', async () => {
+test('a user’s server for one project in Claude Code starts outside of it, unless it has a cwd', async () => {
   const entries = {
     a: { command: 'npx', args: ['-y', 'server', '.'] },
     b: { command: 'node', args: ['build/index.js'] },
@@ -156,7 +156,7 @@ test('a server that has gone behind the bridge is the one that another client st
   }
 });
 
-test('what is rejected is not used, and stands before nothing', async () => {
+test('a rejected definition is not used, and replaces nothing', async () => {
   const approvals = new Map([[await waitingHash(PROJECT), 'rejected' as const]]);
   const { servers } = await discover(PROJECT, { approvals });
   expect(servers.map(({ id, state }) => [id, state])).toEqual([
@@ -177,7 +177,7 @@ test('a changed definition asks again, a changed token does not', async () => {
     expect(await waitingHash({ '/home/u/p/.cursor/mcp.json': { mcpServers: { s } } }, { TOKEN: 'a' })).not.toBe(hash);
 });
 
-test('whoever is asked sees which file variables come from, and what of it is run', async () => {
+test('a person who is asked sees the files of variables, and which values are run', async () => {
   const s = { command: 'sh', args: ['-c', '$API_KEY'], envFile: '.env' };
   const text = 'API_KEY=touch X\nTOKEN=hunter2';
   const files = { '/home/u/p/.vscode/mcp.json': { servers: { s } }, '/home/u/p/.env': text };
@@ -189,7 +189,7 @@ test('whoever is asked sees which file variables come from, and what of it is ru
   expect(without.map((server) => shownLaunch(server).envFile)).toEqual(['/home/u/p/.env']);
 });
 
-test('what a file of variables adds asks again when it changes, and so does how one signs in', async () => {
+test('changed variables from a file ask again, and so does a changed sign-in', async () => {
   const s = { command: 'run', envFile: '.env' };
   const withFile = (text: string) => ({ '/home/u/p/.vscode/mcp.json': { servers: { s } }, '/home/u/p/.env': text });
   const hashes = [await waitingHash(withFile('A=1')), await waitingHash(withFile('A=1\nNODE_OPTIONS=x'))];
@@ -200,7 +200,7 @@ test('what a file of variables adds asks again when it changes, and so does how 
   expect(new Set(hashes).size).toBe(4);
 });
 
-test('a filter over the tools is part of what is approved: another one asks again', async () => {
+test('a tool filter is part of the approval: another filter asks again', async () => {
   const withFilter = (filter: object) => ({
     '/home/u/p/.cursor/mcp.json': { mcpServers: { s: { command: 'run', ...filter } } },
   });
@@ -227,7 +227,7 @@ test('another name, or the file of another client, asks again', async () => {
   expect(new Set(hashes).size).toBe(3);
 });
 
-test('what a file says in place of a variable asks again when it changes', async () => {
+test('changed content of a file in a variable asks again', async () => {
   const entry = (fields: object) => ({ type: 'local', command: ['run'], ...fields });
   const withTexts = (opts: string, head: string) => ({
     '/home/u/p/opencode.json': {
@@ -270,7 +270,7 @@ test('the first of the list of places wins over everything where that is asked f
   expect(servers.filter(({ state }) => state === 'ready')).toMatchObject([{ id: 's', alias: 's', command: 'first' }]);
 });
 
-test('by scope each client keeps its own, with an id and an alias of its own', async () => {
+test('by scope each client keeps its own, with separate ids and aliases', async () => {
   const { servers } = await discover(EVERYWHERE);
   const ready = servers.filter(({ state }) => state === 'ready');
   expect(ready.map(({ id, alias, command }) => [id, alias, command])).toEqual([
@@ -286,7 +286,7 @@ test("the bridge's own definition stands for everybody's of its name", async () 
   expect(servers.filter(({ state }) => state === 'ready')).toMatchObject([{ client: 'bridge', command: 'own' }]);
 });
 
-test('what is given beside files counts by its scope', async () => {
+test('definitions given besides files count by their scope', async () => {
   const given = [
     { client: 'bridge', scope: 'dynamic', file: '--server', servers: { flag: { command: 'f' } } },
     {
@@ -353,7 +353,7 @@ test('the servers of Agent Plugins are named after them, and know two variables'
   ]);
 });
 
-test('a server and what a hosted proxy makes of its address are one', async () => {
+test('a server and its hosted proxy are the same server', async () => {
   const proxied = 'https://p.example/v2/ccr-sessions/1?to=https%3A%2F%2Fx.example%2Fmcp';
   const mcpServers = {
     direct: { type: 'http', url: 'https://x.example/mcp' },
@@ -376,7 +376,7 @@ describe('beside the bridge’s config that was read already', () => {
   };
   const ownConfig = { file: '/elsewhere/config.js', servers: { mine: { command: 'a' } } };
 
-  test('that of a project is what the project brings', async () => {
+  test('a project’s config of the bridge belongs to the project', async () => {
     const { servers } = await discover(files, { ownConfig });
     expect(servers.map(({ name, command, scope, state }) => [name, command, scope, state])).toEqual([
       ['mine', 'a', 'dynamic', 'ready'],
@@ -385,7 +385,7 @@ describe('beside the bridge’s config that was read already', () => {
     ]);
   });
 
-  test('that of the project may be it', async () => {
+  test('a project’s config may be the given one', async () => {
     const own = { file: '/home/u/p/mcp-bridge.config.json', servers: { mine: { command: 'b' } } };
     const { servers } = await discover(files, { ownConfig: own });
     expect(servers.map(({ name, scope, state }) => [name, scope, state])).toEqual([['mine', 'dynamic', 'ready']]);

@@ -90,7 +90,7 @@ describe('ids of definitions', () => {
     expect(commandOf(servers, 'memory-cursor')).toBe('b');
   });
 
-  test('are not held by servers of a project that nobody has approved, be they switched off or not', async () => {
+  test('are not held by unapproved servers of a project, even if they are switched off', async () => {
     const servers = {
       memory: { command: 'x', disabled: true },
       context7: { command: 'x', disabled: true },
@@ -116,7 +116,7 @@ describe('ids of definitions', () => {
     expect([...found.givenNames.values()]).toEqual(['mine']);
   });
 
-  test('of the config stand for whoever has that id', async () => {
+  test('in the config replace the server with that id', async () => {
     const alone = await look({ cursor: { memory: 'b' } }, new Map());
     const { servers } = await look({ cursor: { memory: 'b' } }, alone.held, { memory: 'mine' });
     expect(commandOf(servers, 'memory')).toBe('mine');
@@ -163,7 +163,7 @@ describe('the file of ids', () => {
     expect(servers.map(({ id }) => id)).toEqual(['memory-cursor']);
   });
 
-  test('is not written by those who only look', async () => {
+  test('is not written by read-only commands', async () => {
     const { put, discover, file } = home();
     put('.cursor/mcp.json', { memory: 'b' });
     await discover(false);
@@ -189,7 +189,7 @@ describe('the file of ids', () => {
     ]);
   });
 
-  test('that is broken is told of, and left as it is', async () => {
+  test('that is broken is reported, and left unchanged', async () => {
     const { put, discover, file } = home();
     put('.cursor/mcp.json', { memory: 'b' });
     await discover();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseJson, SyntaxFault } from '../../../src/discovery/document.ts';
 
-test('what is JSON is read as JSON.parse reads it', async () => {
+test('JSON is read as JSON.parse reads it', async () => {
   await fc.assert(
     fc.asyncProperty(fc.json(), async (text) => {
       expect((await parseJson(text)).value).toEqual(JSON.parse(text));

@@ -46,7 +46,7 @@ function home() {
   };
 }
 
-test('a value that is kept reaches the definitions that ask for it, and nobody else can read it', async () => {
+test('a stored value reaches the definitions that ask for it, and no other user can read it', async () => {
   const { look, inputs } = home();
   expect((await look()).github).toMatchObject({ state: 'needs-input', inputs: ['api-key'] });
   await inputs.set('api-key', 'sekrit');
@@ -79,7 +79,7 @@ test('a reference of the bridge’s own config takes the value that is kept, and
   expect((await served()).served).toMatchObject({ args: ['--token=sekrit'], env: { K: 'sekrit', P: `\${PATH}` } });
 });
 
-test('a variable of the bridge’s own config has its value, else what it says, else the input of its name', async () => {
+test('a variable in the bridge’s own config has its value, else its default, else the input of its name', async () => {
   const { inputs, own } = home();
   const reference = (content: string): string => `\${env:${content}}`;
   const servers = {

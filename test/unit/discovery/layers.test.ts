@@ -84,7 +84,7 @@ const values = fc.oneof(
 const layers = fc.dictionary(fc.oneof(fc.constantFrom(...KEYS), fc.string()), values, { maxKeys: 3 });
 
 describe.each(['opencode', 'kilo'] as const)('%s', (client) => {
-  test('whatever a project writes, what its user agreed to is the same', async () => {
+  test('whatever a project writes, the definition that its user agreed to stays the same', async () => {
     const before = agreed(await discover(client));
     await fc.assert(
       fc.asyncProperty(fc.constantFrom<Name>('local', 'remote', 'plain'), layers, async (name, layer) => {
@@ -107,7 +107,7 @@ describe.each(['opencode', 'kilo'] as const)('%s', (client) => {
     ]);
   });
 
-  test('how long to wait, and that something is off, needs nobody’s approval', async () => {
+  test('timeouts and switching off need no approval', async () => {
     const servers = await discover(client, { remote: { timeout: 7000, enabled: true }, local: { enabled: false } });
     expect(servers.map(({ name, state, timeoutMs }) => [name, state, timeoutMs]).sort()).toEqual([
       ['local', 'disabled', undefined],

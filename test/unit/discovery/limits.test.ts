@@ -105,7 +105,7 @@ test('aliases that make a small YAML file large are refused, at little cost', as
   expect(diagnostics).toMatchObject([{ code: 'parse' }]);
 });
 
-test('what a variable stands for is filled in once, and not looked through again', async () => {
+test('the value of a variable is filled in once, and not searched again', async () => {
   const levels = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`V${i + 1}`, `\${V${i}}`.repeat(9)]));
   const { servers } = await discoverServers(
     memoryHost({

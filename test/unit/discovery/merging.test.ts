@@ -88,7 +88,7 @@ test('ids and aliases are all different, and no name is lost', async () => {
   );
 });
 
-test('of equal servers one is ready, and each duplicate has one that is', async () => {
+test('of equal servers one is ready, and each duplicate refers to a ready one', async () => {
   await fc.assert(
     fc.asyncProperty(machines, async (files) => {
       const { servers } = await discoverServers(hostOf(files));
@@ -112,7 +112,7 @@ test('within a client one name is ready once, but for files that are listed apar
   );
 });
 
-test('what a project says changes nothing of what its user has, but what it switches off', async () => {
+test('a project can only switch off the user’s servers', async () => {
   await fc.assert(
     fc.asyncProperty(machines, async (files) => {
       const own = files.filter(([path]) => !path.startsWith('/home/u/proj/'));

@@ -24,7 +24,7 @@ function machine(files: Readonly<Record<string, string>>) {
 
 const ONE = (command: string): string => JSON.stringify({ mcpServers: { [command]: { command } } });
 
-test('pipes, devices, loops, directories and what is too large are told, and keep nobody waiting', async () => {
+test('pipes, devices, loops, directories and large files are reported, and delay nobody', async () => {
   const { home, write, host } = machine({ '.cursor/mcp.json': ONE('good'), '.factory/mcp.json': '' });
   const at = (name: string): string => {
     mkdirSync(dirname(join(home, name)), { recursive: true });
@@ -50,7 +50,7 @@ test('pipes, devices, loops, directories and what is too large are told, and kee
   });
 });
 
-test('what may not be read is told', async () => {
+test('unreadable files are reported', async () => {
   const { write, host } = machine({ '.cursor/mcp.json': ONE('good') });
   const path = write('.kiro/settings/mcp.json', ONE('hidden'));
   // As the system says it to whoever is not root.

@@ -48,7 +48,7 @@ test.each(['example.com/*', '', 'https://', '/path', 'https:// x'])('no URL fits
   expect(urlPattern(pattern)).toBeUndefined();
 });
 
-test('a glob is what the obvious regular expression says', () => {
+test('a glob matches like the obvious regular expression', () => {
   const text = fc.stringMatching(/^[ab]{0,8}$/);
   const pattern = fc.stringMatching(/^[ab*]{0,8}$/);
   fc.assert(
@@ -78,7 +78,7 @@ test('a command fits word by word, and no further word', () => {
   expect(allows(list, local('npx', '-y'))).toBe(false);
 });
 
-test('names count only where no rule says what is started', () => {
+test('names count only if no rule is about commands or URLs', () => {
   expect(allows([{ serverName: 's' }], local('c'))).toBe(true);
   expect(allows([{ serverName: 's' }, { serverCommand: ['d'] }], local('c'))).toBe(false);
   expect(allows([{ serverName: 's' }, { serverCommand: ['d'] }], remote('https://x.example'))).toBe(true);
@@ -86,7 +86,7 @@ test('names count only where no rule says what is started', () => {
   expect(allows([], local('c'))).toBe(false);
 });
 
-test('whoever sets a variable does not choose whom an allow rule allows', () => {
+test('the environment cannot choose the server that an allow rule allows', () => {
   const urlOf = (name: string): string => `https://ok.example/$\{${name}}/x`;
   expect(allows([{ serverUrl: urlOf('PART') }], remote('https://ok.example/part/x'))).toBe(true);
   expect(rules('allowedMcpServers', [{ serverUrl: urlOf('WIDE') }]).names).toEqual(['allowedMcpServers[0]']);

@@ -50,7 +50,7 @@ test('one of the user can be used at once, and one of the project once somebody 
   ]);
 });
 
-test('one whose process has ended is not there', async () => {
+test('a server whose process has ended is left out', async () => {
   const { servers, processes } = await discover({ [USER]: registry({ ...entry('gone', 99), ...entry('mine', 10) }) });
   expect([servers.map(({ name }) => name), processes.map(({ pid }) => pid)]).toEqual([['mine'], [10]]);
 });

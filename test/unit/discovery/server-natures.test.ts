@@ -53,7 +53,7 @@ describe('nothing is known of', () => {
   ])('%s', (line) => expect(natureOf(...lineOf(line))).toBeUndefined());
 });
 
-describe('a server is known to lose what is written at the same time', () => {
+describe('a server is known to lose simultaneous writes', () => {
   test.each([
     'npx -y @modelcontextprotocol/server-memory',
     'docker run -i --rm mcp/memory',

@@ -54,7 +54,7 @@ test('a value of the environment hides no program that is called the same', () =
   expect(shownLaunch(script).args).toEqual(['-c', 'reboot-it now']);
 });
 
-describe('what is not run stays hidden', () => {
+describe('values that are not run stay hidden', () => {
   test.each([
     ['npx', ['-y', 'pkg', '--api-key', 'hunter2', RANDOM], ['-y', 'pkg', '--api-key', '***', '***']],
     ['docker', ['run', '-e', 'TOKEN=hunter2', 'image'], ['run', '-e', 'TOKEN=***', 'image']],
@@ -118,7 +118,7 @@ describe('a value of the environment that may be run is shown', () => {
     });
   });
 
-  test('if it decides what a program runs, by its name', () => {
+  test('if its name decides what a program runs', () => {
     const env = {
       NODE_OPTIONS: '--require ./x.js',
       HTTPS_PROXY: 'http://me:hunter2@h.example',

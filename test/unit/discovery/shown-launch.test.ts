@@ -100,7 +100,7 @@ describe('a URL', () => {
   });
 });
 
-test('of a secret value the variables stay, and how it is used', () => {
+test('in a secret value, variables and their use stay visible', () => {
   expect(maskedValue(`Bearer ${V('TOKEN')}`)).toBe(`Bearer ${V('TOKEN')}`);
   expect(maskedValue(`Basic abc${V('B')}def`)).toBe(`Basic ***${V('B')}***`);
   expect(maskedValue('{env:TOKEN}')).toBe('{env:TOKEN}');
@@ -130,7 +130,7 @@ describe('a definition', () => {
     });
   });
 
-  test('shows the directory that a client names in a variable of its own, whatever that is called', () => {
+  test('shows the directory in a client’s own variable, whatever its name', () => {
     const dir = '/tmp/mcpb-n6kzUMx7Qw9/project';
     const given = { CLAUDE_PROJECT_DIR: V('CLAUDE_PROJECT_DIR') };
     const written = launch({ command: 'server', cwd: dir, env: given });
@@ -155,7 +155,7 @@ describe('a definition', () => {
 
 const word = fc.stringMatching(/^[A-Za-z][A-Za-z0-9]{9,20}$/).map((text) => `CANARY${text}`);
 
-test('no secret is in what is shown or kept, wherever it stands', () => {
+test('shown and kept texts contain no secret, wherever it was', () => {
   const planted = (s: string[]): Shown =>
     launch({
       transport: 'http',

@@ -128,7 +128,7 @@ test('an error of ours while a file is read is not told as a fault of the file',
   await expect(discover()).rejects.toThrow('no luck');
 });
 
-test('in another directory, only what is of that directory is read', async () => {
+test('in another directory, only that directory’s files are read', async () => {
   const { machine, discover } = await remembered();
   await discover('/home/u/other');
   const asked = machine.takeAsked();
@@ -162,7 +162,7 @@ test('files that others refer to are read again when they change', async () => {
   expect(discovery.diagnostics).toMatchObject([{ code: 'missing-file', path: '/home/u/.config/opencode/arg' }]);
 });
 
-test('what a link leads to changes what the link says', async () => {
+test('a change of a link’s target changes the link’s content', async () => {
   const { machine, memory, discover } = await remembered();
   machine.write('/dotfiles/kiro.json', ONE('mended'));
   memory.changed('/dotfiles/kiro.json');
@@ -208,7 +208,7 @@ test.each<[string, string | MemoryFile, string]>([
   expect(commandsOf(mended)).toContain('mended');
 });
 
-test('what is gone is gone, and what breaks after that was never good', async () => {
+test('a deleted file is gone, and broken content after that has no fallback', async () => {
   const path = '/home/u/.cursor/mcp.json';
   const { machine, memory, discover } = await remembered();
   machine.files.delete(path);
@@ -219,7 +219,7 @@ test('what is gone is gone, and what breaks after that was never good', async ()
   expect(await discover()).toEqual(await discoverServers(machine.host()));
 });
 
-test('a file in whose place a link leads back to itself is gone, and that is said', async () => {
+test('a file replaced by a circular link is gone, and reported', async () => {
   const path = '/home/u/.cursor/mcp.json';
   const { machine, memory, discover } = await remembered();
   machine.write(path, { symlinkTo: path });
@@ -238,7 +238,7 @@ test('an empty file of TOML says nothing, and that counts', async () => {
   expect(await discover()).toEqual(await discoverServers(machine.host()));
 });
 
-test('everything can be read anew, and what was good still counts', async () => {
+test('everything can be read again, and valid contents still count', async () => {
   const { machine, memory, discover, first } = await remembered();
   machine.write('/home/u/.cursor/mcp.json', '{');
   machine.write('/home/u/.claude.json', ONE('new'));
@@ -249,7 +249,7 @@ test('everything can be read anew, and what was good still counts', async () => 
   expect(faultsOf(discovery)).toEqual([expect.stringContaining(STILL)]);
 });
 
-test('a directory that may not be looked into any more keeps the names that it had', async () => {
+test('a directory that becomes unreadable keeps its names', async () => {
   const { machine, memory, first } = await remembered();
   const host = machine.host();
   const denied = Object.assign(new Error('permission denied'), { code: 'EACCES' });
@@ -295,7 +295,7 @@ async function heldAt(path: string, machine: ChangingMachine, memory: SourceMemo
   return { discovery, letGo: held.resolve };
 }
 
-test('what changes while it is read is read again, and the old text ends up nowhere', async () => {
+test('a file that changes while it is read is read again, and the old text is used nowhere', async () => {
   const path = '/home/u/.cursor/mcp.json';
   const machine = new ChangingMachine({ [path]: ONE('old') });
   const memory = new SourceMemory();
@@ -312,7 +312,7 @@ test('what changes while it is read is read again, and the old text ends up nowh
   expect(commandsOf(await discover())).toEqual(['new']);
 });
 
-test('so is what a link leads to, before anybody knows where that is', async () => {
+test('the same applies to a link’s target before it is known', async () => {
   const machine = new ChangingMachine({
     '/home/u/.cursor/mcp.json': { symlinkTo: '/d/x.json' },
     '/d/x.json': ONE('old'),
@@ -354,7 +354,7 @@ test('each path is told before it is read, and only once', async () => {
   for (const path of [...links, ...others, '/home/u/.factory/mcp.json']) expect(told).toContain(path);
 });
 
-test('only what the last discovery of each directory asked for is kept', async () => {
+test('only the paths of each directory’s last discovery are kept', async () => {
   const machine = new ChangingMachine(EVERYTHING);
   const memory = new SourceMemory({ mostDirectories: 2 });
   const discover = (name: string): Promise<Discovery> => discoverServers(machine.host(`/home/u/${name}`), { memory });
@@ -418,7 +418,7 @@ const LOOP: Step[] = [
   { kind: 'rename', path: '/home/u/.claude.json', to: '/d/x.json' },
 ];
 
-test('whatever changes, the outcome is that of a discovery without memory, and only what changed is read', async () => {
+test('after any changes, the result equals a discovery without memory, and only changed files are read', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { maxLength: 30 }), async (taken) => {
       const machine = new ChangingMachine({});

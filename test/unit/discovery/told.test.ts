@@ -63,7 +63,7 @@ test.each([
   expect(managed?.includes('it blocks nothing')).toBe(isDenial);
 });
 
-test('a list of tools with a pattern that is not understood is told as an error, with what becomes of it', async () => {
+test('a tool list with an invalid pattern is reported as an error, with its effect', async () => {
   const tools = { disabledTools: ['x', '{y'], enabledTools: ['a*'] };
   const text = JSON.stringify({ mcpServers: { s: { command: 'run', ...tools } } });
   const host = memoryHost({ ...HOST, cwd: '/home/u/p', files: { '/home/u/.cursor/mcp.json': { text } } });

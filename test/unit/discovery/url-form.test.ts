@@ -45,7 +45,7 @@ test.each([
   'https://h.example/ü/%C3%BC/a%2Fb/{x}',
   'wss://h.example:443/mcp',
   'https://h.example/mcp?next=https:\u002f\u002fother.example/a/../b',
-])('one that is what it looks like is: %s', (url) => {
+])('an honest one is: %s', (url) => {
   expect(urlDeceit(url)).toBeUndefined();
 });
 

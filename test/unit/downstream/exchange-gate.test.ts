@@ -40,7 +40,7 @@ test('there is always room for one', () => {
   expect(begun).toEqual(['one']);
 });
 
-test('who goes before it was let in is not waited for', () => {
+test('a request that leaves before its turn is not waited for', () => {
   const gate = new ExchangeGate(4);
   const [door, other] = [gate.door(), gate.door()];
   const { begun, enter, leave } = entering();

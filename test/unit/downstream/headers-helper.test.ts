@@ -77,13 +77,13 @@ describe('a helper for headers', () => {
     ['echo \'{"s3cret output":""}\'', 'printed a header that HTTP does not allow'],
     ['yes s3cret-output', 'printed more than 65536 bytes'],
     ['/none/such', 'exited with code 127'],
-  ])('that does %j is told what was wrong, without what it has printed', async (command, problem) => {
+  ])('that does %j gets an error with the fault, without its output', async (command, problem) => {
     const error = await failureOf(running(command).headers);
     expect(error.message).toBe(`The headersHelper of server weather ${problem}`);
     expect(JSON.stringify([error.message, error.hint])).not.toContain('s3cret');
   });
 
-  test('has its last words shown, but for what it has printed', async () => {
+  test('has its last words shown, without its output', async () => {
     const command = `echo '{"A":"Bearer s3cret-output"}'; echo first >&2; echo "no: s3cret-output" >&2; exit 1`;
     expect((await failureOf(running(command).headers)).hint).toBe('Its last words were: no: [output]');
   });
@@ -96,7 +96,7 @@ describe('a helper for headers', () => {
     await untilGone(pid);
   });
 
-  test('is ended with all that it has started when nobody waits for it any more', async () => {
+  test('is ended with all its child processes when nobody waits for it any more', async () => {
     const { headers, dir, end } = running('sleep 1000 & echo $! > pid; wait');
     const pid = await pidIn(dir);
     end();
@@ -104,7 +104,7 @@ describe('a helper for headers', () => {
     await untilGone(pid);
   });
 
-  test('need not wait for what it leaves behind, which is ended', async () => {
+  test('need not wait for its remaining processes, which are ended', async () => {
     const { headers, dir } = running(`sleep 1000 & echo $! > pid; echo '{"a":"b"}'`);
     expect(await headers).toEqual({ a: 'b' });
     await untilGone(await pidIn(dir));

@@ -38,7 +38,7 @@ test.each([
   expect([overs, clock.pending, await session.isForgotten()]).toEqual([[how], 0, true]);
 });
 
-test('what is under way has a second to be answered', async () => {
+test('open requests have a second to be answered', async () => {
   const { session, clock, overs } = sessionWith();
   session.noteFailure(sessionEnded());
   clock.advance(999);

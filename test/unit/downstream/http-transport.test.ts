@@ -175,7 +175,7 @@ test.each<[string, (response: ServerResponse) => void]>([
   expect(arrived).toEqual([]);
 });
 
-test('after an event that is too long the stream of notices begins again with what comes then', async () => {
+test('after an event that is too long the stream of notices begins again with later events', async () => {
   const streams = ['id: 5\ndata: "a"\n\n', `data: ${'x'.repeat(2000)}`, 'data: "b"\n\n'];
   const { transport, clock, asked, arrived, failures } = await connected({
     get: (response) => void response.writeHead(200, STREAM).end(streams.shift()),
@@ -244,7 +244,7 @@ test('redirects are followed while they stay with the server, and with the messa
   await expect(turned.transport.send(message('x'), exchange())).rejects.toMatchObject({ status: 302 });
 });
 
-test('a broken stream of a server of 2026 is not taken up again: nobody knows what became of its call (D15)', async () => {
+test('a broken stream of a server of 2026 is not resumed: the outcome of its call is unknown (D15)', async () => {
   const { transport, asked, arrived } = await connected({
     post: (response) => {
       response.writeHead(200, STREAM).write('id: 1\ndata: {"jsonrpc":"2.0","method":"notifications/message"}\n\n');

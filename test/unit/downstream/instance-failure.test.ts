@@ -86,7 +86,7 @@ describe('a server that could not be started', () => {
     expect(messageAndHint(refused)).toEqual(['Server s could not be started: E2BIG', remedy]);
   });
 
-  test('passes on what knows better why', () => {
+  test('passes on a more exact error', () => {
     const failure = new BridgeError('SERVER_AUTH_REQUIRED', 'Sign in');
     expect(startFailure(REMOTE, { ...having('said'), failure }, ended('ended'))).toBe(failure);
     expect(refusedStart(REMOTE, failure)).toBe(failure);

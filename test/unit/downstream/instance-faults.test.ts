@@ -115,7 +115,7 @@ async function startsAgain(world: World): Promise<void> {
   expect(await world.call('echo', { text: 'again' })).toBe(true);
 }
 
-test('over what a process has written on stderr', async () => {
+test('over a process’s stderr', async () => {
   const world = await running();
   const { output } = world.runner ?? {};
   if (output !== undefined) output.push = fail;
@@ -125,7 +125,7 @@ test('over what a process has written on stderr', async () => {
   await startsAgain(world);
 });
 
-test('what becomes of an instance is told: started, ready, dead, not startable, stopped', async () => {
+test('events report an instance: started, ready, dead, not startable, stopped', async () => {
   const told: string[] = [];
   const watched = (definition: Partial<StdioServer> = {}): World => {
     const world = new World(definition);
@@ -151,7 +151,7 @@ test('what becomes of an instance is told: started, ready, dead, not startable, 
   expect(told).toEqual(['starting', 'failed: SERVER_START_FAILED']);
 });
 
-test('over the end of a process: who has asked it something hears of that', async () => {
+test('over the end of a process: its callers get an error', async () => {
   const world = await running();
   world.guard.drop = fail;
   const asked = world.call('crash', {});
@@ -160,7 +160,7 @@ test('over the end of a process: who has asked it something hears of that', asyn
   await startsAgain(world);
 });
 
-test('over the time after which nobody has used it', async () => {
+test('over the idle timer', async () => {
   const world = await running({ idleMs: 1 });
   Object.defineProperty(world.instance, 'isBusy', { configurable: true, get: fail });
   world.runner?.usersChanged(0);
@@ -168,7 +168,7 @@ test('over the time after which nobody has used it', async () => {
   expect(world.counters.internalErrors).toBeGreaterThan(0);
 });
 
-test('over the time that it may take to start: who waits for it is told', async () => {
+test('over the start timeout: waiting clients get an error', async () => {
   const world = new World({ env: { FIXTURE_SILENT: '1' }, startTimeoutMs: 50 });
   worlds.push(world);
   const { warn } = world.logger;

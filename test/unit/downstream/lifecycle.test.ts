@@ -46,7 +46,7 @@ describe('an instance', () => {
     expect([life.state.kind, effects]).toEqual(['ready', ['launch', undefined, undefined, undefined]]);
   });
 
-  test('that has died once is started at once when it is needed, and not before', () => {
+  test('that has died once is started at once when it is needed', () => {
     const { effects } = live([
       ['needed', 0],
       ['opened', 1],
@@ -110,7 +110,7 @@ describe('an instance', () => {
     expect(live(failed).life.state.kind).toBe('broken');
   });
 
-  test('that nobody uses is ended, and started again for who comes meanwhile', () => {
+  test('that nobody uses is ended, and started again for new clients', () => {
     expect(
       live([
         ['needed', 0],
@@ -165,7 +165,7 @@ describe('an instance', () => {
     );
   });
 
-  test('never has two processes, and never forgets one who waits', () => {
+  test('never has two processes, and never forgets a waiting client', () => {
     const event = fc.constantFrom<LifeEvent>('needed', 'opened', 'refused', 'died', 'timer', 'vacant', 'gone');
     fc.assert(
       fc.property(

@@ -51,7 +51,7 @@ test('a program is another one when its own file, or a script that it runs, was 
   expect(await place.settledMark('run', 'server.js')).not.toBe(after);
 });
 
-test('what a server works on is no part of its program', async () => {
+test('a server’s data files are not part of its program', async () => {
   const place = new Place();
   const args = ['--db', 'data.db', '.', 'https://example.org/x.js', 'not-there.js', ''];
   const before = await place.settledMark('run', ...args);

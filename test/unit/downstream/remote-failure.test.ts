@@ -40,7 +40,7 @@ describe('a failure on the way to a server at a URL', () => {
     expect(statusFailure(status, isOpen).message).toBe(sentence);
   });
 
-  test('never repeats what came', () => {
+  test('never repeats the answer', () => {
     const said = [
       failureOf(new Error('s3cret')),
       failureOf('s3cret'),

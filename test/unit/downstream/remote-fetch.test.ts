@@ -25,7 +25,7 @@ test.each<[string, Response, boolean]>([
   expect(await isAnswered(7, response)).toBe(answered);
 });
 
-test('what breaks off may have been an answer', async () => {
+test('a body that breaks off may have been an answer', async () => {
   const body = new ReadableStream({ pull: (controller) => controller.error(new Error('broken')) });
   expect(await isAnswered(7, new Response(body, { status: 400 }))).toBe(true);
 });

@@ -70,7 +70,7 @@ function linked(send: Send, { isForgotten = false, takesBack = true, most = 1024
 const forever = (): Promise<void> => new Promise(() => undefined);
 const cancel = (requestId: unknown): object => ({ method: 'notifications/cancelled', params: { requestId } });
 
-test('a request whose exchange ends without its answer is told so', async () => {
+test('a request whose exchange ends without its answer gets an error', async () => {
   const ends = deferred<void>();
   const { ask, receive, arrived } = linked(() => ends.promise.then(() => new RemoteFailure('has ended')));
   await ask({ id: 1, method: 'a' });
@@ -105,7 +105,7 @@ test('a message is handed on as it is spelled', () => {
   expect(frames).toEqual([spelled]);
 });
 
-test('what is cancelled loses its connection, and nothing is told of it', async () => {
+test('a cancelled request loses its connection, and gets no error', async () => {
   const signals = new Map<unknown, AbortSignal>();
   const { ask, arrived } = linked(({ id }, { signal }) => {
     if (id === undefined) return Promise.resolve();
@@ -166,7 +166,7 @@ test('all connections are lost with the link', async () => {
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, true]);
 });
 
-test('a server that accepts no notification holds up what comes behind it for half a minute', async () => {
+test('a server that accepts no notification delays later messages for half a minute', async () => {
   const sent: unknown[] = [];
   const { ask, clock } = linked(({ method }, { signal }) => {
     sent.push(method);
@@ -180,7 +180,7 @@ test('a server that accepts no notification holds up what comes behind it for ha
   expect(sent).toEqual(['notifications/x', 'a']);
 });
 
-test('cancellations hold up nobody, and no more than eight are kept of a server that takes none', async () => {
+test('cancellations delay nobody, and at most eight are kept for a server that accepts none', async () => {
   const sent: unknown[] = [];
   const { link, ask } = linked(({ method }) => {
     sent.push(method);
@@ -246,7 +246,7 @@ test.each([
   ['{"s3cret', 'answered with something that is not JSON'],
   ['["s3cret"]', 'answered with something that is not JSON-RPC'],
   ['7', 'answered with something that is not JSON-RPC'],
-])('of %s it says why it is no message', (said, why) => {
+])('for %s it says why it is no message', (said, why) => {
   const { link, receive } = linked(() => Promise.resolve());
   link.start({
     ...{ frame: ignored, overflowed: ignored, badFrame: ignored, ended: ignored, closed: ignored, drained: ignored },
@@ -254,7 +254,7 @@ test.each([
   expect(receive(said)?.message).toBe(why);
 });
 
-test('of events that are no messages each costs no error of its own', () => {
+test('events that are no messages do not each create an error', () => {
   const { link, receive } = linked(forever);
   const handler = { frame: ignored, overflowed: ignored, badFrame: ignored };
   link.start({ ...handler, ended: ignored, closed: ignored, drained: ignored });
@@ -280,7 +280,7 @@ test('a ping is answered, and its answer goes no further', async () => {
   expect(arrived).toEqual([]);
 });
 
-test('what the server says is not read while the link is paused', async () => {
+test('the server is not read while the link is paused', async () => {
   const { link } = linked(forever);
   expect(link.mayRead()).toBeUndefined();
   link.pause();
@@ -295,7 +295,7 @@ test('what the server says is not read while the link is paused', async () => {
   expect([isRead, link.mayRead()]).toEqual([true, undefined]);
 });
 
-test('a request that cannot be sent is told why; what is no request, nobody', async () => {
+test('a request that cannot be sent gets the reason; other messages do not', async () => {
   const { ask, arrived } = linked(() => Promise.reject(new Error('no')));
   await ask({ id: 1, method: 'a' });
   await ask({ method: 'notifications/x' });
@@ -330,7 +330,7 @@ test.each([
   expect(arrived).toMatchObject([{ id: 1, error: { data: { code: 'SERVER_UNREACHABLE' } } }]);
 });
 
-test('a link that is retired sends nothing, gives back what it has not sent, and waits for what it has', async () => {
+test('a retired link sends nothing, gives back unsent requests, and waits for the others', async () => {
   const sent: unknown[] = [];
   const notice = deferred<void>();
   const { link, ask, receive, arrived, returned } = linked((message) => {
@@ -354,7 +354,7 @@ test('a link that is retired sends nothing, gives back what it has not sent, and
   expect([arrived, isQuiet]).toEqual([[{ jsonrpc: '2.0', id: 1, result: {} }], true]);
 });
 
-test('what stands in the queue of a retired link goes back when it closes', async () => {
+test('the queue of a retired link is given back when it closes', async () => {
   const { link, returned } = linked(() => Promise.resolve());
   await link.retire();
   link.outbox.utf8(JSON.stringify(CALL));
@@ -363,7 +363,7 @@ test('what stands in the queue of a retired link goes back when it closes', asyn
   expect(returned).toEqual([CALL]);
 });
 
-test('requests that a server works on do not count as not taken, but for what is beyond 16 MiB of them', async () => {
+test('requests that a server works on do not count as unread, up to 16 MiB', async () => {
   const { link, ask, receive, drains } = linked(forever);
   const large = (id: number): object => ({ id, method: 'a', params: { text: 'x'.repeat(4 << 20) } });
   for (const id of [1, 2, 3]) await ask(large(id));

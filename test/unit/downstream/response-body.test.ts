@@ -41,7 +41,7 @@ async function read(pieces: readonly string[]): Promise<{ turns: number; events:
   return { turns, events };
 }
 
-test('a piece of many comments is read over several turns, and what stands between them arrives', async () => {
+test('a piece of many comments is read over several turns, and events between them arrive', async () => {
   const comments = ':\n'.repeat(200_000);
   const { turns, events } = await read([`data: 1\n\n${comments}data: 2\n\n${comments}data: 3\n\n`]);
   expect(events).toEqual(['1', '2', '3']);

@@ -12,8 +12,8 @@ function outputOf(...texts: string[]): ServerOutput {
   return output;
 }
 
-describe('what a process has written', () => {
-  test('is there without what is secret, also when the process has gone', () => {
+describe('the output of a process', () => {
+  test('is shown without secrets, even when the process has gone', () => {
     const output = outputOf(`token ${TOKEN}, password hunter22\n`, `${KEY}\nready`);
     const text = 'token [TOKEN], password [password]\n[KEY]\nready';
     expect(output.after(0)).toEqual({ pid: 7, running: true, from: 0, to: 100, text });
@@ -21,7 +21,7 @@ describe('what a process has written', () => {
     expect(output.after(0)).toMatchObject({ running: false, text });
   });
 
-  test('says of a line that is longer than what is kept that it is', () => {
+  test('marks a line that is longer than the kept text', () => {
     const output = outputOf(`${'x'.repeat(20_000)}${TOKEN}`);
     expect(output.after(0).text).toBe('[the last line is too long to be kept]\n');
     expect(output.after(0, true).text).toBe('');
@@ -41,7 +41,7 @@ describe('what a process has written', () => {
     }
   });
 
-  test('is kept up to 16 KiB, and what is not is seen by where the text begins', () => {
+  test('is kept up to 16 KiB, and its start position shows what is missing', () => {
     const output = outputOf(...Array.from({ length: 3000 }, (_, i) => `${i}`.padStart(15, '.').concat('\n')));
     const { from, to, text } = output.after(16, true);
     expect([to - from, to]).toEqual([Buffer.byteLength(text), 48_000]);
@@ -49,8 +49,8 @@ describe('what a process has written', () => {
   });
 });
 
-describe('who follows it', () => {
-  test('is told the same as who reads it at once, in whatever pieces it was written', () => {
+describe('a follower', () => {
+  test('gets the same as a reader of everything, in whatever pieces it was written', () => {
     const piece = fc.constantFrom(TOKEN, KEY, 'hunter22', '\n', 'é', 'plain text', ' ', 'tok', '-----BEGIN');
     const cut = fc.integer({ min: 1, max: 30 });
     fc.assert(
@@ -87,12 +87,12 @@ describe('who follows it', () => {
     }
   });
 
-  test('of a process that has begun anew begins with it', () => {
+  test('of a restarted process begins with it', () => {
     expect(outputOf('new\n').after(4711, true).text).toBe('new\n');
   });
 });
 
-test('whoever looks whenever learns no line of a secret of several lines, however short its first one is', () => {
+test('no reader, at any time, learns a line of a secret of several lines, however short its first line is', () => {
   const CREDS = JSON.stringify({ type: 'service_account', key_id: 'abcdef0123456789', key: 'MIIEvQIBADANBg' }, null, 2);
   const written = `${CREDS}\nready\n${'x'.repeat(90)}\n${CREDS}\nand on\n`;
   fc.assert(

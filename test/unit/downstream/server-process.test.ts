@@ -3,7 +3,7 @@ import { redactEach } from '../../../src/downstream/server-output.ts';
 import { childEnvironment } from '../../../src/downstream/server-process.ts';
 
 describe("a server's environment", () => {
-  test('has what programs need and what its definition declares, and no secret of ours', () => {
+  test('has the variables that programs need and that its definition declares, and no secret of ours', () => {
     const own = {
       PATH: '/bin',
       HOME: '/h',
@@ -35,7 +35,7 @@ describe("a server's environment", () => {
 
 const redact = (text: string, declared: Record<string, string>): string => redactEach(text, Object.entries(declared));
 
-describe('what a server says', () => {
+describe('the texts of a server', () => {
   test('has the values of its declared variables taken out, wherever they are', () => {
     expect(redact('key=s3cret, again: s3cret!', { KEY: 's3cret', OTHER: 'none of it' })).toBe(
       'key=[KEY], again: [KEY]!',
@@ -56,7 +56,7 @@ describe('what a server says', () => {
     );
   });
 
-  test('has a value taken out whose variable has a strange name', () => {
+  test('have a value removed whose variable has a strange name', () => {
     expect(redact('it is s3cret', { '$&': 's3cret' })).not.toContain('s3cret');
   });
 });

@@ -43,7 +43,7 @@ test.each([400, 404, 405, 200])('closes HTTP and turns to SSE where HTTP is refu
   expect(happened).toEqual(['http sends', 'http closed', 'sse sends', 'sse sends']);
 });
 
-test('what comes behind the first message goes out once that is taken, however long its answer takes', async () => {
+test('messages after the first go out once that is accepted, however long its answer takes', async () => {
   const sent: string[] = [];
   const http: RemoteTransport = {
     ...{ negotiated: ignored, sayGoodbye: () => Promise.resolve(), close: ignored },

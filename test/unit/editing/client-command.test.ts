@@ -15,7 +15,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe("a client's own command", () => {
-  test('that does not end takes what it has started with it', async () => {
+  test('that does not end is ended with its child processes', async () => {
     const home = new Home();
     const host = { ...home.host, timeoutMs: 500 };
     const script = `#!/bin/sh\n/bin/sleep 60 &\necho $! > ${home.path('pid')}\nwait\n`;

@@ -37,7 +37,7 @@ async function losing(home: Home, client: string): Promise<{ lost: readonly Lost
 const rulesOf = (home: Home): Config['clients'] => (home.json(OWN) as Config).clients;
 
 describe('install --replace', () => {
-  test('keeps what Claude Code denies as rules for Claude Code', async () => {
+  test('keeps Claude Code’s denials as rules for Claude Code', async () => {
     const deny = [
       'mcp__filesystem__write_file',
       'mcp__my_notes',
@@ -60,7 +60,7 @@ describe('install --replace', () => {
     expect(entry['mcp-bridge']?.args.slice(-2)).toEqual(['--client', 'claude-code']);
   });
 
-  test('names what it cannot keep before it changes anything, and changes nothing if that is not to be', async () => {
+  test('names what will be lost before it changes anything, and changes nothing if refused', async () => {
     const home = claude({
       permissions: { ask: ['mcp__filesystem__write_file'], allow: ['mcp__filesystem__read_file'] },
       hooks: {
@@ -173,7 +173,7 @@ describe('install --replace', () => {
   ];
 
   test.each(FILTERS)(
-    'keeps what %s says of tools, and gives its file back',
+    'keeps the rules of %s for tools, and gives its file back',
     async (client, file, content, toolRules) => {
       const home = new Home();
       home.write(file, content);
@@ -184,7 +184,7 @@ describe('install --replace', () => {
     },
   );
 
-  test('keeps what Cursor denies, and names what it allows and asks nobody about', async () => {
+  test('keeps Cursor’s denials, and names the tools that it allowed without asking', async () => {
     const home = new Home();
     home.write('.cursor/mcp.json', text({ mcpServers: { files: { ...FILES, alwaysAllow: ['read'] } } }));
     home.write(
@@ -207,7 +207,7 @@ describe('install --replace', () => {
     ]);
   });
 
-  test('leaves the rest of the config, with its comments, and takes out what it has put in', async () => {
+  test('leaves the rest of the config, with its comments, and removes its own changes', async () => {
     const config =
       '{\n  // mine\n  "clients": [\n    { "match": { "client": "codex" }, "view": "all" } // keep\n  ]\n}\n';
     const home = claude({ permissions: { deny: ['mcp__filesystem__write_file'] } });
@@ -231,7 +231,7 @@ describe('install --replace', () => {
     expect(lost.map(({ line, isDangerous }) => [line.includes('clients[0]'), isDangerous])).toEqual([[true, true]]);
   });
 
-  test('adds to what an earlier one has written', async () => {
+  test('adds to the rules of an earlier one', async () => {
     const home = claude({ permissions: { deny: ['mcp__filesystem__write_file'] } });
     await losing(home, 'claude-code');
     const moved = home.json('.claude.json') as { mcpServers: Record<string, object> };

@@ -152,7 +152,7 @@ describe('a TOML text', () => {
     expect((await lines.without('y')).text).toBe('[mcp_servers]\nx = { command = "a" }\n');
   });
 
-  test('one inline table for all servers is refused, with what to do', async () => {
+  test('a single inline table for all servers is refused, with what to do', async () => {
     const inline = await codex('mcp_servers = { x = { command = "a" } }\n');
     for (const change of [inline.with('y', { a: 1 }), inline.without('x')])
       await expect(change).rejects.toMatchObject({ hint: expect.stringContaining('a table of its own') });
@@ -226,7 +226,7 @@ describe('a YAML text', () => {
     expect(after.text).toBe('extensions: {} # c\nk: v\n');
   });
 
-  test('what another one refers to does not go', async () => {
+  test('an anchor that another part refers to is not removed', async () => {
     const text = 'extensions:\n  x: &x\n    cmd: a\n  y: *x\n';
     await expect((await goose(text)).without('x')).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   });

@@ -72,7 +72,7 @@ describe('a config file', () => {
     expect(lstatSync(join(dir, 'f.json')).isSymbolicLink()).toBe(true);
   });
 
-  test('that somebody changes meanwhile is left as they wrote it', () => {
+  test('that another program changes meanwhile is left as changed', () => {
     const { dir, path } = fileWith('old');
     const file = readConfigFile(path);
     const theirs = () => writeFileSync(path, 'theirs');
@@ -82,7 +82,7 @@ describe('a config file', () => {
     expect(readdirSync(dir)).toEqual(['f.json']);
   });
 
-  test('that somebody makes meanwhile is left as they wrote it', () => {
+  test('that another program creates meanwhile is left as created', () => {
     const path = join(temporaryDir(), 'f.json');
     const file = readConfigFile(path);
     const theirs = () => writeFileSync(path, '');
@@ -90,7 +90,7 @@ describe('a config file', () => {
     expect(readFileSync(path, 'utf8')).toBe('');
   });
 
-  test('whose link somebody turns elsewhere meanwhile is not replaced', () => {
+  test('whose link changes meanwhile is not replaced', () => {
     const { dir, path } = fileWith('old');
     symlinkSync('f.json', join(dir, 'link'));
     const file = readConfigFile(join(dir, 'link'));
@@ -123,7 +123,7 @@ describe('a config file', () => {
     );
   });
 
-  test('what may not be read or written is refused', () => {
+  test('that may not be read or written is refused', () => {
     const { dir, path } = fileWith('old', 0o000);
     expect(asSomebody(dir, path)).toEqual([
       expect.stringMatching(/^FILE_UNUSABLE: .*permission denied/),

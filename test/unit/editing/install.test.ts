@@ -71,7 +71,7 @@ describe('install', () => {
     expect(() => targetNamed('claude')).toThrow('install does not know the client claude'); // it may be either
   });
 
-  test('knows the bridge by what it starts, whatever it is called', async () => {
+  test('recognizes the bridge by the command, whatever its name', async () => {
     for (const entry of [
       { command: 'mcp-bridge', args: ['connect', '--view', 'all'] },
       { command: 'npx', args: ['-y', 'mcp-bridge', 'connect'] },
@@ -115,7 +115,7 @@ describe('install', () => {
     expect(home.json(CURSOR)).toEqual({ mcpServers: { 'mcp-bridge': entry } });
   });
 
-  test('says that other names of the file keep what was in it', async () => {
+  test('says that other links to the file keep its old content', async () => {
     const home = new Home();
     linkSync(home.write(CURSOR, text(SERVERS)), home.path('other.json'));
     const { lines } = await home.install('cursor');
@@ -133,7 +133,7 @@ describe('install', () => {
     expect(lines.join()).toContain('It does not name the socket /run/c.sock: mcp-bridge uninstall cursor');
   });
 
-  test('says that what the client has stays, and shows up twice', async () => {
+  test('says that the client’s own servers stay, and appear twice', async () => {
     const home = new Home();
     home.write(CURSOR, text(SERVERS));
     const { lines } = await home.install('cursor');
@@ -247,7 +247,7 @@ describe('install --replace', () => {
     ]);
   });
 
-  test('moves a server whose input is kept, with a reference to it, and one that names the open folder', async () => {
+  test('moves a server with a stored input, as a reference, and one that names the open folder', async () => {
     const home = new Home();
     const { environment, homedir } = home.host;
     const servers = {
@@ -283,7 +283,7 @@ describe('install --replace', () => {
     );
   });
 
-  test('and its undoing say what comes, what goes', async () => {
+  test('and uninstall list what is added and removed', async () => {
     const home = new Home();
     home.write(CURSOR, text({ ...SERVERS, memory: { command: 'one' } }));
     const { lines } = await home.install('cursor', REPLACING);
@@ -298,7 +298,7 @@ describe('install --replace', () => {
       expect(undone.lines).toContain(`"${name}" was removed from ${home.ownConfig}`);
   });
 
-  test('leaves what cannot go, and says why', async () => {
+  test('leaves entries that it cannot move, and says why', async () => {
     const home = new Home();
     const odd = {
       off: { command: 'x', disabled: true },
@@ -318,7 +318,7 @@ describe('install --replace', () => {
     expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual(['some']);
   });
 
-  test('says which places of the client are what they are now, and copies no variable of the environment', async () => {
+  test('names the other places that keep their servers, and copies no environment variable', async () => {
     const home = new Home({ environment: { TOKEN: 'sekrit' } });
     const uses = { command: 'x', env: { T: `\${env:TOKEN}`, H: `\${userHome}/h` } };
     home.write(CURSOR, text({ uses, home: { command: '~/x' }, web: SERVERS.web }));
@@ -333,7 +333,7 @@ describe('install --replace', () => {
     expect((await home.install('cursor', REPLACING)).lines.filter((line) => line.includes('went'))).toEqual([]);
   });
 
-  test('gives another name to what means something else here, and none to the same', async () => {
+  test('renames a server that differs from the one of that name here, and keeps equal ones', async () => {
     const home = new Home();
     home.write(CURSOR, text({ ...SERVERS, 'a b': { command: 'a' } }));
     const before = text({ github: { command: 'other' }, 'a b': { command: 'a', cwd: home.dir } });
@@ -465,7 +465,7 @@ describe('install --replace', () => {
     expect(home.json(OWN)).toMatchObject({ mcpServers: { 'memory-codex': { command: 'npx', args, cwd: home.dir } } });
   });
 
-  test('leaves each name what it meant, for everybody', async () => {
+  test('keeps the meaning of each name, for every client', async () => {
     for (const [client, own] of [
       ['claude-code', 'memory'],
       ['cursor', 'memory-cursor'],
@@ -487,7 +487,7 @@ describe('install --replace', () => {
     }
   });
 
-  test('adds no second one of what the bridge has under another name', async () => {
+  test('adds no second copy of a server that the bridge has under another name', async () => {
     const home = new Home();
     home.write(CURSOR, text({ fetch: { command: 'npx', args: ['-y', 'fetcher@1'] } }));
     home.write('.kiro/settings/mcp.json', text({ web: { command: 'npx', args: ['fetcher@1'], timeout: 5000 } }));
@@ -497,7 +497,7 @@ describe('install --replace', () => {
     expect(Object.keys((home.json(OWN) as { mcpServers: object }).mcpServers)).toEqual(['fetch']);
   });
 
-  test('a policy of the administrator keeps what it denies where it is', async () => {
+  test('a policy of the administrator keeps its denied servers in their place', async () => {
     const home = new Home();
     home.write(CURSOR, text(SERVERS));
     home.write('.claude/settings.json', JSON.stringify({ deniedMcpServers: [{ serverName: 'github' }] }));
@@ -597,14 +597,14 @@ describe('uninstall', () => {
     expect(home.read(name)).toBe(before.replace(from, to));
   });
 
-  test('without a record takes out what leads to the bridge, and nothing else', async () => {
+  test('without a record removes exactly the entries that lead to the bridge', async () => {
     const home = new Home();
     home.write(CURSOR, text({ a: { command: 'a' }, tools: { command: 'mcp-bridge', args: ['connect'] } }));
     await home.uninstall('cursor');
     expect(home.read(CURSOR)).toBe(text({ a: { command: 'a' } }));
   });
 
-  test('after changes by others puts back what is missing, and keeps what they did', async () => {
+  test('after changes by others restores what is missing, and keeps their changes', async () => {
     const home = new Home();
     home.write(CURSOR, text(SERVERS));
     await home.install('cursor', REPLACING);
@@ -635,7 +635,7 @@ describe('uninstall', () => {
       'goose',
       'theme: One\nextensions:\n  a: # why\n    type: stdio\n    cmd: a # b\n    args: []\n',
     ],
-  ])('after changes by others puts back what was in %s with its comments', async (file, client, before) => {
+  ])('after changes by others restores the content of %s with its comments', async (file, client, before) => {
     const home = new Home();
     home.write(file, before);
     await home.install(client, REPLACING);
@@ -645,7 +645,7 @@ describe('uninstall', () => {
     expect(home.read(file)).toBe(before.replace('One', 'Two'));
   });
 
-  test('keeps the servers in the bridge if the client has no file any more', async () => {
+  test('keeps the servers in the bridge if the client’s file is gone', async () => {
     const home = new Home();
     home.write(CURSOR, text(SERVERS));
     await home.install('cursor', REPLACING);
@@ -656,7 +656,7 @@ describe('uninstall', () => {
     expect(lines.join()).toContain('the client has no file any more');
   });
 
-  test('in a dry run says what it would do, and does not', async () => {
+  test('in a dry run says what it would do, and does nothing', async () => {
     const home = new Home();
     home.write(CURSOR, text(SERVERS));
     await home.install('cursor', REPLACING);

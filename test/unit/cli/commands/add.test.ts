@@ -23,7 +23,7 @@ test.each([
   ],
   [['a', '--', 'no-such-bin'], 'There is no no-such-bin on the PATH of this shell\n'],
   [['bad name', '--', '/bin/sh'], 'A name is better made of 1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter'],
-])('a server is added, and what may be wrong with it is said: %j', async (args, remark) => {
+])('a server is added, with a warning about possible faults: %j', async (args, remark) => {
   const home = temporaryDir();
   const text = await said(home, 'add', ...args);
   expect(text).toContain(`"${args[0]}" was added to ~/`);

@@ -43,7 +43,7 @@ describe('at a terminal', () => {
     expect(await said(approve, {})).toBe('Nothing waits for approval.\n');
   });
 
-  test.each([['n'], [''], ['yes please'], [undefined]])('whoever says %j has approved nothing', async (answer) => {
+  test.each([['n'], [''], ['yes please'], [undefined]])('the answer %j approves nothing', async (answer) => {
     await expect(approve({ names: ['db'] }, atTerminal(answer))).rejects.toMatchObject({
       message: 'Nothing was approved',
       hint: 'To be asked no more: mcp-bridge reject cursor:db',
@@ -63,7 +63,7 @@ test('as JSON, nothing is printed that a terminal would obey', async () => {
   expect(diagnostics.map(({ name }) => name)).toContain(odd);
 });
 
-test('what is wrong with a server of the bridge’s own config is told once', async () => {
+test('a fault in the bridge’s own config is reported once', async () => {
   writeFiles(home, { '.config/mcp-bridge/config.json': { mcpServers: { a: {} } } });
   const host = inScript();
   await discover({}, host);
@@ -72,7 +72,7 @@ test('what is wrong with a server of the bridge’s own config is told once', as
   ]);
 });
 
-test('what takes the place of a definition of the user says so, before and after', async () => {
+test('a definition that replaces one of the user says so, before and after', async () => {
   define({ command: 'own' }, '.cursor/mcp.json');
   const host = atTerminal('y');
   await approve({ names: ['cursor:db'] }, host);
@@ -89,13 +89,13 @@ describe('in a script', () => {
     expect(host.said()).toContain('runs       run --token ***');
   });
 
-  test('who rejects is not asked', async () => {
+  test('reject asks no question', async () => {
     expect(await said(reject, { names: ['db'] })).toMatch(/Rejected: cursor:db\n$/);
     expect(await said(reject, { names: ['db'] })).toBe('cursor:db in ~/p/.cursor/mcp.json is rejected already.\n');
     expect(await said(approve, {})).toBe('Nothing waits for approval.\n');
   });
 
-  test('what was decided can be decided otherwise', async () => {
+  test('a decision can be changed', async () => {
     await said(reject, { names: ['db'] });
     expect(await said(approve, { names: ['db'], yes: true })).toMatch(/Approved: cursor:db\n$/);
     expect(await said(approve, { names: ['db'], yes: true })).toBe(
@@ -132,7 +132,7 @@ test('a filter over the tools is shown, and so is its change', async () => {
   expect(text).toContain('- without the tools write_*, drop\n');
 });
 
-test('of several of one name a person is asked which one', async () => {
+test('if several definitions have the name, a person is asked which one', async () => {
   define({ command: 'other' }, 'p/.vscode/mcp.json');
   define({ command: 'own' }, 'p/.mcp.json');
   await expect(approve({ names: ['db'], yes: true }, inScript())).rejects.toMatchObject({
@@ -167,7 +167,7 @@ describe('--all-from', () => {
   });
 });
 
-test('what needs no approval is told so, and what nobody defines is a failure with a hint', async () => {
+test('a name that needs no approval gets a remark, and an unknown name is a failure with a hint', async () => {
   writeFiles(home, {
     '.cursor/mcp.json': { mcpServers: { own: { command: 'x' }, off: { command: 'x', disabled: true } } },
   });
@@ -179,7 +179,7 @@ test('what needs no approval is told so, and what nobody defines is a failure wi
   });
 });
 
-test('of one that another stands for it is said which, and what of that one', async () => {
+test('for a duplicate it names the definition that replaces it, and that one’s state', async () => {
   const same = { command: 'run', args: ['a'] };
   writeFiles(home, { '.cursor/mcp.json': { mcpServers: { own: same, copy: same } } });
   expect(await said(approve, { names: ['copy'] })).toBe(
@@ -199,7 +199,7 @@ test('of one that another stands for it is said which, and what of that one', as
   expect(await said(approve, { names: ['two'] })).toMatch(/^cursor:two in .* is approved already\.\n$/);
 });
 
-test("what Claude Code's own user has decided is not asked again", async () => {
+test("decisions of Claude Code's own user are not asked for again", async () => {
   writeFiles(home, {
     'p/.cursor/mcp.json': {},
     'p/.mcp.json': { mcpServers: { yes: { command: 'y' }, no: { command: 'n' }, open: { command: 'o' } } },
@@ -225,7 +225,7 @@ test('a file of decisions that cannot be understood is left as it is', async () 
   await expect(approve({ names: ['db'], yes: true }, inScript())).rejects.toMatchObject({ code: 'FILE_UNUSABLE' });
 });
 
-test('whoever is asked sees which host is asked, and which value goes where', async () => {
+test('a person who is asked sees the host, and which value goes where', async () => {
   const V = (name: string): string => `$${'{'}${name}}`;
   const headers = {
     'X-Trace': V('AWS_SECRET_ACCESS_KEY'),

@@ -35,7 +35,7 @@ describe('config check', () => {
     ]);
   });
 
-  test('says what each file that is there is for, and checks those that count', async () => {
+  test('describes each existing file, and checks those that count', async () => {
     const on = host({ [USER]: { limits: { x: 1 } }, [PROJECT]: {}, 'p/mcp-bridge.config.mjs': 'process.exit(9)' });
     expect(await check(on)).toEqual([
       1,
@@ -117,7 +117,7 @@ describe('config check', () => {
     expect(lines.join('\n')).not.toContain('hunter2');
   });
 
-  test('escapes what a file would do to a terminal', async () => {
+  test('escapes terminal sequences in a file', async () => {
     const on = host({ [USER]: { mcpServers: { 'a\u001b[31m\u202e': {} } } });
     const [, lines] = await check(on);
     expect(lines.join('\n')).toContain('mcpServers.a\\u{1b}[31m\\u{202e}');

@@ -41,7 +41,7 @@ async function discovered({ terminal, env, ...values }: Run = {}): Promise<strin
   return host.said();
 }
 
-test('what can be used comes first, then what waits, each with where it is from and why', async () => {
+test('usable servers come first, then waiting ones, each with source and reason', async () => {
   writeFiles(home, SEVERAL);
   expect(await discovered()).toBe(
     [
@@ -65,7 +65,7 @@ test('what can be used comes first, then what waits, each with where it is from 
   );
 });
 
-test('what is the same stands together where servers are told apart', async () => {
+test('equal servers are grouped where conflicts are shown', async () => {
   const memory = (...args: string[]) => ({ mcpServers: { memory: { command: 'npx', args: ['-y', 'mem', ...args] } } });
   writeFiles(home, {
     '.claude.json': memory(),
@@ -122,7 +122,7 @@ describe('on a terminal', () => {
   });
 });
 
-test('where there is nothing, it says so, and what to do', async () => {
+test('if there is nothing, it says so, and what to do', async () => {
   expect(await discovered()).toBe(
     'No client has a server in its files in ~ and ~/p.\n' +
       'The clients and their files: /docs/discovery.md\n' +
@@ -139,7 +139,7 @@ test('where there is nothing but the bridge, it says so too', async () => {
 });
 
 describe('--client', () => {
-  test('shows what one client has, also what it shares, and what is wrong with its files', async () => {
+  test('shows the servers of one client, including shared ones, and the faults in its files', async () => {
     writeFiles(home, SEVERAL);
     const text = await discovered({ client: 'cursor' });
     expect(text).toMatch(/^NAME.*\ngithub +ready .*\n\n/);
@@ -199,7 +199,7 @@ test("--explain says where in the bridge's own config a server stands", async ()
   expect(text).toContain("Used: memory (of the bridge's own config).");
 });
 
-test('what has changed since it was approved is told in the table, and in full when explained', async () => {
+test('a definition that has changed since its approval is marked in the table, and explained in full', async () => {
   writeFiles(home, SEVERAL);
   await approve({ names: ['db'], yes: true }, fakeHost(home, join(home, 'p')));
   writeFiles(home, { 'p/.mcp.json': { mcpServers: { db: { command: 'db', args: ['-x'] } } } });
@@ -283,7 +283,7 @@ test('JSON has all of it, and null where there is nothing', async () => {
   });
 });
 
-test('a program that is not there is called missing, and what is missing is said', async () => {
+test('a missing program is reported, with what is missing', async () => {
   writeFiles(home, {
     'bin/there': '#!/bin/sh\n',
     '.claude.json': {

@@ -24,7 +24,7 @@ test('all that is well is said in three lines', () => {
   ]);
 });
 
-test('faults, hosts that are away and servers that nobody serves have a line each', () => {
+test('faults, absent hosts and unserved servers have a line each', () => {
   const lines = linesOf({
     faults: ['the NATS servers have no JetStream'],
     hosts: [host('a', 'it has been silent for 20 s')],

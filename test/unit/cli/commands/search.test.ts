@@ -24,7 +24,7 @@ test.each([
     ['https://a.example/mcp', 'node x y'],
     ['https://a.example/mcp', 'node x y'],
   ],
-])('%j is shown as %j, so that what differs is not cut off', (lines, shown) => {
+])('%j is shown as %j, so that the difference is not cut off', (lines, shown) => {
   const rows = lines.map((line) => ['name', line]);
   withoutCommonWords(rows, 1);
   expect(rows.map(([, line]) => line)).toEqual(shown);

@@ -35,7 +35,7 @@ test('a token stands alone on stdout, is good, and is never shown again', async 
   }
 });
 
-test('a token grants what was said, for as long as was said', async () => {
+test('a token has the given rights, for the given time', async () => {
   const { run, tokens } = world();
   const before = Date.now();
   const made = await run({

@@ -52,7 +52,7 @@ describe('the difference of two definitions', () => {
     ]);
   });
 
-  test('shows of a list what has come and gone, wherever in it, and what has no room in a line in several', () => {
+  test('shows added and removed items of a list, wherever they are, and long ones on several lines', () => {
     const limits = { type: 'object', properties: { most: { type: 'integer', minimum: 1, maximum: 1000 } } };
     const before = { p: { mode: { enum: ['slow', 'fast'] }, limits } };
     const now = { p: { mode: { enum: ['none', 'slow', null] } } };
@@ -66,7 +66,7 @@ describe('the difference of two definitions', () => {
     expect(definitionDifference(all, others)).not.toEqual([]); // another order is another definition
   });
 
-  test('shows what is another kind of thing as it is', () => {
+  test('shows a value of another type unchanged', () => {
     expect(definitionDifference({ a: ['x'] }, { a: { 0: 'x' } })).toEqual(['a:', '  - ["x"]', '  + {"0":"x"}']);
     expect(definitionDifference({ a: 'x' }, { a: 1 })).toEqual(['a:', '  - x', '  + 1']);
   });

@@ -24,7 +24,7 @@ test.each(NAMES)('%s has each of its options, words and examples under its help'
   for (const example of examples) expect(text).toContain(example);
 });
 
-test('the overview has every command once, on a line of its own at 80 columns', async () => {
+test('the overview has every command once, on one line each at 80 columns', async () => {
   const lines = (await shown(['--help'])).split('\n');
   for (const first of new Set(NAMES.map((name) => name.split(' ')[0])))
     expect(lines.filter((line) => line.startsWith(`  ${first} `))).toHaveLength(1);

@@ -23,13 +23,13 @@ test('no share of the answers took longer than the longest of them', () => {
   expect(quantile(1, of([5, 0, 0, 1], 0, 800), BOUNDS)).toBe(800);
 });
 
-test('of a daemon that does not say which was the longest, nothing is known beyond the bounds', () => {
+test('if a daemon does not report the longest time, nothing is known above the bounds', () => {
   const { maxMs: _, ...earlier } = of([0, 0, 0, 5]);
   expect(quantile(0.5, earlier as unknown as ServerLatency, BOUNDS)).toBe(100);
   expect(quantile(0.5, { ...earlier, buckets: [0, 10, 0, 0] } as unknown as ServerLatency, BOUNDS)).toBe(5.5);
 });
 
-test('what came since an earlier report is the difference', () => {
+test('the answers since an earlier report are the difference', () => {
   expect(since(of([1, 2, 0, 0], 4), of([1, 5, 1, 0], 50))).toMatchObject({ buckets: [0, 3, 1, 0], sumMs: 46 });
   expect(since(undefined, of([1, 0, 0, 0]))).toEqual(of([1, 0, 0, 0]));
 });

@@ -54,7 +54,7 @@ function shown(more: Partial<StatusReport>, style: TableStyle = {}): string[] {
     .split('\n');
 }
 
-test('the status says who runs, and with which config', () => {
+test('the status shows the daemon and its config', () => {
   expect(shown({ instances: [{ ...RUNS, server: 'a' }] })).toEqual([
     'mcp-bridge 1.2.3 at /tmp/b.sock, pid 1, up 1 min 1 s, clients: 3',
     'config: /c.json',
@@ -64,7 +64,7 @@ test('the status says who runs, and with which config', () => {
   ]);
 });
 
-test('the status counts what was too much or went wrong, and not what is ordinary', () => {
+test('the status shows counters of faults and limits, but not of ordinary work', () => {
   const counters = { requests: 9, serverBusy: 2, timeouts: 0, clientsPaused: 1 };
   expect(shown({ counters }).slice(1, 4)).toEqual(['config: /c.json', 'counters: serverBusy 2, clientsPaused 1', '']);
 });
@@ -144,7 +144,7 @@ test('a server that is only idle has not failed', () => {
   expect(shown({ instances: [{ ...DOES_NOT, server: 'a', state: 'idle' }] })[4]).toMatch(/^a +idle /);
 });
 
-test('what is wrong in the config names the file, once', () => {
+test('a fault in the config names the file, once', () => {
   const configFaults = ['mcpServers.a needs a command', '/c.json:3:1: a comma is missing'];
   expect(shown({ configFaults, definitionFaults: ['/d.json is empty'] }).slice(4)).toEqual([
     '! /c.json: mcpServers.a needs a command',
@@ -153,7 +153,7 @@ test('what is wrong in the config names the file, once', () => {
   ]);
 });
 
-test('what is wrong with the audit log is told, and how much of it is missing', () => {
+test('a fault of the audit log is shown, with the number of missing lines', () => {
   const audit: AuditReport = { file: '/s/audit.jsonl', lines: 9, lost: 0, failure: null, refuses: false };
   const notes = (more: Partial<AuditReport>): string[] =>
     shown({ audit: { ...audit, ...more } }).filter((line) => line[0] === '!');
@@ -172,11 +172,11 @@ test.each([
   [0, []],
   [1, ['! 1 definition waits here for: mcp-bridge approve']],
   [3, ['! 3 definitions wait here for: mcp-bridge approve']],
-])('of %j definitions that wait for approval %j is said', (pendingApprovals, notes) => {
+])('with %j definitions that wait for approval, it says %j', (pendingApprovals, notes) => {
   expect(shown({ pendingApprovals }).filter((line) => line.startsWith('!'))).toEqual(notes);
 });
 
-test('what is wrong breaks between words where the terminal ends', () => {
+test('notes break between words at the width of the terminal', () => {
   const lastError = 'Server broken could not be started: there is no program no-such-program';
   const lines = shown({ instances: [{ ...DOES_NOT, state: 'failed', server: 'a', lastError }] }, { width: 60 });
   expect(lines.slice(-2)).toEqual(['! Server broken could not be started: there is no program', '  no-such-program']);

@@ -47,7 +47,7 @@ function screenAfter(content: TopContent, ...keys: string[]): string[] {
   return screen.lines(content, SIZE);
 }
 
-test('the busiest stand above, and the last line says what keys do', () => {
+test('the busiest rows come first, and the last line explains the keys', () => {
   const lines = screenAfter(
     contentOf([
       ['idle', 0],
@@ -95,7 +95,7 @@ describe('keys', () => {
     expect(namesIn(screenAfter(content, UP))[0]).toBe('server 099');
   });
 
-  test('a filter is typed, shows what has it, and goes with Escape', () => {
+  test('a filter is typed, shows matching rows, and is removed by Escape', () => {
     const content = contentOf(many);
     expect(namesIn(screenAfter(content, '/', '9', '9'))).toEqual(['server 099']);
     expect(screenAfter(content, '/', 'q')[1]).toContain('filter: q_');
