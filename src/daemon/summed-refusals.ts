@@ -29,13 +29,13 @@ export class SummedRefusals {
   }
 
   add(refusal: BusRefusal): void {
-    const { what, why, user, host, server } = refusal;
+    const { what, why, user, host, server, count = 1 } = refusal;
     const own = JSON.stringify([what, why, user, host, server]);
     const hasRoom = this.#sums.has(own) || this.#sums.size < MOST_SUMS;
     const key = hasRoom ? own : '';
     const known = this.#sums.get(key);
-    if (known !== undefined) known.count++;
-    else this.#sums.set(key, { refusal: hasRoom ? refusal : undefined, count: 1, firstMs: this.#clock.now() });
+    if (known !== undefined) known.count += count;
+    else this.#sums.set(key, { refusal: hasRoom ? refusal : undefined, count, firstMs: this.#clock.now() });
     this.#timer ??= this.#clock.after(SUM_MS, () => this.flush());
   }
 

@@ -100,7 +100,11 @@ export class CallStream {
     this.#usedMs = clock.now();
     if (place !== undefined) this.#forgetDone(place.done);
     if (this.#link.isClosed || this.#link.isFull || this.openCount >= MOST_OPEN)
-      return this.#context.refused(message, INTERNAL_ERROR, 'Too much is under way for this client; ask again later');
+      return this.#context.refused(
+        message,
+        INTERNAL_ERROR,
+        `Too much of this client is under way on host ${host}; ask again later`,
+      );
     const length = countIn(message.headers[HEADER.length]) ?? message.data.length;
     if (length > limits.maxMessageBytes)
       return this.#context.refused(
@@ -111,9 +115,17 @@ export class CallStream {
     const isInParts = message.headers[HEADER.length] !== undefined;
     const mayWait = isInParts || message.headers[HEADER.hold] !== undefined;
     if (mayWait && (place === undefined || !this.#context.hasRoomFor(length)))
-      return this.#context.refused(message, WIRE_CODE.tooLarge, 'Too much is under way for this host; ask again later');
+      return this.#context.refused(
+        message,
+        WIRE_CODE.tooLarge,
+        `Too much of host ${this.principal.host} is under way on host ${host}; ask again later`,
+      );
     if (this.#link.isWaiting && !this.#context.hasRoomFor(length))
-      return this.#context.refused(message, INTERNAL_ERROR, 'Too much is under way for this host; ask again later');
+      return this.#context.refused(
+        message,
+        INTERNAL_ERROR,
+        `Too much of host ${this.principal.host} is under way on host ${host}; ask again later`,
+      );
     const number = place?.number ?? --this.#uncounted;
     const call = new OwnedCall(number, subject, message, place === undefined ? this.#uncountedPorts : this.#ports);
     this.calls.set(number, call);
@@ -136,7 +148,10 @@ export class CallStream {
     const idText = checked;
     // The lease may be over since the first part of the request came.
     if (isFencedOff(this.server, headers, this.#context))
-      return call.fail(body, rpcError(WIRE_CODE.nobody, `This host does not serve ${this.server} now`));
+      return call.fail(
+        body,
+        rpcError(WIRE_CODE.nobody, `Host ${this.#context.host} does not serve ${this.server} now`),
+      );
     if (this.#link.isOpen(idText))
       return call.fail(body, rpcError(INVALID_REQUEST, `A request with id ${idText} is still under way`));
     call.idText = idText;

@@ -10,6 +10,12 @@ export interface ClaimStore {
   take(id: string, mostBytes: number): Promise<Uint8Array>;
 }
 
+/** The fault of a claim that is longer than this host takes. */
+export function tooLong(bytes: number, most: number): ClaimFault {
+  const remedy = most < MOST_CLAIM_BYTES ? ': raise limits.maxMessageBytes in its config' : '';
+  return new ClaimFault(`it has ${bytes} bytes, and this host takes at most ${most}${remedy}`);
+}
+
 /** A fault of a claim that stays: it is not tried again. */
 export class ClaimFault extends Error {
   /** True if there is nothing to take any more; false if what is there is not taken. */
@@ -59,7 +65,7 @@ export class Claims {
     if (!ID.test(id)) throw new ClaimFault('its claim has no id');
     const most = Math.min(mostBytes, MOST_CLAIM_BYTES);
     const bytes = await this.#inTurn(`from ${from}`, (store) => store.take(id, most));
-    if (bytes.length > mostBytes) throw new ClaimFault(`it has ${bytes.length} bytes, and ${mostBytes} are permitted`);
+    if (bytes.length > most) throw tooLong(bytes.length, most);
     return bytes;
   }
 

@@ -140,8 +140,8 @@ export class Federation {
       run,
       fenceOf: (name) => this.#leases.fenceOf(name),
       runOf: (other) => this.#list.get(other)?.run,
-      refused: ({ user: who, host: from, server }, why) =>
-        this.#note({ what: 'request', user: who, host: from, server, why }),
+      refused: ({ user: who, host: from, server }, why, count) =>
+        this.#note({ what: 'request', user: who, host: from, server, why, count }),
     });
     const place = { board, clock, tenant, host, run, isDown: () => this.#home.down !== undefined };
     this.#own = new OwnHost({

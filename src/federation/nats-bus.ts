@@ -397,7 +397,7 @@ function explained(error: unknown, { servers, tls }: NatsSettings): string {
   if (code !== undefined && /EXPIRED/.test(code))
     return `${where} has a certificate that is over (${code}): give the server a new one, and look at the clock of this machine`;
   if (code !== undefined && /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO/.test(code))
-    return `${where} has a certificate that is not trusted (${code}): check federation.nats.tls.ca`;
+    return `${where} has a certificate that is not trusted (${code}): name the authority that has signed it in federation.nats.tls.ca`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `no machine of that name is known here: ${where} (${code}): check the name in federation.nats.servers, and the network of this machine`;
   if (code !== undefined)

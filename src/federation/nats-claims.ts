@@ -6,7 +6,7 @@ import { nanos } from '@nats-io/nats-core';
 import { type ObjectStore, Objm } from '@nats-io/obj';
 import { messageOf } from '../util/bridge-error.ts';
 import type { Clock } from '../util/clock.ts';
-import { CLAIM_AGE_MS, ClaimFault, type ClaimStore } from './claims.ts';
+import { CLAIM_AGE_MS, ClaimFault, type ClaimStore, tooLong } from './claims.ts';
 import { isToken } from './subject.ts';
 
 /** The most that is parked for a tenant. */
@@ -62,10 +62,7 @@ export class NatsClaims implements ClaimStore {
     if (info === null || info.deleted) throw gone();
     if (info.options?.link !== undefined) throw new ClaimFault('it is a link to something else');
     if (!isSound(info)) throw new ClaimFault('what is said of it cannot be true');
-    if (info.size > mostBytes)
-      throw new ClaimFault(
-        `it has ${info.size} bytes, and this host takes at most ${mostBytes}: raise limits.maxMessageBytes in its config`,
-      );
+    if (info.size > mostBytes) throw tooLong(info.size, mostBytes);
     const bytes = await read(store, { id, size: info.size }, this.#clock);
     await store.delete(id).catch(() => undefined); // it is over in some minutes anyway
     return bytes;

@@ -261,7 +261,13 @@ export class OwnedCall implements CallOutput {
     if (kind === 'msg' && sender.waitingBytes > MOST_FRAME_BYTES) return; // the caller is behind: what is only news is left out
     if (body.length > MOST_FRAME_BYTES && !hasRoomFor(body.length)) makeRoom();
     if (body.length > MOST_FRAME_BYTES && !hasRoomFor(body.length))
-      body = errorResponse(this.idText, rpcError(WIRE_CODE.tooLarge, 'Too many answers wait for this host'));
+      body = errorResponse(
+        this.idText,
+        rpcError(
+          WIRE_CODE.tooLarge,
+          `Too many answers of host ${this.#ports.context.host} wait for host ${this.#ports.context.callerHost}; ask again later`,
+        ),
+      );
     if (body.length > MOST_FRAME_BYTES) this.#listen(); // the caller may give credit before all is pushed
     sender.push(kind, body);
     if (!sender.hasSentAll) this.#listen();

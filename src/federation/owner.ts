@@ -81,7 +81,11 @@ export interface OwnerOptions extends OwnerContext {
   /** Makes a session for a link, with this one view. */
   readonly accept: (link: Carrier, principal: BusPrincipal, view: string) => unknown;
   /** A request was refused for what it is. */
-  readonly refused: (who: Pick<BusPrincipal, 'user' | 'host'> & { readonly server: string }, why: string) => void;
+  readonly refused: (
+    who: Pick<BusPrincipal, 'user' | 'host'> & { readonly server: string },
+    why: string,
+    count?: number,
+  ) => void;
 }
 
 export interface OfferedName {
@@ -202,7 +206,12 @@ export class Owner {
     if (unserved.count === 1 && this.#unserved.size < MOST_UNSERVED) this.#unserved.set(sender, unserved);
     if (unserved.count > MOST_TOLD || !this.#unserved.has(sender) || reply === undefined || !isInbox(reply)) return;
     if (headers[HEADER.again] === undefined)
-      this.#fail(message, rpcError(INTERNAL_ERROR, 'Too much of this host waits already', { retryAfterMs: TICK_MS }));
+      this.#fail(
+        message,
+        rpcError(INTERNAL_ERROR, `Too much of host ${who.host} waits already; ask again later`, {
+          retryAfterMs: TICK_MS,
+        }),
+      );
   }
 
   /** The number of streams of calls, and of calls that are not answered. */
@@ -288,10 +297,13 @@ export class Owner {
     // What was begun on a stream that has ended may have been done, whoever has the lease by now.
     if (this.#ended.has(key)) return this.#unknown(message, 'its connection was ended');
     if (isFencedOff(server, headers, this.#options))
-      return this.#fail(message, rpcError(WIRE_CODE.nobody, `This host does not serve ${server} now`));
+      return this.#fail(message, rpcError(WIRE_CODE.nobody, `Host ${this.#options.host} does not serve ${server} now`));
     if (known === undefined && !this.#offered.has(server))
       // it was, when the request came
-      return this.#fail(message, rpcError(WIRE_CODE.nobody, `This host does not offer ${server} any more`));
+      return this.#fail(
+        message,
+        rpcError(WIRE_CODE.nobody, `Host ${this.#options.host} does not offer ${server} any more`),
+      );
     const busy = known === undefined ? this.#busyWith(who) : undefined;
     if (busy !== undefined)
       return this.#refuse(message, { server, who }, INTERNAL_ERROR, busy, { retryAfterMs: TICK_MS });
@@ -489,7 +501,7 @@ export class Owner {
   #tellUnserved(): void {
     for (const { who, server, count } of this.#unserved.values()) {
       const { user, host } = who.user === '' ? { user: who.host, host: '' } : who;
-      this.#options.refused({ user, host, server }, `too much of it waits: ${count} requests were not taken`);
+      this.#options.refused({ user, host, server }, 'too much of it waits', count);
     }
     this.#unserved.clear();
   }

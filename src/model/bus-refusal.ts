@@ -10,4 +10,6 @@ export interface BusRefusal {
   readonly user?: string | undefined;
   readonly host?: string | undefined;
   readonly server?: string | undefined;
+  /** How many of them, where several were refused together; else one. */
+  readonly count?: number | undefined;
 }

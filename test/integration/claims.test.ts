@@ -61,7 +61,7 @@ natsTest('what is parked is taken only by its tenant, and only if it is what it 
   await others.put('made-by-others', bytes);
   await expect(others.take('plain-object', 1 << 20)).rejects.toThrow('not there');
   await expect(claims.take('made-by-others', 1 << 20)).rejects.toThrow('not there');
-  await expect(claims.take('plain-object', 1000)).rejects.toThrow('permitted');
+  await expect(claims.take('plain-object', 1000)).rejects.toThrow('takes at most 1000: raise limits.maxMessageBytes');
   expect(Buffer.from(await claims.take('plain-object', 1 << 20)).equals(bytes)).toBe(true);
   await expect(claims.take('plain-object', 1 << 20)).rejects.toThrow('not there');
   const refusal = async (id: string): Promise<{ isFault: boolean; isGone?: boolean }> => {

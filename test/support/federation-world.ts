@@ -171,7 +171,7 @@ class OwnerNode extends Process {
       runOf: (from) =>
         from.startsWith('invented') || world.silent.has(from) ? undefined : (world.runs.get(from) ?? `run-${from}`),
       claims: world.claims(),
-      refused: (_, why) => world.refused.push(why),
+      refused: (_, why, count) => world.refused.push(count === undefined ? why : `${why} (${count})`),
       places: new Places(limits),
       pacer: world.pacer,
       failed: (error) => {

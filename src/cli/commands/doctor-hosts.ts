@@ -57,7 +57,8 @@ function noneThere(hasFaults: boolean): Finding {
   return note('hosts', 'No other host is there', 'Give a daemon there a section federation with the same tenant');
 }
 
-function capital(text: string): string {
+/** A sentence of a fault, which the log has behind other words. */
+export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

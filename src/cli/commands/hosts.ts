@@ -6,6 +6,7 @@ import type { CliHost } from '../host.ts';
 import { counted, duration, printable, printJson, type TableStyle, table } from '../render/table.ts';
 import { tableStyle, wrappedLines } from '../render/terminal.ts';
 import { ask, type ListingValues } from './daemon-commands.ts';
+import { capital } from './doctor-hosts.ts';
 
 const NONE = '-';
 /** The values of a config that says nothing of user and tenant. */
@@ -37,8 +38,8 @@ export function hostsText(report: FederationReport, style: TableStyle): string {
   const { faults, hosts: others, leases } = report;
   const noted = (lines: readonly string[]): string =>
     lines.map((line) => `${wrappedLines(`! ${line}`, style)}\n`).join('');
-  if (report.host === '') return `${FAULTY}\n${noted(faults)}`;
-  const notes = noted([...faults, ...someOf(unreachableIn(report)), ...someOf(unservedIn(leases))]);
+  if (report.host === '') return `${FAULTY}\n${noted(faults)}`; // each begins with the name of a setting
+  const notes = noted([...faults.map(capital), ...someOf(unreachableIn(report)), ...someOf(unservedIn(leases))]);
   if (others.length === 0) return `${ownText(report)}${notes}\n${faults.length === 0 ? NO_OTHER : NONE_KNOWN}`;
   const rows = others.toSorted((a, b) => (a.host < b.host ? -1 : 1)).map(rowOf);
   const head = ['HOST', 'LATENCY', 'SEEN', 'CALLS', 'VERSION', 'SERVERS'];

@@ -34,6 +34,14 @@ test('the same refusal is one line in ten seconds, with its number', () => {
   expect(written).toHaveLength(3);
 });
 
+test('refusals that were counted together count as so many', () => {
+  const { written, sums } = summed();
+  sums.add({ ...disagree, count: 1269 });
+  sums.add(disagree);
+  sums.flush();
+  expect(written.map(({ count }) => count)).toEqual([1270]);
+});
+
 test('a flood that invents hosts and reasons has few lines, and none of it is left out of the numbers', () => {
   const { clock, written, sums } = summed();
   for (let second = 0; second < 60; second++) {

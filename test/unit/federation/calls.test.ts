@@ -591,7 +591,7 @@ describe('a server that one host serves at a time', () => {
       const requests = () => world.bus.published.filter(({ headers }) => headers['Mcp-Call'] !== undefined);
       for (let i = 0; i < 30 && requests().length < attempt; i++) world.advance(100);
       expect(requests()).toHaveLength(attempt);
-      const error = { code: -32011, message: 'This host does not serve tools now' };
+      const error = { code: -32011, message: 'Host builder does not serve tools now' };
       world.bus.node().publish({
         subject: requests()[0]?.reply ?? '',
         headers: { 'Mcp-Frame': 'err', 'Mcp-Owner': 'one run-one' },
@@ -976,12 +976,12 @@ describe('when requests come faster than they are served', () => {
     expect([asked, owner.owner.load.streams]).toEqual([[], 0]);
     const refusals = answers('evil');
     expect(refusals).toHaveLength(64);
-    expect(refusals[0]).toContain('Too much of this host waits already');
+    expect(refusals[0]).toContain('Too much of host evil waits already');
     turn();
     expect(asked.slice(0, 2)).toEqual(['evil', 'laptop']);
     expect(answers('laptop')).toHaveLength(1);
     world.advance(1000);
-    expect(world.refused).toContain('too much of it waits: 1269 requests were not taken');
+    expect(world.refused).toContain('too much of it waits (1269)');
   });
 
   test('a request that may have begun is told nothing when there is no room for it', () => {
@@ -1290,7 +1290,7 @@ describe('answers that are too long for frames', () => {
   });
 
   test.each([
-    ['is longer than this daemon takes', 65 << 20, 'permitted'],
+    ['is longer than this daemon takes', 65 << 20, 'this host takes at most 67108864'],
     ['is of another request', undefined, 'not the answer to its request'],
   ])('a parked answer that %s is refused', async (_, length, why) => {
     const { world, connection } = longAnswers();
