@@ -147,8 +147,14 @@ export function maskedUrl(url: string): string {
   if (user.length > address.length) return `${scheme}${MASK}@${maskedPath(url.slice(scheme.length + user.length))}`;
   const shownUser = user === '' ? '' : `${user.slice(0, -1).split(':').map(maskedValue).join(':')}@`;
   const shownQuery = query === '' ? '' : `?${maskedQuery(query.slice(1))}`;
-  const shownFragment = fragment === '' ? '' : `#${maskedQuery(fragment.slice(1))}`;
+  const shownFragment = fragment === '' ? '' : `#${maskedFragment(scheme, fragment.slice(1))}`;
   return `${scheme}${shownUser}${maskedPath(address.slice(user.length))}${shownQuery}${shownFragment}`;
+}
+
+/** The fragment of a socket's URL is the path that is asked for there. */
+function maskedFragment(scheme: string, fragment: string): string {
+  const isPath = scheme.toLowerCase() === 'unix://' && /^\/[^?&=#]*$/.test(fragment);
+  return isPath ? maskedPath(fragment) : maskedQuery(fragment);
 }
 
 function maskedPath(path: string): string {

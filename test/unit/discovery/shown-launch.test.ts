@@ -95,6 +95,10 @@ describe('a URL', () => {
     ['https://h.example/mcp?Secret', 'https://h.example/mcp?***'],
     ['https://h.example/s/Zk3x9Qw2Lm7Rt5Vb8Nc1/mcp', 'https://h.example/s/***/mcp'],
     [`${V('BASE')}/mcp?key=a`, `${V('BASE')}/mcp?key=***`],
+    ['unix:///tmp/mcp-bridge.sock#/mcp/server/weather', undefined],
+    ['unix:///tmp/x.sock#/s/Zk3x9Qw2Lm7Rt5Vb8Nc1/mcp', 'unix:///tmp/x.sock#/s/***/mcp'],
+    ['unix:///tmp/x.sock#/mcp?key=a', 'unix:///tmp/x.sock#/mcp?key=***'],
+    ['https://h.example/#/Pass-Word', 'https://h.example/#***'],
   ])('is shown but for what is secret: %s', (url, shown) => {
     expect(maskedUrl(url)).toBe(shown ?? url);
   });
