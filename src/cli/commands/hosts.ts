@@ -16,8 +16,8 @@ const WIDEST = 'This host'.length;
 /** More notes of one kind are counted. */
 const MOST_NOTES = 5;
 const NO_OTHER =
-  'No other host is there. Give a daemon there a section federation with the same tenant: docs/federation.md\n';
-const NONE_KNOWN = 'No other host is known\n';
+  'No other host is there. Give a daemon there a section federation with the same tenant: docs/federation.md';
+const NONE_KNOWN = 'No other host is known';
 const NO_HOSTS = 'This daemon meets no other hosts: its config has no section federation (docs/federation.md)\n';
 
 interface HostsValues extends ListingValues {
@@ -40,7 +40,8 @@ export function hostsText(report: FederationReport, style: TableStyle): string {
     lines.map((line) => `${wrappedLines(`! ${line}`, style)}\n`).join('');
   if (report.host === '') return `${FAULTY}\n${noted(faults)}`; // each begins with the name of a setting
   const notes = noted([...faults.map(capital), ...someOf(unreachableIn(report)), ...someOf(unservedIn(leases))]);
-  if (others.length === 0) return `${ownText(report)}${notes}\n${faults.length === 0 ? NO_OTHER : NONE_KNOWN}`;
+  const none = faults.length === 0 ? NO_OTHER : NONE_KNOWN;
+  if (others.length === 0) return `${ownText(report)}${notes}\n${wrappedLines(none, { ...style, indent: '' })}\n`;
   const rows = others.toSorted((a, b) => (a.host < b.host ? -1 : 1)).map(rowOf);
   const head = ['HOST', 'LATENCY', 'SEEN', 'CALLS', 'VERSION', 'SERVERS'];
   return `${ownText(report)}${notes}\n${table(head, rows, style)}${servedText(leases, style)}`;

@@ -45,6 +45,10 @@ test('a host alone learns how another one comes; where something is wrong, nobod
     '',
     'No other host is there. Give a daemon there a section federation with the same tenant: docs/federation.md',
   ]);
+  expect(linesOf({}, 60).slice(-2)).toEqual([
+    'No other host is there. Give a daemon there a section',
+    'federation with the same tenant: docs/federation.md',
+  ]);
   const fault = 'NATS is away: nothing answers at nats://hub:4222 (ECONNREFUSED): check federation.nats.servers';
   expect(linesOf({ nats: null, faults: [fault] }, 60)).toEqual([
     'This host  laptop',

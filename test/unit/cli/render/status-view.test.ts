@@ -54,6 +54,19 @@ function shown(more: Partial<StatusReport>, style: TableStyle = {}): string[] {
     .split('\n');
 }
 
+test('a server of another host shows the name that also reaches it, and the state keeps its colour', () => {
+  const instances = [
+    { ...RUNS, server: 'a' },
+    { ...RUNS, server: 'b@hub', alsoAs: 'b' },
+  ];
+  const paint = { column: 1, with: (cell: string) => `<${cell}>` };
+  expect(shown({ instances }, { paint }).slice(-3)).toEqual([
+    'SERVER  ALSO AS  STATE  PID  SESSIONS  CALLS  RESTARTS  MCP',
+    'a       -        <ready>  7    1         2      0         2025-11-25',
+    'b@hub   b        <ready>  7    1         2      0         2025-11-25',
+  ]);
+});
+
 test('the status shows the daemon and its config', () => {
   expect(shown({ instances: [{ ...RUNS, server: 'a' }] })).toEqual([
     'mcp-bridge 1.2.3 at /tmp/b.sock, pid 1, up 1 min 1 s, clients: 3',
