@@ -21,6 +21,8 @@ export interface Sender {
 export interface IntakeWork {
   readonly serve: (message: ReceivedMessage) => void;
   readonly senderOf: (message: ReceivedMessage) => Sender;
+  /** True for a message that would be refused in its turn too, whatever happens until then. */
+  readonly isInVain: (message: ReceivedMessage) => boolean;
   /** There is no room for a message. */
   readonly refuse: (message: ReceivedMessage, sender: Sender) => void;
 }
@@ -72,7 +74,8 @@ export class Intake {
     const sender = work.senderOf(message);
     const bytes = message.data.length + (message.headBytes ?? 0) + AROUND_BYTES;
     const user = this.#users.get(sender.user) ?? new UserShare();
-    if (this.#isClosed || !this.#hasRoom(sender, user, bytes)) return work.refuse(message, sender);
+    if (this.#isClosed || work.isInVain(message) || !this.#hasRoom(sender, user, bytes))
+      return work.refuse(message, sender);
     if (this.#turns.size === 0) this.#reader.wait(this.#goOn);
     user.hosts.push(sender.host, { message: compact(message), work, sender, bytes });
     user.bytesOf.set(sender.host, (user.bytesOf.get(sender.host) ?? 0) + bytes);

@@ -183,6 +183,7 @@ export class Owner {
     const work: IntakeWork = {
       serve: (message) => this.#take(name, message),
       senderOf: (message) => this.#turnOf(message),
+      isInVain: (message) => this.#isInVain(name, message),
       refuse: (message, who) => this.#onNoRoom(name, message, who),
     };
     const take = (message: ReceivedMessage): void => this.#intake.take(message, work);
@@ -195,6 +196,16 @@ export class Owner {
     if (known === undefined) return NOBODY;
     const who = senderOf(known, headers);
     return this.#isListed(who.host) ? who : { user: '', host: who.user };
+  }
+
+  /** True for what a sender says about a new stream, while it may begin none: to refuse it costs less than to let it wait. */
+  #isInVain(server: string, { subject, headers }: ReceivedMessage): boolean {
+    const known = this.#subjectIn(subject);
+    if (known === undefined) return true;
+    const who = senderOf(known, headers);
+    return (
+      this.#busyWith(who) !== undefined && !this.#streams.has(streamKey(who, server, callPlaceIn(headers)?.stream))
+    );
   }
 
   /** One that was sent before may have begun, so it is told nothing. */

@@ -984,6 +984,21 @@ describe('when requests come faster than they are served', () => {
     expect(world.refused).toContain('too much of it waits (1269)');
   });
 
+  test('a host that may begin no more streams in this second is refused as it is read, and goes on with those that it has', () => {
+    const { owner, deliver, turn, send, answers } = flooded();
+    for (let i = 1; i <= 256; i++) send('evil', i, { 'Mcp-Call': `s${i} 1 1` });
+    deliver();
+    for (let i = 0; i < 40; i++) turn();
+    expect([owner.owner.load.streams, answers('evil').length]).toEqual([256, 256]);
+    for (let i = 1001; i <= 1100; i++) send('evil', i, { 'Mcp-Call': `t${i} 1 1` });
+    send('evil', 2000, { 'Mcp-Call': 's1 2 1' });
+    deliver();
+    expect(answers('evil')).toHaveLength(256 + 64);
+    turn();
+    expect(answers('evil')).toHaveLength(256 + 64 + 1);
+    expect(answers('evil').at(-1)).toContain('"id":2000');
+  });
+
   test('a request that may have begun is told nothing when there is no room for it', () => {
     const { deliver, send, answers } = flooded();
     for (let i = 1; i <= 2731; i++) send('laptop', i);

@@ -31,6 +31,7 @@ function world({ isEarly = false } = {}) {
       const [user = '', host = ''] = subject.split(' ');
       return { user, host };
     },
+    isInVain: ({ subject }) => subject.endsWith('in vain'),
     refuse: ({ subject }) => refused.push(subject),
   };
   /** Plays the connection: reads messages in one turn. */
@@ -119,6 +120,12 @@ test('whoever floods, and however many they are, there is room for one more', ()
   turn();
   read(...many(100, 'ann evil'), message('zoe laptop'));
   expect(refused).not.toContain('zoe laptop');
+});
+
+test('what would be refused in its turn does not wait for it', () => {
+  const { intake, read, refused } = world();
+  read(message('ann laptop'), message('ann laptop in vain'));
+  expect([intake.waiting.count, refused]).toEqual([1, ['ann laptop in vain']]);
 });
 
 test('what waits is bounded in bytes', () => {
