@@ -81,6 +81,8 @@ export class LeaseTable {
   /** Counts how often the bus came back: a watch of the time before is dead. */
   #ups = 0;
   #watchedMs = Number.POSITIVE_INFINITY;
+  /** A lease could not be written, and nothing was written since. */
+  #isFaulty = false;
   #isClosed = false;
 
   constructor(options: LeaseTableOptions) {
@@ -204,6 +206,13 @@ export class LeaseTable {
     if (this.#unwatch === undefined) return void this.#watch();
     if (clock.now() > sureUntilMs()) return;
     for (const [key, name] of this.#offered) this.#consider(key, name);
+    // Another host has the lease by now: nothing is left to be written.
+    if (this.#isFaulty && this.#writing.size === 0) this.#wrote(undefined);
+  }
+
+  #wrote(error: unknown): void {
+    this.#isFaulty = error !== undefined;
+    this.#options.fault(error);
   }
 
   /** Takes a lease that nobody has, confirms one that is held here, or leaves it to its holder. */
@@ -232,8 +241,8 @@ export class LeaseTable {
 
   /** Returns true once the lease is held here. */
   async #take(key: string, fence: number, over: number | undefined): Promise<boolean> {
-    const { host, run, fault } = this.#options;
-    const write = await this.#write(key, { host, run, fence }, over).catch((error: unknown) => void fault(error));
+    const { host, run } = this.#options;
+    const write = await this.#write(key, { host, run, fence }, over).catch((error: unknown) => void this.#wrote(error));
     if (this.#isClosed) return false;
     if (write === undefined) {
       // Another write came first, and is told of in a moment; or the board has lost all that it had.
@@ -245,7 +254,7 @@ export class LeaseTable {
     this.#leases.set(key, { host, run, fence, write });
     this.#held.set(key, fence);
     this.#gone.delete(key);
-    fault(undefined);
+    this.#wrote(undefined);
     this.#checkLife();
     if (known?.host !== host || known.fence !== fence) this.#options.changed(key);
     return true;

@@ -65,7 +65,11 @@ class World {
   /** Until everything is there again. */
   async whole() {
     for (const host of OWNERS) await untilUsed(this.home, `ledger@${host}`);
-    await until('the home has no faults', async () => (await hostsOf(this.home)).faults.length === 0, PATIENCE_MS);
+    const faults = async () => (await hostsOf(this.home)).faults;
+    const isWell = async () => (await faults()).length === 0;
+    await until('the home has no faults', isWell, PATIENCE_MS).catch(async ({ message }) => {
+      throw new Error(`${message}: ${(await faults()).join('; ')}`);
+    });
   }
 
   /** The commands of all that runs, for people. */

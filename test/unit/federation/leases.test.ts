@@ -62,6 +62,7 @@ class Host {
   signedMs: number;
   /** How often it was to give a sign at once. */
   doubts = 0;
+  writeFault: Error | undefined;
   isFrozen = false;
   hasLeft = false;
   isDown = false;
@@ -74,7 +75,7 @@ class Host {
     this.signedMs = hosts.clock.now();
     this.view = hosts.leases.view();
     const board: LeaseBoard = {
-      write: (...args) => this.view.write(...args),
+      write: (...args) => (this.writeFault === undefined ? this.view.write(...args) : Promise.reject(this.writeFault)),
       watch: (...args) => this.view.watch(...args),
     };
     this.table = new LeaseTable({
@@ -134,6 +135,19 @@ test('the first host that offers a server serves it, and a second one does not',
   expect(hosts.serving()).toEqual(['one']);
   expect(two.table.holderOf(NAME)).toEqual({ host: 'one', fence: 1 });
   expect(hosts.leases.read(`acme.${NAME}`)).toEqual({ v: 1, host: 'one', run: 'r1', fence: 1 });
+});
+
+test('a host that could not write a lease says so until it can, or has none to write', async () => {
+  const hosts = new Hosts();
+  const [one, two] = [hosts.host('one'), hosts.host('two')];
+  two.writeFault = new Error('no quorum');
+  two.table.offer([NAME]);
+  await hosts.pass(3000);
+  expect(two.faults.at(-1)).toBe(two.writeFault);
+  one.table.offer([NAME]);
+  await hosts.pass(3000);
+  expect(hosts.serving()).toEqual(['one']);
+  expect(two.faults.at(-1)).toBeUndefined();
 });
 
 test('of hosts that begin at once one serves', async () => {
