@@ -68,7 +68,7 @@ import type { LeavingReason } from '../wire/resume-notices.ts';
 import { StreamLink } from '../wire/stream-link.ts';
 import { AuditLog } from './audit-log.ts';
 import { CodeDoor } from './code-door.ts';
-import { collectionAfterwards, collectionInFlood } from './collection-pace.ts';
+import { collectionAfterwards, collectionInFlood, collectTightly } from './collection-pace.ts';
 import { ConfiguredClients } from './configured-clients.ts';
 import { DialIns } from './dial-ins.ts';
 import { type FinderPorts, FollowedServers } from './followed-servers.ts';
@@ -141,10 +141,13 @@ export class Daemon implements ControlledDaemon {
   /** Logs errors of ours that nothing else catches. */
   readonly #onFault = (error: unknown): void => this.#faults.note('something went wrong inside', error);
   readonly #clock: Clock = containedClock(systemClock, this.#onFault);
-  readonly #collectAfterwards = collectionAfterwards(this.#clock);
   readonly #accounts = new ToolAccounts();
   readonly #meters = new CallMeters(this.#clock, this.#events);
   readonly #turn = new FlushTurn(setImmediate, this.#onFault);
+  readonly #collectAfterwards = collectionAfterwards(this.#clock, () => {
+    this.#turn.dropShelf();
+    collectTightly();
+  });
   readonly #places: Places;
   readonly #pacer = new ReadPacer({
     beforeWork: () => this.#turn.flush(),

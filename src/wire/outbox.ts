@@ -92,6 +92,11 @@ export class FlushTurn {
     if (BLOCK_BYTES - block.used >= LEAST_ROOM && this.#shelf.length < MOST_BLOCKS) this.#shelf.push(block);
   }
 
+  /** Drops the blocks on the shelf: a busy moment may have needed many. */
+  dropShelf(): void {
+    this.#shelf.length = 0;
+  }
+
   /** Writes everything gathered in this turn so far. */
   flush(): void {
     const due = this.#dirty;

@@ -23,7 +23,7 @@ function one(): { turn: ManualTurn; sink: RecordingSink; outbox: Outbox } {
 type Step =
   | { readonly do: 'latin1' | 'utf8' | 'bytes'; readonly box: number; readonly length: number; readonly seed: number }
   | {
-      readonly do: 'end' | 'flush' | 'block' | 'unblock' | 'take' | 'close';
+      readonly do: 'end' | 'flush' | 'drop' | 'block' | 'unblock' | 'take' | 'close';
       readonly box: number;
       readonly length: number;
       readonly seed: number;
@@ -51,6 +51,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
         'turn',
         'turn',
         'flush',
+        'drop',
         'block',
         'unblock',
         'take',
@@ -108,6 +109,7 @@ describe('an outbox', () => {
           expected[index]?.push(append(box.outbox, step));
           if (step.do === 'turn') turn.end();
           if (step.do === 'flush') box.outbox.flush();
+          if (step.do === 'drop') box.outbox.turn.dropShelf();
           if (step.do === 'block') box.sink.isBlocked = true;
           if (step.do === 'unblock') box.sink.isBlocked = false;
           if (step.do === 'take') {
@@ -218,6 +220,27 @@ describe('an outbox', () => {
       outbox.drained();
     }
     expect(memories.size).toBe(8);
+    expect(sink.isIntact).toBe(true);
+  });
+
+  test('takes new blocks after the shelf was dropped', () => {
+    const { turn, sink, outbox } = one();
+    sink.letsGo = true;
+    const memories = new Set<ArrayBufferLike>();
+    const write = sink.write.bind(sink);
+    sink.write = (bytes) => {
+      memories.add(bytes.buffer);
+      return write(bytes);
+    };
+    const blocks = [1, 2, 3].map((round) => {
+      for (let i = 0; i < 30; i++) outbox.latin1('x'.repeat(4000));
+      outbox.endFrame();
+      turn.end();
+      outbox.drained();
+      if (round === 2) outbox.turn.dropShelf();
+      return memories.size;
+    });
+    expect(blocks).toEqual([8, 8, 16]);
     expect(sink.isIntact).toBe(true);
   });
 
