@@ -124,7 +124,10 @@ class NatsLane {
   /** Follows a connection, which comes back by itself, until it is given up. */
   async #follow(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
-      if (status.type === 'disconnect') this.#isNowDown(`the connection to ${status.server} is lost`);
+      if (status.type === 'disconnect')
+        this.#isNowDown(
+          `the connection to ${status.server} is lost, and is tried again: check that the NATS server runs`,
+        );
       if (status.type === 'reconnect') this.#isNowUp();
       if (status.type === 'error' && status.error instanceof errors.PermissionViolationError) {
         const { operation, subject } = status.error;
