@@ -185,7 +185,7 @@ export class JoinedLists {
       if (!joined.session.isOpen || isListed(joined, kind)) return { over: Promise.resolve() };
       await this.learn(joined, kind);
       // The other lists are read on the same connection.
-      return { over: joined.server.lookOver(joined.session) };
+      return { over: joined.server.endLook(joined.session) };
     });
     look.done.catch(() => undefined);
     return look;

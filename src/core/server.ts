@@ -395,7 +395,7 @@ export class Server {
    * Called when a client has read the lists and wants nothing else now. If nobody used the connection for more, it ends
    * once all lists are read.
    */
-  async lookOver(session: Session): Promise<void> {
+  async endLook(session: Session): Promise<void> {
     const binding = this.bindings.get(session);
     const instance = binding?.instance;
     if (binding === undefined || instance === undefined || !this.known.outlivesServer) return;
