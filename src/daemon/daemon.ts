@@ -167,7 +167,7 @@ export class Daemon implements ControlledDaemon {
       ranker: () => {
         const { config, origin } = this.#options.finder.config;
         if (origin !== 'directory') return config.ranker;
-        if (config.ranker !== undefined) this.#saysNoRanker(config.ranker);
+        if (config.ranker !== undefined) this.#warnOfUnusedRanker(config.ranker);
         return undefined;
       },
       rankerFailed: (file, reason) =>
@@ -287,7 +287,7 @@ export class Daemon implements ControlledDaemon {
   }
 
   /** Warns once that the ranker in a directory's config is not used. */
-  #saysNoRanker(file: string): void {
+  #warnOfUnusedRanker(file: string): void {
     if (!this.#hasSaidNoRanker)
       this.#options.logger.warn('search.ranker is a program: only your own config may name one', { file });
     this.#hasSaidNoRanker = true;
