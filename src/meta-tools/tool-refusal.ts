@@ -22,7 +22,7 @@ export function toolError(error: BridgeError, { server, tool }: Wanted): string 
 export function noSuchServer(name: string, names: readonly string[]): BridgeError {
   const near = nearest(name, names);
   return new BridgeError('SERVER_NOT_FOUND', `There is no server ${quoted(name)}`, {
-    hint: suggestion(near) ?? thoseThereAre(names),
+    hint: suggestion(near) ?? existingNames(names),
     facts: near.length > 0 ? { near } : { known: names.slice(0, MOST_NAMES), count: names.length },
   });
 }
@@ -58,7 +58,7 @@ export function needsTask({ server, tool }: Wanted): BridgeError {
 }
 
 /** The existing names, as seen by this search. */
-function thoseThereAre(names: readonly string[]): string {
+function existingNames(names: readonly string[]): string {
   if (names.length === 0) return 'No servers are available here.';
   const some = `There are: ${names.slice(0, MOST_NAMES).join(', ')}`;
   return names.length > MOST_NAMES ? `${some}, … list_mcp_servers lists all.` : `${some}.`;
