@@ -55,7 +55,7 @@ export async function search(values: SearchValues, host: CliHost): Promise<numbe
   host.stdout.write(
     rows.length === 0 ? `No tool was found for: ${printable(query)}\nTo see all tools: mcp-bridge tools\n` : text,
   );
-  host.stdout.write(await whatTellsApart(alikeIn(results), values, host));
+  host.stdout.write(await whatTellsApart(serversWithEqualTools(results), values, host));
   return DONE;
 }
 
@@ -92,7 +92,7 @@ class Unknown {
 type Found = Readonly<Record<string, unknown>>;
 
 /** The servers whose tools have the same name and summary as another server's. */
-function alikeIn(results: readonly Found[]): ReadonlySet<string> {
+function serversWithEqualTools(results: readonly Found[]): ReadonlySet<string> {
   const servers = new Map<string, Set<string>>();
   for (const { server, tool, summary } of results) {
     const looks = JSON.stringify([tool, summary]);
