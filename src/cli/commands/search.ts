@@ -55,7 +55,7 @@ export async function search(values: SearchValues, host: CliHost): Promise<numbe
   host.stdout.write(
     rows.length === 0 ? `No tool was found for: ${printable(query)}\nTo see all tools: mcp-bridge tools\n` : text,
   );
-  host.stdout.write(await whatTellsApart(serversWithEqualTools(results), values, host));
+  host.stdout.write(await distinctionsOf(serversWithEqualTools(results), values, host));
   return DONE;
 }
 
@@ -102,7 +102,7 @@ function serversWithEqualTools(results: readonly Found[]): ReadonlySet<string> {
 }
 
 /** The differences between their definitions: command or URL, and directory. */
-async function whatTellsApart(names: ReadonlySet<string>, values: SearchValues, host: CliHost): Promise<string> {
+async function distinctionsOf(names: ReadonlySet<string>, values: SearchValues, host: CliHost): Promise<string> {
   if (names.size === 0) return '';
   const [{ survey }, { commandLine, shownLaunch }] = await Promise.all([
     import('../survey.ts'),
