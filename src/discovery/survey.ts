@@ -59,7 +59,7 @@ export async function takeSurvey(place: SurveyPlace): Promise<Survey> {
     failures,
   );
   const seenApprovals = stored ?? NOTHING_COVERED;
-  const discovery = toldOnce(await discoverHere(own, { cwd, config, approvals, seenApprovals }), config);
+  const discovery = withoutKnownFaults(await discoverHere(own, { cwd, config, approvals, seenApprovals }), config);
   const clientApprovals = stored ?? new StoredClientApprovals([]);
   const missing = missingPrograms(discovery.servers, environment);
   return { discovery, missing, approvals, approvalFile, clientApprovals, config, own, cwd, failures };
@@ -94,7 +94,7 @@ export function decidedBefore(
 }
 
 /** Drops diagnostics about the bridge's own servers that the config has already reported. */
-function toldOnce(discovery: OwnFindings, { file, faults }: LoadedConfig): OwnFindings {
+function withoutKnownFaults(discovery: OwnFindings, { file, faults }: LoadedConfig): OwnFindings {
   const isTold = ({ code, path, server }: OwnFindings['diagnostics'][number]): boolean =>
     code === 'invalid-entry' && path === file && faults.some((fault) => fault.startsWith(`mcpServers.${server} `));
   return { ...discovery, diagnostics: discovery.diagnostics.filter((found) => !isTold(found)).map(asOfNow) };
