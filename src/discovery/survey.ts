@@ -97,11 +97,14 @@ export function decidedBefore(
 function withoutKnownFaults(discovery: OwnFindings, { file, faults }: LoadedConfig): OwnFindings {
   const isTold = ({ code, path, server }: OwnFindings['diagnostics'][number]): boolean =>
     code === 'invalid-entry' && path === file && faults.some((fault) => fault.startsWith(`mcpServers.${server} `));
-  return { ...discovery, diagnostics: discovery.diagnostics.filter((found) => !isTold(found)).map(asOfNow) };
+  return {
+    ...discovery,
+    diagnostics: discovery.diagnostics.filter((found) => !isTold(found)).map(withoutEarlierContent),
+  };
 }
 
 /** Rewords a diagnostic, because a survey does not know the earlier contents that a daemon may have. */
-function asOfNow(found: Diagnostic): Diagnostic {
+function withoutEarlierContent(found: Diagnostic): Diagnostic {
   if (found.code === 'bad-container' || !found.message.endsWith(LOST)) return found;
   return { ...found, message: `${found.message.slice(0, -1)}, but for what a daemon that runs has read of it before.` };
 }
