@@ -17,11 +17,11 @@ export async function withLostNames<Result>(
   const before = await surveyed(values, host);
   const done = await change();
   const after = before && (await surveyed(values, host));
-  return { done, lost: before && after ? [...givenWay(before, after), ...lostNames(before, after)] : [] };
+  return { done, lost: before && after ? [...hiddenServers(before, after), ...lostNames(before, after)] : [] };
 }
 
 /** A line for each server that is hidden now, because the bridge's own config has a server of the same name. */
-function givenWay(before: Survey, after: Survey): string[] {
+function hiddenServers(before: Survey, after: Survey): string[] {
   if (!after.config.config.discovery.isEnabled) return [];
   const shadowed = after.discovery.servers.filter(({ state }) => state === 'shadowed');
   return before.discovery.servers.flatMap((known) => {
