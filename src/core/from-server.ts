@@ -332,7 +332,7 @@ export class ServerMessages implements FrameSink {
 
   /** Notes the pages that an error asks the client to visit, so that the client hears when a visit ends. */
   #noteElicitations({ session }: Call, b: Buffer): void {
-    this.#instance.questions.elicitations.noteThoseIn(envelope.decode(b, Field.error), session);
+    this.#instance.questions.elicitations.noteFromError(envelope.decode(b, Field.error), session);
   }
 
   #onRequest(frame: Frame): void {

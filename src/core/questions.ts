@@ -668,7 +668,7 @@ class Elicitations {
   }
 
   /** Notes the visits that an error demands before its call can be made. */
-  noteThoseIn(error: unknown, session: Session): void {
+  noteFromError(error: unknown, session: Session): void {
     if (!isRecord(error) || error.code !== ERA_2025.errors.urlElicitationRequired) return;
     const { elicitations } = membersOf(error.data);
     if (!Array.isArray(elicitations)) return;
