@@ -447,7 +447,7 @@ export class Instance implements CallOwner {
   attach(session: Session): void {
     if (!session.era.hasHandshake && !this.sessions.has(session)) this.#completed++;
     this.sessions.add(session);
-    if (this.#showsOthersRoots(session)) this.calls.tell(ROOTS_CHANGED_NOTICE);
+    if (this.#hasOtherRoots(session)) this.calls.tell(ROOTS_CHANGED_NOTICE);
     this.questions.clientCame();
     this.#usersChanged();
   }
@@ -455,7 +455,7 @@ export class Instance implements CallOwner {
   /**
    * True if all clients share the instance and the new client has other roots: then the server is told to ask again.
    */
-  #showsOthersRoots(session: Session): boolean {
+  #hasOtherRoots(session: Session): boolean {
     const { outbox, sessions, key } = this;
     if (outbox === undefined || sessions.size <= 1 || !this.era.hasHandshake) return false;
     return key.rootsKey !== undefined && key.rootsKey !== session.roots.key;
