@@ -99,12 +99,15 @@ export async function withEnvFile(
     ...draft,
     envFile: path,
     env: { ...read, ...draft.env },
-    raw: { ...draft.raw, env: withoutThose(draft, read) },
+    raw: { ...draft.raw, env: withoutFileVariables(draft, read) },
   };
 }
 
 /** Removes variables that the entry only names if the file has a value for them. */
-function withoutThose({ env, raw }: Draft, read: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function withoutFileVariables(
+  { env, raw }: Draft,
+  read: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
   const isOfFile = (name: string): boolean => Object.hasOwn(read, name) && !Object.hasOwn(env, name);
   return Object.fromEntries(Object.entries(raw.env).filter(([name]) => !isOfFile(name)));
 }
