@@ -55,7 +55,7 @@ export async function absent(name: string, { error, values, host }: Absence): Pr
   const { survey } = await import('./survey.ts');
   const { isNamed } = await import('../discovery/selection.ts');
   const { discovery } = await survey(values, host);
-  const unused = leastUnused(discovery.servers.filter((server) => isNamed(server, name)));
+  const unused = easiestToEnable(discovery.servers.filter((server) => isNamed(server, name)));
   if (unused !== undefined) return refusalOf(name, unused, cause);
   const connected = await connectedAs(name, { values, host, cause });
   if (connected !== undefined) return connected;
@@ -97,7 +97,7 @@ function wordsFor(
 }
 
 /** The definition that a person can most easily enable. */
-function leastUnused(servers: readonly DiscoveredServer[]): DiscoveredServer | undefined {
+function easiestToEnable(servers: readonly DiscoveredServer[]): DiscoveredServer | undefined {
   const unused = servers.filter(({ state }) => state !== 'ready');
   const inState = (wanted: DiscoveredServer['state']) => unused.find(({ state }) => state === wanted);
   return inState('pending-approval') ?? inState('blocked-by-policy') ?? unused[0];
