@@ -88,7 +88,7 @@ export class RemoteFetch {
       response = await ask(url, request, other);
     }
     const isAnonymous = token === undefined && other === undefined;
-    if (!this.#isForWantOfRights(response, isAnonymous)) return { response, isAnonymous };
+    if (!this.#mayNameRights(response, isAnonymous)) return { response, isAnonymous };
     const isMoreNeeded = await keeper.noteNeeds(response);
     if (!isMoreNeeded || response.status === 401) return { response, isAnonymous };
     await response.body?.cancel();
@@ -99,7 +99,7 @@ export class RemoteFetch {
    * True if the answer may name rights that a sign-in should ask for. A server that demands a sign-in first repeats
    * them then.
    */
-  #isForWantOfRights({ status }: Response, isAnonymous: boolean): boolean {
+  #mayNameRights({ status }: Response, isAnonymous: boolean): boolean {
     return status === 403 || (status === 401 && isAnonymous && this.#isOpen);
   }
 
