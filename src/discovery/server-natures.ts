@@ -77,7 +77,7 @@ const INTERPRETERS = new Set(['node', 'deno', 'bun', 'python', 'python3', 'uv', 
 /** The names to recognize a command line by: its package, program, and an interpreter's script or module. */
 function namesOf(line: CommandLine): string[] {
   const run = packageRun(line);
-  if (run !== undefined) return [ofMcpImage(run.unversioned)];
+  if (run !== undefined) return [mcpImageName(run.unversioned)];
   const program = programName(line.command);
   const script = INTERPRETERS.has(program.toLowerCase()) ? scriptIn(line.args) : undefined;
   const texts = [line.command, ...(script === undefined ? [] : [script])];
@@ -86,7 +86,7 @@ function namesOf(line: CommandLine): string[] {
 }
 
 /** Only the image `mcp/memory` is that server; another publisher's image `memory` may be anything. */
-function ofMcpImage(identity: string): string {
+function mcpImageName(identity: string): string {
   const isImage = identity.startsWith('docker:');
   return isImage && !/^docker:(?:docker\.io\/)?mcp\//.test(identity) ? `image-${ownName(identity)}` : ownName(identity);
 }
