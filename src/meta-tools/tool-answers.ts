@@ -60,7 +60,7 @@ export function toolsListed(joined: JoinedServer, includeDisabled: boolean): obj
 
 /** The results of a search. If several servers have the same tool, their descriptions tell them apart. */
 export function foundTools(results: readonly FoundTool[], servers: readonly JoinedServer[]): object[] {
-  const words = wordsApart(results, new Map(servers.map((joined) => [joined.name, joined])));
+  const words = distinguishingDescriptions(results, new Map(servers.map((joined) => [joined.name, joined])));
   return results.map((found) => {
     const serverDescription = words.get(found);
     return { ...foundTool(found), ...(serverDescription && { serverDescription }) };
@@ -68,7 +68,7 @@ export function foundTools(results: readonly FoundTool[], servers: readonly Join
 }
 
 /** Descriptions that distinguish servers with equal-looking tools; none if the descriptions are equal too. */
-function wordsApart(
+function distinguishingDescriptions(
   results: readonly FoundTool[],
   servers: ReadonlyMap<string, JoinedServer>,
 ): ReadonlyMap<FoundTool, string> {
