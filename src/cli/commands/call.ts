@@ -37,7 +37,7 @@ export async function call(values: CallValues, host: CliHost): Promise<number> {
     try {
       return await run(values, given, { client, host, timeoutMs, spinner, line });
     } catch (error) {
-      throw asMisfit(error, values);
+      throw asUsageError(error, values);
     }
   };
   const answer = await withTools(values, host, use, {
@@ -118,7 +118,7 @@ const FAILED_SERVER: ReadonlySet<string> = new Set(['SERVER_START_FAILED', 'SERV
 const UNKNOWN_SCHEMA = { additionalProperties: { type: ['string', 'array'] } };
 
 /** Reports arguments that do not fit as wrong usage, whether the bridge or the server rejects them. */
-function asMisfit(error: unknown, { server, tool }: CallValues): unknown {
+function asUsageError(error: unknown, { server, tool }: CallValues): unknown {
   if (!(error instanceof BridgeError)) return error;
   if (error.code !== 'USAGE' && daemonCodeOf(error) !== 'TOOL_ARGUMENTS_INVALID') return error;
   const { message, hint, cause } = error;
