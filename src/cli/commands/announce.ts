@@ -37,7 +37,7 @@ export async function announce(values: AnnounceValues, host: CliHost): Promise<n
   tell(outcome, host);
   const looking = Promise.all([
     tellIfNobodyListens(url, host),
-    tellIfUnused(name, file, host),
+    warnIfHidden(name, file, host),
     haveDaemonLook({}, host),
   ]);
   if (values.pid !== undefined) {
@@ -90,7 +90,7 @@ function tell({ warnings }: Outcome, { stderr }: CliHost): void {
 }
 
 /** Warns if another definition of the same name has precedence, so that nobody will see the announced server. */
-async function tellIfUnused(name: string, file: string, host: CliHost): Promise<void> {
+async function warnIfHidden(name: string, file: string, host: CliHost): Promise<void> {
   const reason = await whyShadowed(name, file, host);
   if (reason === undefined) return;
   const told = `${name} is shadowed, and not used: ${reason}. Announce it under another name`;
