@@ -16,7 +16,7 @@ import { editingHostOf } from './editing.ts';
 import type { CliHost } from './host.ts';
 import { locate } from './locate.ts';
 import { type ApprovalView, approvalView, digestOfView } from './render/approval-view.ts';
-import { askIfRunning, haveDaemonLook } from './running-daemon.ts';
+import { askIfRunning, reloadIfRunning } from './running-daemon.ts';
 import { type SurveyValues, survey } from './survey.ts';
 
 type Params = Readonly<Record<string, unknown>>;
@@ -123,7 +123,7 @@ async function decide(decision: Approval, params: Params, values: SurveyValues, 
     ...(definitions.length > 0 ? await decideDefinitions(decision, definitions, values, host) : []),
     ...(callers.length > 0 ? await decideCallers(decision, callers, values, host) : []),
   ];
-  if (done.length > 0) await haveDaemonLook(values, host);
+  if (done.length > 0) await reloadIfRunning(values, host);
   const others = [...definitions, ...callers].map(({ key }) => key).filter((key) => !done.includes(key));
   return { decided: done, others };
 }
@@ -181,7 +181,7 @@ function shownIn(value: unknown, keyName: 'id' | 'name'): Shown[] {
 async function makeSynonym({ word, means }: Params, values: SurveyValues, host: CliHost): Promise<object> {
   const words = [textOf(word), ...(Array.isArray(means) ? means.map(textOf) : [])];
   const { file, isChanged } = await addSynonyms(words, { config: values.config }, editingHostOf(host));
-  if (isChanged) await haveDaemonLook(values, host);
+  if (isChanged) await reloadIfRunning(values, host);
   const { path } = await locate(values, host);
   const status = await askIfRunning(path, host, (client) => client.call('bridge/status'));
   return { file, changed: isChanged, applies: status === undefined ? null : status.configFile === file };

@@ -83,7 +83,7 @@ function isLocked(path: string): boolean {
  * Makes a running daemon read the changes before the command ends. The changes stay in any case: if the daemon does not
  * answer, a line on stderr says so, and the command does not fail.
  */
-export async function haveDaemonLook(
+export async function reloadIfRunning(
   values: WhereValues,
   host: CliHost,
 ): Promise<'has looked' | 'does not run' | 'has not looked'> {

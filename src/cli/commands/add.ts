@@ -8,7 +8,7 @@ import { BridgeError } from '../../util/bridge-error.ts';
 import { parsedUrl } from '../../util/parsed-url.ts';
 import { editingHostOf, tell } from '../editing.ts';
 import type { CliHost } from '../host.ts';
-import { haveDaemonLook } from '../running-daemon.ts';
+import { reloadIfRunning } from '../running-daemon.ts';
 import { withLostNames } from './lost-names.ts';
 
 type Repeated = string | readonly string[] | undefined;
@@ -38,7 +38,7 @@ export async function add(values: AddValues, host: CliHost): Promise<number> {
   const editing = editingHostOf(host);
   const change = () => addServer(name, entry, { config }, editing);
   const { done, lost } = await withLostNames(change, { config }, host);
-  const next = NEXT[await haveDaemonLook({}, host)];
+  const next = NEXT[await reloadIfRunning({}, host)];
   return tell({ lines: [...done, ...lost, ...missingLines(entry, editing), ...next], diff: '' }, host);
 }
 

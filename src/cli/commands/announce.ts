@@ -13,7 +13,7 @@ import { systemClock } from '../../util/clock.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { printable, printableLines } from '../render/table.ts';
-import { haveDaemonLook } from '../running-daemon.ts';
+import { reloadIfRunning } from '../running-daemon.ts';
 
 export interface AnnounceValues {
   readonly name: string;
@@ -38,7 +38,7 @@ export async function announce(values: AnnounceValues, host: CliHost): Promise<n
   const looking = Promise.all([
     tellIfNobodyListens(url, host),
     warnIfHidden(name, file, host),
-    haveDaemonLook({}, host),
+    reloadIfRunning({}, host),
   ]);
   if (values.pid !== undefined) {
     host.stdout.write(`${printable(outcome.id)} is in ${printable(file)} until process ${info.pid} ends\n`);
@@ -72,7 +72,7 @@ async function takeOut({ name, pid, project }: AnnounceValues, host: CliHost): P
     tell(await unregister(id, { file, own: { pid: host.pid, cwd: host.cwd }, isStrict: true }), host);
     host.stdout.write(`${printable(id)} is in ${printable(file)} no more\n`);
   }
-  await haveDaemonLook({}, host);
+  await reloadIfRunning({}, host);
   return DONE;
 }
 

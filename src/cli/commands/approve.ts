@@ -18,7 +18,7 @@ import { serverReport } from '../render/discovery-report.ts';
 import { waitingNotes } from '../render/status-view.ts';
 import { jsonText, printable, printableLines, table } from '../render/table.ts';
 import { confirm, hasPerson, tilde, widthOf, wrappedLines } from '../render/terminal.ts';
-import { haveDaemonLook } from '../running-daemon.ts';
+import { reloadIfRunning } from '../running-daemon.ts';
 import { type SurveyValues, survey } from '../survey.ts';
 import { checkDecidable, decideDialIns, dialledIn, settledAmong, undecided, viewOf } from './dialled-in.ts';
 import { lostNames } from './lost-names.ts';
@@ -63,7 +63,7 @@ async function decide(decision: Approval, values: DecideValues, host: CliHost): 
   await agree(decision, handles, values, host);
   if (servers.length > 0) await found.approvalFile.decide(servers, decision, new Date());
   await decideDialIns(callers, decision, host);
-  await haveDaemonLook(values, host);
+  await reloadIfRunning(values, host);
   host.stdout.write(outcome(decision, handles, servers, found, host));
   const lost = servers.length === 0 ? [] : lostNames(found, await survey(values, host));
   for (const line of lost) host.stdout.write(`${printable(line)}\n`);

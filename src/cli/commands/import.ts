@@ -4,7 +4,7 @@ import { importServers } from '../../editing/own-servers.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { editingHostOf, tell } from '../editing.ts';
 import type { CliHost } from '../host.ts';
-import { haveDaemonLook } from '../running-daemon.ts';
+import { reloadIfRunning } from '../running-daemon.ts';
 import { withLostNames } from './lost-names.ts';
 
 export interface ImportValues {
@@ -24,6 +24,6 @@ export async function importFromClients(values: ImportValues, host: CliHost): Pr
   const task = () => importServers(all ? 'all' : client, { config, dryRun }, editingHostOf(host));
   if (dryRun) return tell(await task(), host);
   const { done, lost } = await withLostNames(task, { config }, host);
-  await haveDaemonLook({}, host);
+  await reloadIfRunning({}, host);
   return tell({ ...done, lines: [...done.lines, ...lost] }, host);
 }

@@ -11,7 +11,7 @@ import type { CliHost } from '../host.ts';
 import type { WhereValues } from '../locate.ts';
 import { jsonText, printable, table } from '../render/table.ts';
 import { hasPerson, widthOf } from '../render/terminal.ts';
-import { haveDaemonLook } from '../running-daemon.ts';
+import { reloadIfRunning } from '../running-daemon.ts';
 import { survey } from '../survey.ts';
 
 export interface InputValues extends WhereValues {
@@ -35,7 +35,7 @@ export async function input(values: InputValues, host: CliHost): Promise<number>
   if (value === '') throw new BridgeError('REQUEST_REFUSED', 'Nothing was kept: the value is empty');
   await kept.set(name, value);
   host.stdout.write(`${printable(name)} is kept in ${printable(kept.path)}, readable for you alone\n`);
-  await haveDaemonLook(values, host);
+  await reloadIfRunning(values, host);
   return DONE;
 }
 
@@ -43,7 +43,7 @@ async function remove(name: string, values: InputValues, kept: KeptInputs, host:
   if (!(await kept.remove(name)))
     throw new BridgeError('REQUEST_REFUSED', `No value is kept for ${name}`, { hint: 'See: mcp-bridge input list' });
   host.stdout.write(`${printable(name)} is kept no more\n`);
-  await haveDaemonLook(values, host);
+  await reloadIfRunning(values, host);
   return DONE;
 }
 

@@ -12,7 +12,7 @@ import type { CliHost } from '../host.ts';
 import { endpointsHere, httpHere, httpPlaceOf } from '../http-place.ts';
 import { jsonText, printableLines, table } from '../render/table.ts';
 import { confirm, hasPerson, tilde, widthOf } from '../render/terminal.ts';
-import { haveDaemonLook } from '../running-daemon.ts';
+import { reloadIfRunning } from '../running-daemon.ts';
 
 export interface InstallValues {
   readonly client?: readonly string[] | undefined;
@@ -51,7 +51,7 @@ export async function installBridge(values: InstallValues, host: CliHost): Promi
   const editing = { ...editingHostOf(host), endpoints: await endpointsHere(where, host) };
   const targets = [...new Set(client.map(targetNamed))];
   for (const target of targets) tell(await install(target, options, editing), host);
-  if (replace && !dryRun) await haveDaemonLook({}, host);
+  if (replace && !dryRun) await reloadIfRunning({}, host);
   return DONE;
 }
 

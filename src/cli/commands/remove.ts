@@ -4,7 +4,7 @@ import { removeServers } from '../../editing/own-servers.ts';
 import { BridgeError } from '../../util/bridge-error.ts';
 import { editingHostOf, tell } from '../editing.ts';
 import type { CliHost } from '../host.ts';
-import { haveDaemonLook } from '../running-daemon.ts';
+import { reloadIfRunning } from '../running-daemon.ts';
 
 export interface RemoveValues {
   readonly names?: readonly string[] | undefined;
@@ -18,6 +18,6 @@ export async function remove({ names = [], config }: RemoveValues, host: CliHost
     });
   }
   const lines = await removeServers(names, { config }, editingHostOf(host));
-  await haveDaemonLook({}, host);
+  await reloadIfRunning({}, host);
   return tell({ lines, diff: '' }, host);
 }

@@ -7,7 +7,7 @@ import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import type { WhereValues } from '../locate.ts';
 import { printable } from '../render/table.ts';
-import { haveDaemonLook } from '../running-daemon.ts';
+import { reloadIfRunning } from '../running-daemon.ts';
 import { survey } from '../survey.ts';
 
 export interface SwitchValues extends WhereValues {
@@ -34,7 +34,7 @@ export async function switchServers(values: SwitchValues, isOff: boolean, host: 
     const other = servers.find(({ id, state, isOffHere }) => id === name && state !== 'ready' && isOffHere !== true);
     if (!isOff && other !== undefined) host.stdout.write(`${printable(`  but ${other.reason ?? other.state}`)}\n`);
   }
-  await haveDaemonLook(values, host);
+  await reloadIfRunning(values, host);
   return DONE;
 }
 

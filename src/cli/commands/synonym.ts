@@ -7,7 +7,7 @@ import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { printable } from '../render/table.ts';
 import { tilde } from '../render/terminal.ts';
-import { haveDaemonLook } from '../running-daemon.ts';
+import { reloadIfRunning } from '../running-daemon.ts';
 
 export interface SynonymValues {
   readonly words: readonly string[];
@@ -16,7 +16,7 @@ export interface SynonymValues {
 
 export async function synonym(values: SynonymValues, host: CliHost): Promise<number> {
   const { file, words, isChanged } = await addSynonyms(values.words, { config: values.config }, editingHostOf(host));
-  if (isChanged) await haveDaemonLook({ config: values.config }, host);
+  if (isChanged) await reloadIfRunning({ config: values.config }, host);
   const said = isChanged ? 'was written into' : 'stands already in';
   host.stdout.write(`${printable(tilde(`${words.join(', ')}: ${said} ${file}`, host))}\n`);
   return DONE;

@@ -6,7 +6,7 @@ import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { printJson, table } from '../render/table.ts';
 import { widthOf } from '../render/terminal.ts';
-import { haveDaemonLook } from '../running-daemon.ts';
+import { reloadIfRunning } from '../running-daemon.ts';
 import { wrongUsage } from '../tool-session.ts';
 
 export interface ToolsetValues {
@@ -28,7 +28,7 @@ export async function toolset(values: ToolsetValues, host: CliHost): Promise<num
   const lines = remove
     ? await removeToolset(name, { config }, editing)
     : await makeToolset({ name, tools, view }, { config }, editing);
-  await haveDaemonLook({}, host);
+  await reloadIfRunning({}, host);
   return tell({ lines, diff: '' }, host);
 }
 

@@ -7,7 +7,7 @@ import { editingHostOf, tell } from '../editing.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
 import { endpointsHere } from '../http-place.ts';
-import { haveDaemonLook } from '../running-daemon.ts';
+import { reloadIfRunning } from '../running-daemon.ts';
 
 export interface UninstallValues {
   readonly client?: readonly string[] | undefined;
@@ -25,6 +25,6 @@ export async function uninstallBridge(values: UninstallValues, host: CliHost): P
   const editing = { ...editingHostOf(host), endpoints: await endpointsHere({}, host) };
   const targets = [...new Set(client.map(targetNamed))];
   for (const target of targets) tell(await uninstall(target, { dryRun, clientCommand: !direct }, editing), host);
-  if (!dryRun) await haveDaemonLook({}, host);
+  if (!dryRun) await reloadIfRunning({}, host);
   return DONE;
 }
