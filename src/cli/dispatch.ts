@@ -11,7 +11,7 @@ import { errorReport } from './refused.ts';
 import { helpText, usageOf } from './render/help.ts';
 import { jsonText } from './render/table.ts';
 import { widthOf } from './render/terminal.ts';
-import { startingThere } from './start-hint.ts';
+import { withSocketInHint } from './start-hint.ts';
 import { checkFlags, knownCommand, usageError, wrongUsage } from './usage.ts';
 
 /** @public for scripts/man-page.mjs, which reads the built file. */
@@ -44,7 +44,7 @@ export async function runCommand(args: readonly string[], host: CliHost): Promis
     // A script that asked for JSON gets errors as JSON too.
     if (terms.hasJsonErrors === true && values.json === true)
       host.stdout.write(jsonText({ error: errorReport(error) }));
-    throw startingThere(error, values);
+    throw withSocketInHint(error, values);
   }
 }
 

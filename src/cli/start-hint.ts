@@ -7,7 +7,7 @@ const GIVEN = ['mcp-bridge-socket', 'config'] as const;
 const STARTING = /\bmcp-bridge (?:start|serve)\b(?! --)/;
 
 /** `values` are those of the failed command. */
-export function startingThere(error: unknown, values: unknown): unknown {
+export function withSocketInHint(error: unknown, values: unknown): unknown {
   if (!(error instanceof BridgeError) || error.hint === undefined) return error;
   const { code, message, hint, server, cause } = error;
   if (code !== 'DAEMON_NOT_RUNNING' && code !== 'DAEMON_START_FAILED') return error;

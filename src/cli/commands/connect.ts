@@ -42,8 +42,8 @@ export async function connect(args: readonly string[], host: CliHost): Promise<n
       await replaceIfOlder(located.path, host);
     socket = await firstConnection(located, values, host);
   } catch (thrown) {
-    const { startingThere } = await import('../start-hint.ts');
-    const error = failureOf(startingThere(thrown, values));
+    const { withSocketInHint } = await import('../start-hint.ts');
+    const error = failureOf(withSocketInHint(thrown, values));
     stderr.write(lineFor(error));
     await answerUnavailable(host.stdin, stdout, error);
     return FAILED;

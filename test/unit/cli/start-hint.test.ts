@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startingThere } from '../../../src/cli/start-hint.ts';
+import { withSocketInHint } from '../../../src/cli/start-hint.ts';
 import { BridgeError } from '../../../src/util/bridge-error.ts';
 
 const failed = (hint: string) => new BridgeError('DAEMON_START_FAILED', 'The daemon did not start', { hint });
@@ -11,12 +11,12 @@ test.each([
   [{ 'mcp-bridge-socket': '/s', config: 'c' }, 'mcp-bridge serve --mcp-bridge-socket /s --config c. Its log'],
   [{ 'mcp-bridge-socket': '' }, 'mcp-bridge serve. Its log'],
 ])('a hint to start a daemon has the place that was given: %j', (values, words) => {
-  const error = startingThere(failed(TRY), values);
+  const error = withSocketInHint(failed(TRY), values);
   expect(error).toMatchObject({ code: 'DAEMON_START_FAILED', message: 'The daemon did not start' });
   expect((error as BridgeError).hint).toContain(words);
 });
 
 test('other errors stay as they are', () => {
   for (const error of [new Error('x'), new BridgeError('USAGE', 'x', { hint: 'mcp-bridge start' }), undefined])
-    expect(startingThere(error, { 'mcp-bridge-socket': '/s' })).toBe(error);
+    expect(withSocketInHint(error, { 'mcp-bridge-socket': '/s' })).toBe(error);
 });
