@@ -58,7 +58,7 @@ function pageFor2026(page: ListPage): ListPage {
 /**
  * Marks a list as valid for one user only, because other users may have other rules. The list is in `frame` at `from`.
  */
-export function ofOneUser(frame: Frame, from: number): Frame {
+export function forOneUserOnly(frame: Frame, from: number): Frame {
   const scope = findMembers(frame.b, from, ['cacheScope'])?.spans.get('cacheScope');
   return scope === undefined ? frame : changedFrame(frame, scope, '"private"');
 }

@@ -14,7 +14,7 @@ import type { ClientRequest } from './call.ts';
 import { type CallPlan, type ListReader, planOf } from './call-plan.ts';
 import type { Instance } from './instance.ts';
 import { pageIn } from './lists.ts';
-import { ofOneUser, toolsFor2026 } from './lists-for-2026.ts';
+import { forOneUserOnly, toolsFor2026 } from './lists-for-2026.ts';
 import { openCall, outputFor, type PendingRequests } from './pending-requests.ts';
 import { followServers, type ListWatcher, notOffered, type Server } from './server.ts';
 import type { Session } from './session.ts';
@@ -154,7 +154,7 @@ export class ServerView implements View, ListWatcher {
     const isTranslated = !session.era.hasHandshake && instance?.era.hasHandshake !== false;
     const seen = isTranslated ? toolsFor2026(answer, from) : answer;
     const permitted = gate.isOpen ? seen : withPermittedTools(seen, from, gate);
-    return permitted === seen ? seen : ofOneUser(permitted, from);
+    return permitted === seen ? seen : forOneUserOnly(permitted, from);
   }
 
   listChanged(kind: ListKind, concerns: (session: Session) => boolean): void {
