@@ -6,7 +6,7 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { CliHost } from './host.ts';
 import { locateOptions, useLocated, type WhereValues } from './where.ts';
 
-export { goingOn, locateOptions, placeOf, type WhereValues } from './where.ts';
+export { configWarning, locateOptions, placeOf, type WhereValues } from './where.ts';
 
 /** The bridge, with everything in its config file. */
 export type LocatedConfig = Located<LoadedConfig>;

@@ -7,7 +7,7 @@ import { type Survey, takeSurvey, wordsOf } from '../discovery/survey.ts';
 import { httpOrigin } from '../model/http-settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { CliHost } from './host.ts';
-import { goingOn, locate, type WhereValues } from './locate.ts';
+import { configWarning, locate, type WhereValues } from './locate.ts';
 
 export interface SurveyValues extends WhereValues {
   readonly cwd?: string | undefined;
@@ -27,7 +27,7 @@ export async function survey(values: SurveyValues, host: CliHost): Promise<Surve
     cwd,
     loaded,
     agentPlugins: [values.plugin ?? []].flat().map((dir) => resolve(cwd, dir)),
-    failures: configError === undefined ? [] : [wordsOf(goingOn(configError))],
+    failures: configError === undefined ? [] : [wordsOf(configWarning(configError))],
   });
 }
 

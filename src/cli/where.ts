@@ -34,7 +34,7 @@ export function placeOf({
 }
 
 /** The error for an unreadable config, for commands that continue without it. */
-export function goingOn({ code, message, hint, cause }: BridgeError): BridgeError {
+export function configWarning({ code, message, hint, cause }: BridgeError): BridgeError {
   const told = `${hint ?? 'Correct the file.'} A daemon goes on with what it said when it was last good, if it ever was.`;
   return new BridgeError(code, message, { hint: told, cause });
 }
@@ -46,6 +46,6 @@ export async function useLocated<Loaded extends LoadedSettings>(
 ): Promise<Located<Loaded>> {
   refuseBelowBridge(host.environment);
   const located = await find();
-  if (located.configError !== undefined) host.stderr.write(lineFor(goingOn(located.configError)));
+  if (located.configError !== undefined) host.stderr.write(lineFor(configWarning(located.configError)));
   return located;
 }

@@ -15,7 +15,7 @@ import { BridgeError } from '../../util/bridge-error.ts';
 import { membersOf } from '../../util/json-value.ts';
 import { DONE, lineFor } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import { doubtOf, goingOn, locate, placeOf, type WhereValues } from '../locate.ts';
+import { configWarning, doubtOf, locate, placeOf, type WhereValues } from '../locate.ts';
 import { otherConfig, otherOverride, tellOtherConfig } from '../other-config.ts';
 import { clientTable, statusText } from '../render/status-view.ts';
 import { printable, printJson } from '../render/table.ts';
@@ -39,7 +39,7 @@ export async function start(values: StartValues, host: CliHost): Promise<number>
     if (other !== undefined) throw other;
     if (values.http !== undefined && running.httpFlag !== httpArgument(values.http, host))
       throw runsOtherwise(values.http);
-    if (configError !== undefined) host.stderr.write(lineFor(goingOn(configError)));
+    if (configError !== undefined) host.stderr.write(lineFor(configWarning(configError)));
     const { pid } = running;
     if (values.json === true) return printJson({ socketPath: path, pid, logFile: null, ranAlready: true }, host);
     host.stdout.write(`mcp-bridge runs already at ${path} (pid ${pid})\n`);
@@ -91,7 +91,7 @@ function goOnWithLastGood(located: Located, configError: BridgeError, host: CliH
   const doubt = doubtOf(located);
   const named = membersOf(membersOf(kept?.content).mcpBridge).socketPath;
   if (kept === undefined || (doubt !== undefined && named !== undefined)) throw doubt ?? configError;
-  host.stderr.write(lineFor(goingOn(configError)));
+  host.stderr.write(lineFor(configWarning(configError)));
 }
 
 /**

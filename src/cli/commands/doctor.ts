@@ -14,7 +14,7 @@ import { BridgeError, messageOf } from '../../util/bridge-error.ts';
 import { textOf } from '../../util/json-value.ts';
 import { DONE, FAILED } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
-import { goingOn, type LocatedConfig, locateOptions, locateWhole, type WhereValues } from '../locate.ts';
+import { configWarning, type LocatedConfig, locateOptions, locateWhole, type WhereValues } from '../locate.ts';
 import { coloursOf } from '../render/colour.ts';
 import { pendingNotes } from '../render/status-view.ts';
 import { counted, jsonText, printable } from '../render/table.ts';
@@ -150,7 +150,7 @@ function idCandidates(
 // --- findings ---
 
 function configFindings({ loaded, configError }: LocatedConfig): Finding[] {
-  if (configError !== undefined) return [wrong('config', configError.message, goingOn(configError).hint ?? null)];
+  if (configError !== undefined) return [wrong('config', configError.message, configWarning(configError).hint ?? null)];
   if (loaded.file === undefined) return [ok('config', 'There is no config file; the defaults hold')];
   if (loaded.faults.length === 0) return [ok('config', `${loaded.file} has no faults`)];
   return loaded.faults.map((fault) => wrong('config', `${loaded.file}: ${fault}`, 'Correct the file.'));
