@@ -105,7 +105,7 @@ export interface DaemonOptions {
    * The parts for programs of models: the packed code of their processes, and the file that runs `mcp-bridge`;
    * undefined if switched off.
    */
-  readonly ofPrograms?: { readonly code: (name: 'sandbox' | 'python') => Buffer; readonly program: string } | undefined;
+  readonly programs?: { readonly code: (name: 'sandbox' | 'python') => Buffer; readonly program: string } | undefined;
   readonly logger: Logger;
   /** True if the log has a line for each step of a call. */
   readonly logsCalls: boolean;
@@ -294,16 +294,16 @@ export class Daemon implements ControlledDaemon {
   }
 
   #makeCode(): CodeDoor | undefined {
-    const { config, limits, logger, ofPrograms } = this.#options;
-    if (!config.codeMode.enabled || ofPrograms === undefined) return undefined;
+    const { config, limits, logger, programs } = this.#options;
+    if (!config.codeMode.enabled || programs === undefined) return undefined;
     const code = new CodeDoor({
       settings: config.codeMode,
-      code: ofPrograms.code,
+      code: programs.code,
       host: {
         ...{ execPath: process.execPath, platform: process.platform },
         ...{ path: this.#options.environment.PATH, homedir: this.#options.homedir },
       },
-      besides: [ofPrograms.program, join(this.#options.configDir, 'config')],
+      besides: [programs.program, join(this.#options.configDir, 'config')],
       guard: this.#guard,
       pacer: this.#pacer,
       turn: this.#turn,

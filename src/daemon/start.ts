@@ -131,7 +131,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       ? join(xdgCacheDir(process.env.XDG_CACHE_HOME, home), 'mcp-bridge', 'catalog')
       : undefined,
     seenToolsDir: join(stateDir(process.env, home), 'seen-tools'),
-    ofPrograms: hasCodeMode ? { code: packedCode, program: options.program } : undefined,
+    programs: hasCodeMode ? { code: packedCode, program: options.program } : undefined,
     resultsDir: join(stateDir(process.env, home), 'results'),
     auditFile: join(stateDir(process.env, home), 'audit.jsonl'),
     logger,
