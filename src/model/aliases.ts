@@ -8,8 +8,8 @@ const LONGEST_ALIAS = 32;
 const HASH_LETTERS = 8;
 
 /**
- * An alias for each server, in their order: one that wants a name that is taken gets a number. Those that have one keep it,
- * since clients know their tools by it.
+ * An alias for each server, in order. If the wanted name is taken, a number is added. Servers that have an alias keep
+ * it, because clients know their tools by it.
  */
 export function aliasesOf(
   servers: readonly string[],
@@ -38,7 +38,7 @@ function aliasOf(server: string): string {
   return alias.length <= LONGEST_ALIAS ? alias : shortened(alias, server, LONGEST_ALIAS);
 }
 
-/** A name with a hash of the whole in the place of what it loses. */
+/** A shortened name, with a hash of the whole name in place of the rest. */
 export function shortened(name: string, whole: string, longest: number): string {
   const hash = createHash('sha256').update(whole).digest('hex').slice(0, HASH_LETTERS);
   return `${name.slice(0, longest - HASH_LETTERS - 1).replace(/_$/, '')}_${hash}`;

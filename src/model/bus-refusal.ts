@@ -1,9 +1,10 @@
-// Something of another host that was not taken, as the audit log has it. All names are the word of whoever has sent it, but for what the bus vouches for.
+// Something from another host that was refused, for the audit log. Its names are claims of the sender, except those
+// that the bus vouches for.
 
 export interface BusRefusal {
   /**
-   * `request`: a call of another host. `answer`: what an owner has sent. `entry`: what stands on the list of hosts. `letter`: a message for agents.
-   * `message`: one that was dropped before it was read.
+   * `request`: a call of another host. `answer`: sent by an owner. `entry`: an entry in the list of hosts. `letter`: a
+   * message for agents. `message`: dropped before it was read.
    */
   readonly what: 'request' | 'answer' | 'entry' | 'letter' | 'message';
   readonly why: string;

@@ -12,7 +12,7 @@ export interface ClientSettings {
   readonly toolRules: readonly ToolRule[];
   /** The place of the rules in the config, for messages. */
   readonly place: string;
-  /** The set of tools that the client has asked for; undefined for all tools. */
+  /** The tool set that the client asked for; undefined for all tools. */
   readonly toolset: WantedToolset | undefined;
   /** True if the client may see this server. */
   sees(id: string): boolean;
@@ -28,7 +28,7 @@ export interface ClientIdentity {
   readonly name: string;
   /** The program from the client's config: `connect --client NAME`. */
   readonly program: string | undefined;
-  /** The name of its token: the one thing here that a client cannot make up. */
+  /** The name of its token, the only member that a client cannot invent. */
   readonly token: string | undefined;
   /** The directory that it works in; undefined if it does not say. */
   readonly cwd?: string | undefined;
@@ -36,7 +36,7 @@ export interface ClientIdentity {
 
 export interface ClientSettingsSource {
   of(client: ClientIdentity): ClientSettings;
-  /** The same settings for a client that has asked for a set of tools. The same set gives the same object. */
+  /** The same settings with a tool set. Equal sets give the same object. */
   inToolset?(settings: ClientSettings, toolset: string): ClientSettings;
 }
 
@@ -53,7 +53,7 @@ export const PLAIN_SETTINGS: ClientSettings = {
 
 const narrowedSettings = new WeakMap<ClientSettings, Map<string, ClientSettings>>();
 
-/** The same settings for a client that may see these servers only. The same servers give the same object. */
+/** The same settings, limited to these servers. Equal servers give the same object. */
 export function narrowed(settings: ClientSettings, servers: readonly string[] | undefined): ClientSettings {
   if (servers === undefined) return settings;
   const byServers = narrowedSettings.get(settings) ?? new Map<string, ClientSettings>();
@@ -61,7 +61,7 @@ export function narrowed(settings: ClientSettings, servers: readonly string[] | 
   const key = JSON.stringify(servers);
   const known = byServers.get(key);
   if (known !== undefined) return known;
-  const mayBeSeen = anyOf(servers); // a glob that cannot be kept fits nothing
+  const mayBeSeen = anyOf(servers); // a glob that cannot be kept matches nothing
   const result = { ...settings, sees: (id: string) => mayBeSeen(id) && settings.sees(id) };
   byServers.set(key, result);
   return result;

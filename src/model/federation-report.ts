@@ -1,6 +1,6 @@
-// What a daemon says of other hosts, as data: `mcp-bridge hosts --json` prints it as it is.
+// Reports about other hosts: `mcp-bridge hosts --json` prints them unchanged.
 
-/** Another host, by its own word. */
+/** Another host, as it describes itself. */
 export interface HostReport {
   readonly host: string;
   readonly version: string;
@@ -13,11 +13,11 @@ export interface HostReport {
   readonly seenMs: number;
   /** The time to its daemon and back; null if it has not answered. */
   readonly latencyMs: number | null;
-  /** Why it cannot be reached; null if it can. */
+  /** The reason why it is unreachable; null if it is reachable. */
   readonly unreachable: string | null;
 }
 
-/** A server that remembers something for its clients: one host at a time serves it by its name alone. */
+/** A stateful server: only one host at a time serves it under its plain name. */
 export interface LeaseReport {
   readonly server: string;
   /** Null if nobody serves it at present. */
@@ -25,7 +25,7 @@ export interface LeaseReport {
 }
 
 export interface FederationReport {
-  /** '' where the section `federation` of the config has a fault, and is not used. */
+  /** '' if the config's section `federation` has a fault and is ignored. */
   readonly host: string;
   readonly tenant: string;
   readonly user: string;
@@ -33,9 +33,9 @@ export interface FederationReport {
   readonly nats: { readonly address: string; readonly version: string } | null;
   /** The fault, in words for people. */
   readonly faults: readonly string[];
-  /** The own servers that others may use. */
+  /** The servers of this host that others may use. */
   readonly offered: readonly string[];
-  /** The calls of others that are under way here. */
+  /** The number of other hosts' calls under way here. */
   readonly callsOfOthers: number;
   readonly hosts: readonly HostReport[];
   readonly leases: readonly LeaseReport[];

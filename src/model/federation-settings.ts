@@ -1,4 +1,5 @@
-// What the config says of other hosts: the NATS servers where daemons meet, the names of this one, and what it offers and uses.
+// The config's settings for other hosts: the NATS servers where daemons meet, this host's names, and the servers it
+// offers and uses.
 
 export interface NatsSettings {
   /** Addresses such as `nats://hub:4222`, or `tls://hub:4222`. */
@@ -10,7 +11,7 @@ export interface NatsSettings {
   readonly token: string | undefined;
   /** The file with the seed of an nkey. */
   readonly nkey: string | undefined;
-  /** Files: who may have signed the server's certificate, and the own certificate with its key. */
+  /** The files with the trusted certificates, and with the own certificate and key. */
   readonly tls: NatsTls | undefined;
 }
 
@@ -25,12 +26,12 @@ export interface FederationSettings {
   readonly tenant: string;
   readonly user: string;
   readonly host: string;
-  /** Globs over the names of own servers that other hosts may use. */
+  /** Globs for this host's servers that other hosts may use. */
   readonly offer: readonly string[];
-  /** Globs over `NAME`, `NAME@HOST` or `*@HOST`: servers of other hosts that are used here. */
+  /** Globs over `NAME`, `NAME@HOST` or `*@HOST`: servers of other hosts to use here. */
   readonly use: readonly string[];
-  /** Globs over hosts with which agents exchange messages. */
+  /** Globs for hosts whose agents may exchange messages with those here. */
   readonly agents: readonly string[];
-  /** True if long answers come on a connection of their own. */
+  /** True if long answers use a separate connection. */
   readonly hasBulkConnection: boolean;
 }

@@ -1,6 +1,7 @@
-// The rule for names of hosts. A name stands in headers, keys and files as it is, so nobody else decides what may be one.
+// The rule for names of hosts. Names are used in headers, keys and files as they are, so this is the only place that
+// defines them.
 
-/** The form of a name, for expressions in which it is a part. */
+/** The form of a name, for use in larger expressions. */
 export const HOST_NAME_FORM = '[A-Za-z0-9][A-Za-z0-9._-]{0,62}';
 const HOST_NAME = new RegExp(`^${HOST_NAME_FORM}$`);
 export const HOST_NAME_RULE =

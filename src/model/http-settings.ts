@@ -1,10 +1,10 @@
-// What the config says of HTTP: the address that the daemon listens on beside its own socket, and who is let in there.
+// The config's settings for HTTP: the address to listen on besides the daemon's own socket, and who may connect there.
 
 export interface TcpAddress {
   readonly kind: 'tcp';
   /** An IP address, without brackets. */
   readonly host: string;
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly isLoopback: boolean;
 }
@@ -13,19 +13,19 @@ export interface TcpAddress {
 export type HttpAddress = TcpAddress | { readonly kind: 'unix'; readonly path: string };
 
 export interface HttpSettings {
-  /** Undefined for nothing but the daemon's own socket. */
+  /** Undefined to listen only on the daemon's own socket. */
   readonly listen: HttpAddress | undefined;
   /** True if clients over TCP need a token. */
   readonly needsToken: boolean;
   /** True if other machines may reach it. */
   readonly allowsRemote: boolean;
-  /** True if a proxy stands before it that speaks TLS for it. */
+  /** True if a proxy in front of it speaks TLS. */
   readonly isBehindProxy: boolean;
-  /** Hosts that a request may name beside this machine's own, in lower case and without a port. */
+  /** More hosts that a request may name, in lower case and without a port. */
   readonly allowedHosts: readonly string[];
   /** Origins of web pages that may ask, in lower case. */
   readonly allowedOrigins: readonly string[];
-  /** The authorization server whose tokens are good here, beside those of the bridge. */
+  /** The authorization server whose tokens are valid here, in addition to the bridge's own. */
   readonly authorization: AuthorizationSettings | undefined;
   /** The files of the certificate and of its key. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
@@ -34,11 +34,11 @@ export interface HttpSettings {
 export interface AuthorizationSettings {
   /** The authorization server, as it names itself. */
   readonly issuer: string;
-  /** The URL of the bridge for which tokens have to be. */
+  /** The bridge's URL, which tokens must be issued for. */
   readonly resource: string;
-  /** Scopes that a token needs, all of them. */
+  /** The scopes that a token needs. */
   readonly scopes: readonly string[];
-  /** The address of the server's keys; undefined if its metadata name it. */
+  /** The address of the server's keys; undefined to take it from the server's metadata. */
   readonly jwksUri: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export const NO_HTTP: HttpSettings = {
   tls: undefined,
 };
 
-/** The beginning of all URLs of an address, for clients on this machine. `port` is the one that is listened on. */
+/** The beginning of all URLs at an address, for clients on this machine. `port` is the port in use. */
 export function httpOrigin(
   { listen, tls, allowedHosts }: Pick<HttpSettings, 'listen' | 'tls' | 'allowedHosts'>,
   port?: number,
@@ -61,18 +61,18 @@ export function httpOrigin(
   if (listen === undefined) return undefined;
   if (listen.kind === 'unix') return unixUrl(listen.path);
   const scheme = tls === undefined ? 'http' : 'https';
-  // A certificate is for a name, and seldom for an address.
+  // A certificate is for a name, rarely for an address.
   const [named] = tls === undefined ? [] : allowedHosts;
   return `${scheme}://${named ?? reachable(listen.host)}:${port ?? listen.port}`;
 }
 
-/** A client cannot connect to "any address". */
+/** The host for clients, which cannot connect to "any address". */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host.includes(':') ? `[${/^[0:]+$/.test(host) ? '::1' : host}]` : host;
 }
 
-/** A socket, as VS Code and others spell it; the path of a URL stands behind a `#`. */
+/** The URL of a socket as VS Code and others spell it; the path follows a `#`. */
 export function unixUrl(path: string): string {
   return `unix://${path}`;
 }

@@ -1,11 +1,11 @@
-// The limits of a daemon, as all rooms know them. What each bounds is said in the table of settings.
+// The type of a daemon's limits. The table of settings describes each.
 
 import { defaultsOf, LIMITS, type SettingsOf } from './settings.ts';
 
 export type Limits = SettingsOf<typeof LIMITS>;
 export const DEFAULT_LIMITS: Limits = defaultsOf(LIMITS);
 
-/** Nobody would give up a request that the bridge makes for itself. */
+/** The time limit of the bridge's own requests, because no client would cancel them. */
 const OWN_TIMEOUT_MS = 30_000;
 
 /** The time that an answer to the bridge itself may take. */

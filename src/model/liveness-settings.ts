@@ -1,4 +1,4 @@
-// How the daemon finds out that a client has gone without a word. What each setting does is said in the table of settings.
+// Settings for detecting clients that have gone silently. The table of settings describes each.
 
 import { defaultsOf, LIVENESS, type SettingsOf } from './settings.ts';
 

@@ -1,18 +1,18 @@
-// What clients may say to each other, and how much of it, as the rooms that carry messages know it.
+// The settings for messages between clients: what they may send, and how much.
 
 import { AGENTS, defaultsOf, MAILBOX, type SettingsOf } from './settings.ts';
 
 /** The bounds are described in the table of settings. */
 export interface MessagingSettings extends Omit<SettingsOf<typeof AGENTS>, 'enabled'> {
-  /** Language models get tools for messages, and with them a mailbox. */
+  /** True if language models get tools for messages, and thereby a mailbox. */
   readonly isEnabled: boolean;
   readonly mailbox: SettingsOf<typeof MAILBOX>;
-  /** The first rule that fits a pair decides; without one it is allowed. */
+  /** The first rule that matches a pair decides; without a match it is allowed. */
   readonly policy: readonly PairRule[];
 }
 
 export interface PairRule {
-  /** Client ids, in which * stands for any text and ? for any character. */
+  /** Client ids, where * matches any text and ? any character. */
   readonly from: string;
   readonly to: string;
   readonly isAllowed: boolean;

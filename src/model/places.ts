@@ -1,9 +1,10 @@
-// The places of clients that have no connection of their own on the daemon's socket: those over HTTP, and those of other hosts. They leave the last quarter
-// to the clients on the socket, and none of them takes what the others need, however many sessions it begins and forgets.
+// The places for clients without their own connection on the daemon's socket: over HTTP, and of other hosts. They leave
+// the last quarter to clients on the socket, and none of them can take what others need, however many sessions it
+// opens.
 
 import type { Limits } from './limits.ts';
 
-/** The owner of the places of all clients of other hosts. Which of them has how many is decided where they come in. */
+/** The owner of the places of all clients of other hosts. They are divided among these hosts where they come in. */
 export const OTHER_HOSTS = 'other hosts';
 
 export class Places {
@@ -15,7 +16,10 @@ export class Places {
     this.#most = Math.max(1, maxClients - Math.max(1, maxClients >> 2));
   }
 
-  /** An owner may have twice as many as are free. So one alone gets two thirds, and however many are greedy, there is one for the next. */
+  /**
+   * An owner may have twice as many places as are free. A single owner thus gets two thirds, and even with many greedy
+   * owners there is a place for the next.
+   */
   hasRoom(owner: string): boolean {
     return (this.#ofOwner.get(owner) ?? 0) < 2 * (this.#most - this.#taken);
   }

@@ -1,20 +1,21 @@
-// Who is behind a connection. The front that accepts a connection says it; reports, the audit log and policy read it.
+// The principal behind a connection. The front that accepts the connection sets it; reports, the audit log and policy
+// read it.
 
-/** A process on this host, which came over the Unix socket. The socket's mode lets no other user in. */
+/** A process on this host, connected over the Unix socket. The socket's mode keeps other users out. */
 interface LocalPrincipal {
   readonly kind: 'local';
   readonly uid: number;
-  /** The process, by its own word; nothing may be decided by it. */
+  /** The process id that the client claims; nothing may depend on it. */
   readonly pid: number | undefined;
 }
 
-/** Somebody who came over TCP. */
+/** A client over HTTP by TCP. */
 interface HttpPrincipal {
   readonly kind: 'http';
-  /** The user of the daemon: all that it does, it does as this user. */
+  /** The daemon's user, because the daemon does everything as this user. */
   readonly uid: number;
   readonly pid: number | undefined;
-  /** The rights of their token; undefined where no token is asked for. */
+  /** The rights of the token; undefined if no token is required. */
   readonly grant: Grant | undefined;
 }
 
@@ -25,32 +26,37 @@ export interface BusPrincipal {
   readonly uid: number;
   readonly pid: number | undefined;
   readonly tenant: string;
-  /** The user in the subject of the request: what the bus lets somebody publish makes it more than a claim. */
+  /**
+   * The user in the subject of the request. It is more than a claim, because the bus restricts who may publish there.
+   */
   readonly user: string;
-  /** The host, by the word of its daemon. */
+  /** The host, as its daemon claims. */
   readonly host: string;
-  /** The client there of the request that is being taken in. Its daemon asks for several, so this is true only for that moment. */
+  /**
+   * The remote client of the current request. Its daemon sends requests of several clients, so this is valid only for a
+   * moment.
+   */
   readonly asking: AskingClient;
 }
 
 interface AskingClient {
-  /** Its id, by the word of its host's daemon; undefined if that says nothing. */
+  /** Its id, as its host's daemon claims; undefined if that gives none. */
   client: string | undefined;
 }
 
 export type Principal = LocalPrincipal | HttpPrincipal | BusPrincipal;
 
-/** The terms on which somebody with a token is let in. */
+/** The terms of access with a token. */
 export interface Grant {
-  /** No two tokens have one, not even one after the other. */
+  /** Unique: no two tokens ever have the same one. */
   readonly id: string;
   /** The name of the token, for rules and reports. */
   readonly name: string;
-  /** The one view that may be seen; undefined for any. */
+  /** The only view that may be used; undefined for any. */
   readonly view?: string | undefined;
-  /** Globs over the servers that may be seen; undefined for all. */
+  /** Globs for the servers that may be seen; undefined for all. */
   readonly servers?: readonly string[] | undefined;
-  /** True for a token that the bridge has not made. */
+  /** True for a token of an authorization server. */
   readonly isForeign?: boolean | undefined;
 }
 
@@ -58,7 +64,7 @@ export function grantOf(principal: Principal): Grant | undefined {
   return principal.kind === 'http' ? principal.grant : undefined;
 }
 
-/** A text that is the same for all connections of one principal, and for no others. */
+/** A text that is equal for all connections of one principal, and different for others. */
 export function principalKey(principal: Principal): string {
   const { kind, uid } = principal;
   switch (principal.kind) {

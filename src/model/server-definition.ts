@@ -2,14 +2,14 @@
 
 import type { ToolFilter } from './tool-rules.ts';
 
-/** Clients that share one instance: those that can, all of them, or none. */
+/** Which clients share one instance: those that can, all, or none. */
 export type Sharing = 'auto' | 'shared' | 'dedicated';
 
-/** Reasons not to share a server as others are shared, as far as the bridge knows the program; for people. */
+/** Known reasons not to share a program like others, in words for people. */
 export interface ServerNature {
-  /** It keeps something for a client that another one would see. */
+  /** The state that it keeps for a client and that another client would see. */
   readonly keepsState?: string;
-  /** Calls at the same time destroy what others have done. */
+  /** The writes that simultaneous calls would lose. */
   readonly losesWrites?: string;
 }
 
@@ -22,30 +22,32 @@ export interface ClientFilter {
 interface AnyServer {
   readonly name: string;
   readonly description: string;
-  /** How long a call may take; undefined for the default. */
+  /** The time limit of a call; undefined for the default. */
   readonly timeoutMs: number | undefined;
-  /** How long it may take to start; undefined for the default. */
+  /** The time limit of its start; undefined for the default. */
   readonly startTimeoutMs: number | undefined;
   /** The tool filter of the file where the definition was found. */
   readonly tools: ToolFilter;
-  /** The filters of clients that have the same server, where they differ. */
+  /** The filters of other clients with the same server, if they differ. */
   readonly filters?: readonly ClientFilter[];
-  /** Other ids that mean it, of definitions that are the same. */
+  /** Ids of equal definitions, which mean it too. */
   readonly alsoNamed?: readonly string[] | undefined;
   /** The setting for who may share an instance, if there is one; see sharing.ts. */
   readonly sharing: Sharing | undefined;
-  /** Calls of tools that one instance gets at a time; 0 for no bound, undefined for what its nature asks for. */
+  /**
+   * The maximum number of tool calls per instance at a time; 0 for no limit, undefined for the default of its nature.
+   */
   readonly maxConcurrentCalls?: number | undefined;
   readonly nature?: ServerNature | undefined;
-  /** True if the hints on its tools (`readOnlyHint`, `idempotentHint`) are believed. */
+  /** True if its tools' hints (`readOnlyHint`, `idempotentHint`) are trusted. */
   readonly trustHints: boolean;
-  /** How long it may run with no client; undefined for the default. */
+  /** How long it may run without a client; undefined for the default. */
   readonly idleMs: number | undefined;
-  /** True if a project has brought it; else it is the user's own. */
+  /** True if a project defines it; otherwise it is the user's own. */
   readonly isOfProject?: boolean;
 }
 
-/** A program that speaks on its stdin and stdout. */
+/** A program that uses its stdin and stdout. */
 export interface StdioServer extends AnyServer {
   readonly transport: 'stdio';
   readonly command: string;
@@ -53,57 +55,59 @@ export interface StdioServer extends AnyServer {
   readonly env: Readonly<Record<string, string>>;
   /** Absolute, if the definition has one. */
   readonly cwd: string | undefined;
-  /** The directory of its definition, to run in without a cwd, and for clients that do not say where they work. */
+  /** The directory of its definition: used without a cwd, and for clients that do not name their directory. */
   readonly dir: string | undefined;
-  /** A directory that is made for it before it starts. */
+  /** A directory that is created before it starts. */
   readonly dataDir?: string;
 }
 
-/** One at a URL. `auto` tries Streamable HTTP, then the older SSE. */
+/** A server at a URL. `auto` tries Streamable HTTP, then the older SSE. */
 export interface RemoteServer extends AnyServer {
   readonly transport: 'http' | 'sse' | 'ws' | 'auto';
   readonly url: string;
-  /** Values may name variables of the environment: ${NAME}, or ${NAME:-otherwise}; unless they were filled in. */
+  /** Values may contain environment variables, ${NAME} or ${NAME:-otherwise}, unless they were filled in already. */
   readonly headers: Readonly<Record<string, string>>;
   readonly isFilledIn: boolean;
   readonly headersHelper: HeadersHelper | undefined;
   readonly oauth: OAuthSettings;
 }
 
-/** A command for the shell that prints more headers, as JSON, for each connection. */
+/** A shell command that prints more headers as JSON, for each connection. */
 export interface HeadersHelper {
   readonly command: string;
   /** Absolute, or undefined for the daemon's own. */
   readonly cwd: string | undefined;
 }
 
-/** How to sign in, where the server does not tell or would not let us in. */
+/** Sign-in settings, for servers that do not publish them or need a known client. */
 export interface OAuthSettings {
-  /** The id of a client that is known there; without it the bridge registers one. */
+  /** The id of a client that is registered there; without it the bridge registers one. */
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
   readonly scope: string | undefined;
-  /** The port that the browser is sent back to; without it, any free one. */
+  /** The port for the browser's redirect; without it, any free one. */
   readonly callbackPort: number | undefined;
 }
 
-/** One that connects to the bridge by itself, and offers what it has for as long as it stays. */
+/** A server that connects to the bridge by itself, and is offered while it is connected. */
 export interface DialInServer extends AnyServer {
   readonly transport: 'dial-in';
 }
 
-/** One that another daemon runs on its host, and offers over the bus. */
+/** A server that another daemon runs on its host and offers over the bus. */
 export interface BusServer extends AnyServer {
   readonly transport: 'bus';
   /** Its name on its host. */
   readonly offeredName: string;
   /** Undefined for any host that offers it. */
   readonly host: string | undefined;
-  /** The names of the servers one of which answers; for a server of any host. What is forbidden for one of them is forbidden. */
+  /**
+   * For a server of any host: the names of the servers that may answer. A tool forbidden for one of them is forbidden.
+   */
   readonly anyOf?: readonly string[];
-  /** True if one of the hosts that offer it serves it at a time. */
+  /** True if only one of the hosts that offer it serves it at a time. */
   readonly isLeased?: boolean;
-  /** Marks what its owner runs: with another one nothing is known of it. */
+  /** Identifies the program that its owner runs; with another mark, earlier knowledge does not apply. */
   readonly mark: string;
 }
 

@@ -2,14 +2,14 @@
 
 export interface ServerLatency {
   readonly server: string;
-  /** Answers by their time: one number for each bound that the report names, and one for longer times. */
+  /** The number of answers per bucket: one for each bound in the report, and one for longer times. */
   readonly buckets: readonly number[];
   readonly sumMs: number;
-  /** The longest time of an answer. */
+  /** The longest answer time. */
   readonly maxMs: number;
-  /** The answers that were errors. */
+  /** The number of error answers. */
   readonly errors: number;
-  /** Requests without an answer: given up, or lost when the server ended. */
+  /** Requests without an answer: given up, or lost with the server. */
   readonly unanswered: number;
 }
 

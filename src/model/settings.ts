@@ -1,15 +1,15 @@
-// The table of settings: the type, the default and the bounds of each, and the words that say what it is for. The check of
-// a config file, the JSON Schema and the tables of docs/configuration.md come from it (`node scripts/settings.mjs`), so a
-// new setting is one row here. Nothing is read here, and nothing is checked.
+// The table of settings: type, default, limits and description of each. The check of config files, the JSON Schema and
+// the tables in docs/configuration.md are made from it (`node scripts/settings.mjs`), so a new setting is one row here.
+// This file reads and checks nothing.
 
 import { DEEPEST } from '../wire/json-grammar.ts';
 
 /** Markdown. The JSON Schema has the same without links and marks. */
 interface Words {
   readonly text: string;
-  /** Limits only: what happens beyond it. */
+  /** For limits only: what happens when it is exceeded. */
   readonly beyond?: string;
-  /** The counters of `mcp-bridge status` that count this. */
+  /** The counters in `mcp-bridge status` that show this. */
   readonly counters?: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export interface ChoiceSetting<Choice extends string = string, Otherwise extends
 
 export interface TextSetting extends Words {
   readonly kind: 'text';
-  /** An empty text is the default, and is allowed. */
+  /** True if an empty text is allowed; it means the default. */
   readonly mayBeEmpty?: boolean;
 }
 
@@ -103,7 +103,7 @@ export function defaultsOf<Table extends SettingsTable>(table: Table): SettingsO
   return Object.fromEntries(pairs) as SettingsOf<Table>;
 }
 
-/** The resources that one peer may take of this process. The defaults are for one person's machine with many agents on it. */
+/** The resources that one peer may use. The defaults suit one person's machine with many agents. */
 export const LIMITS = {
   maxMessageBytes: count(
     8 * MIB,
@@ -440,7 +440,7 @@ export const LIMITS = {
   ),
 };
 
-/** How the daemon finds out that a client has gone without a word. */
+/** Detection of clients that have gone silently. */
 export const LIVENESS = {
   pingPeriodMs: count(
     30_000,
@@ -515,7 +515,7 @@ export const CODE_MODE = {
 export type CodeModeSettings = SettingsOf<typeof CODE_MODE>;
 export const DEFAULT_CODE_MODE: CodeModeSettings = defaultsOf(CODE_MODE);
 
-/** The record of calls. A config without the section has none. */
+/** The audit log. A config without the section has none. */
 export const AUDIT = {
   enabled: flag(true, {
     text: 'whether the daemon records each call and each refusal. With `false` you keep the section and record nothing',
@@ -564,7 +564,7 @@ export const HTTP = {
   }),
 };
 
-/** Results of tools that are long for a model. */
+/** Results of tools that are too long for a model. */
 export const RESULTS = {
   maxBytes: optionalCount(
     { least: 0 },
@@ -697,7 +697,7 @@ export const SERVER = {
   idleMs: optionalCount({ least: 1 }, { text: 'how long it may run without any client; else `limits.idleMs`' }),
 } as const satisfies SettingsTable;
 
-/** Settings of a server that connects by itself: what does not depend on how it is started. */
+/** Settings of a server that connects by itself: those that do not depend on how it is started. */
 export const DIAL_IN = {
   description: SERVER.description,
   timeoutMs: SERVER.timeoutMs,
@@ -705,7 +705,7 @@ export const DIAL_IN = {
   trustHints: SERVER.trustHints,
 };
 
-/** The sections by the places that they have in a config file. */
+/** The sections, by their paths in a config file. */
 export const SETTINGS: Readonly<Record<string, SettingsTable>> = {
   limits: LIMITS,
   liveness: LIVENESS,

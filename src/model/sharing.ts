@@ -1,11 +1,10 @@
-// Sharing terms of a server: which clients may share an instance, and how many calls it gets at a time. The user's
-// setting comes first, then the server's own `capabilities["x-mux"].sharing`, then what the bridge knows of the
-// program.
+// How a server may be shared: which clients share an instance, and how many calls it gets at a time. The user's setting
+// comes first, then the server's own `capabilities["x-mux"].sharing`, then what the bridge knows about the program.
 
 import type { ServerDefinition, Sharing } from './server-definition.ts';
 
 /**
- * `isolated`: each client needs an instance of its own. `session-aware`: the server tells clients apart by
+ * `isolated`: each client needs its own instance. `session-aware`: the server tells clients apart by
  * `_meta.muxSessionId`.
  */
 export type DeclaredSharing = 'shared' | 'isolated' | 'session-aware';

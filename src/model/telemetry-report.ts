@@ -1,16 +1,17 @@
-// Where a daemon sends traces and metrics, as data: `mcp-bridge status --json` prints it as it is. It never holds a secret.
+// The destinations of traces and metrics as data: `mcp-bridge status --json` prints it unchanged. It never contains a
+// secret.
 
 export interface TelemetryReport {
-  /** Null for what is not sent. */
+  /** Null for signals that are not sent. */
   readonly traces: SignalReport | null;
   readonly metrics: SignalReport | null;
   readonly sampling: SamplingReport;
-  /** One sentence for each setting that could not be used. */
+  /** One sentence per unusable setting. */
   readonly faults: readonly string[];
 }
 
 export interface SignalReport {
-  /** A URL without user, password, query and fragment; what looks like a key in its path is hidden. */
+  /** A URL without user, password, query and fragment; path segments that look like keys are hidden. */
   readonly url: string;
   /** The reason why the last batch did not arrive; null if it did, or if none was sent yet. */
   readonly failure: string | null;
@@ -19,6 +20,6 @@ export interface SignalReport {
 export interface SamplingReport {
   /** The share of traces that are sent, from 0 to 1. */
   readonly share: number;
-  /** True if the share counts only where the client has not decided. */
+  /** True if the share applies only to traces that the client has not decided. */
   readonly followsClients: boolean;
 }

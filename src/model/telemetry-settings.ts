@@ -1,5 +1,5 @@
-// What the config says of traces and metrics. Nothing is loaded for them unless an address is known: here, or in the variables
-// that programs with OpenTelemetry have in common.
+// The config's settings for traces and metrics. Telemetry is loaded only if an address is known, from here or from the
+// common OpenTelemetry variables.
 
 import { defaultsOf, OTLP, type SettingsOf, TELEMETRY } from './settings.ts';
 
@@ -8,11 +8,11 @@ type Values = SettingsOf<typeof TELEMETRY>;
 export interface TelemetrySettings {
   readonly sendsTraces: boolean;
   readonly sendsMetrics: boolean;
-  /** True if spans have the arguments of tools, or their results. */
+  /** True if spans contain tools' arguments, or their results. */
   readonly showsArguments: boolean;
   readonly showsResults: boolean;
   readonly serviceName: string | undefined;
-  /** The share of traces that are sent, from 0 to 1, of those that no client has decided about. */
+  /** The share of traces that are sent, from 0 to 1, among those that no client has decided. */
   readonly sampling: number;
   /** More attributes of the resource. */
   readonly resource: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ export interface TelemetrySettings {
 export interface OtlpSettings extends SettingsOf<typeof OTLP> {
   /** The URL of a collector; undefined if the config names none. */
   readonly endpoint: string | undefined;
-  /** They may hold secrets. */
+  /** May contain secrets. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -54,7 +54,7 @@ const ENDPOINTS = [
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** True if traces or metrics have somewhere to go, and nobody has switched them off. */
+/** True if traces or metrics have a destination and are not switched off. */
 export function wantsTelemetry({ otlp }: TelemetrySettings, environment: Environment): boolean {
   if (environment.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true') return false;
   return otlp.endpoint !== undefined || ENDPOINTS.some((name) => (environment[name]?.trim() ?? '') !== '');

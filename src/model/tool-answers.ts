@@ -1,18 +1,18 @@
-// What the answers of one tool came to, as status, metrics and the dashboard show it.
+// The totals of one tool's answers, for status, metrics and the dashboard.
 
 export interface ToolAnswers {
   readonly server: string;
-  /** '' for tools that are not told apart any more. */
+  /** '' for tools that are no longer counted separately. */
   readonly tool: string;
   /** Answers with a result. */
   readonly answers: number;
-  /** The bytes that the server gave, and the most in one answer. */
+  /** The bytes from the server in total, and in the longest answer. */
   readonly bytes: number;
   readonly largestBytes: number;
-  /** The bytes that went on to clients. */
+  /** The bytes that were passed on to clients. */
   readonly passedBytes: number;
-  /** An estimate of the tokens in these: a quarter of the bytes; none for an answer that begins with an image or a sound. */
+  /** An estimate of their tokens: a quarter of the bytes; none for an answer that begins with an image or a sound. */
   readonly tokens: number;
-  /** Answers of which something was cut. */
+  /** The number of answers that were cut. */
   readonly cut: number;
 }

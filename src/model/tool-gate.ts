@@ -1,5 +1,5 @@
-// The tools of a server that a client may use. Instance.submit asks here before it sends a call, and whatever lists
-// tools asks here too: no client sees a tool that it may not call.
+// Decides which tools of a server a client may use. Instance.submit asks it before it sends a call, and every list of
+// tools asks it too: no client sees a tool that it may not call.
 
 import type { BridgeError } from '../util/bridge-error.ts';
 import { changedFrame } from '../wire/changed-frame.ts';
@@ -8,13 +8,13 @@ import { findItems } from '../wire/json-items.ts';
 import { findMembers, type Span } from '../wire/json-members.ts';
 
 export interface ToolGate {
-  /** True if all tools are permitted. */
+  /** True if all tools are allowed. */
   readonly isOpen: boolean;
-  /** The error for a tool that may not be called; undefined if it may. */
+  /** The error for a forbidden tool; undefined if it is allowed. */
   refusalOf(tool: string): BridgeError | undefined;
   /** True if the tool's definition differs from the one that the user approved. */
   isChanged(tool: string): boolean;
-  /** Words under which searches find the tool. */
+  /** Extra words by which searches find the tool. */
   tagsOf(tool: string): readonly string[];
 }
 
@@ -28,8 +28,8 @@ export const OPEN_GATE: ToolGate = {
 };
 
 /**
- * The server's own list without the tools that may not be called; all other bytes as they are. `frame` is an object, or
- * has one at `from`, with the member `tools`.
+ * The server's list without forbidden tools; all other bytes stay. The member `tools` is in `frame`, or in the object
+ * at `from`.
  */
 export function withPermittedTools(frame: Frame, from: number, gate: ToolGate): Frame {
   const { b } = frame;

@@ -1,19 +1,19 @@
-// What may be said of tools in files: rules of the config, lists of clients, and what becomes of tools that change. How they
-// are applied is for the gates.
+// The rules about tools in files: rules of the config, lists of clients, and the policy for changed tools. Gates apply
+// them.
 
-/** Says what becomes of tools that have changed: nothing, a mark, or that nobody may call them. */
+/** The policy for changed tools: allow them, mark them, or block them. */
 export type ToolChangePolicy = 'allow' | 'warn' | 'block';
 
-/** A rule of a config. */
+/** A rule in a config. */
 export interface ToolRule {
   /** Globs over the server's name, the tool's, or `server:tool`. */
   readonly patterns: readonly string[];
-  /** Undefined if it only gives tags. */
+  /** Undefined for a rule that only gives tags. */
   readonly isEnabled: boolean | undefined;
   readonly tags: readonly string[];
 }
 
-/** Lists that a client's own file has of the tools of a server: globs. */
+/** A client file's own lists of a server's tools, as globs. */
 export interface ToolFilter {
   /** Undefined for all. */
   readonly allow: readonly string[] | undefined;

@@ -1,4 +1,4 @@
-// Named sets of tools: a client that asks for one sees these tools and no others, in the view that the set names.
+// Named tool sets: a client that asks for a set sees only its tools, in the view that the set names.
 
 import { anyOf } from '../util/glob.ts';
 
@@ -9,10 +9,10 @@ export interface Toolset {
   readonly view: 'all' | 'discover';
 }
 
-/** The set that a client asks for. One that does not exist has no tools. */
+/** The set that a client asks for. An unknown set has no tools. */
 export interface WantedToolset extends Toolset {
   readonly exists: boolean;
-  /** The names of the existing ones, for messages. */
+  /** The names of all existing sets, for messages. */
   readonly known: readonly string[];
 }
 
@@ -31,12 +31,12 @@ export function toolsetView(name: string): string {
   return `${PREFIX}${name}`;
 }
 
-/** Globs over the servers that tools of a set may be of. */
+/** Globs for the servers whose tools the set may contain. */
 export function serversOf({ tools }: Pick<Toolset, 'tools'>): readonly string[] {
   return tools.map((tool) => (tool.includes(':') ? tool.slice(0, tool.indexOf(':')) : '*'));
 }
 
-/** Decides if a set names a server as a whole, by a glob for servers or for all of a server's tools. */
+/** Checks if a set names a whole server, by a glob for servers or for all tools of a server. */
 export function namesServer({ tools }: Pick<Toolset, 'tools'>): (server: string) => boolean {
   return anyOf(tools.flatMap((tool) => (tool.includes(':') && !tool.endsWith(':*') ? [] : tool.replace(/:\*$/, ''))));
 }

@@ -1,20 +1,20 @@
-// The names of views as people, clients, tokens and configs write them, and their paths under /mcp. The one list of them: whoever
-// takes a name, or says which there are, asks here.
+// The names of views as people, clients, tokens and configs write them, and their paths under /mcp. This is the only
+// list of them.
 
 const PLAIN_VIEWS: readonly string[] = ['discover', 'all', 'code'];
 const NAMED_VIEW = /^(server|toolset):(.+)$/s;
 /** The path of one server, or of a set of tools. */
 const NAMED_PATH = /^\/(server|toolset)\/([^/]{1,1024})$/;
 
-/** The names of views, for messages and helps. */
+/** The names of views, for messages and help. */
 export const VIEW_NAMES = 'discover, all, code, server:NAME, or toolset:NAME';
 
-/** True for the name of a view, which need not exist. */
+/** True for the name of a view, whether or not it exists. */
 export function isViewName(text: string): boolean {
   return PLAIN_VIEWS.includes(text) || NAMED_VIEW.test(text);
 }
 
-/** The path of a view, behind that of all. `view` is a name of a view. */
+/** The path of a view, below the common path. `view` is a view's name. */
 export function pathOfView(view: string): string {
   const [, kind, name] = NAMED_VIEW.exec(view) ?? [];
   return name === undefined ? `/${view}` : `/${kind}/${encodeURIComponent(name)}`;

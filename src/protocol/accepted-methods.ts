@@ -1,19 +1,19 @@
-// The methods that a client takes from other clients, as it says in `_meta["mcp-bridge/accepts"]` of its `initialize`.
+// The methods that a client accepts from other clients, from `_meta["mcp-bridge/accepts"]` of its `initialize`.
 
-/** All, none, or those that are listed: `review/start`, or `review/*` for what begins with `review/`. */
+/** True for all, false for none, or a list: `review/start`, or `review/*` for all that begin with `review/`. */
 export type AcceptedMethods = boolean | readonly string[];
 
 const MOST_PATTERNS = 64;
 const PATTERN = /^[\x21-\x7e]{1,128}$/;
 
 /**
- * Methods that MCP and the bridge use, now or one day. A client would take one for a word of the bridge's or of a
- * server's, so nobody else may say it, whatever the client accepts.
+ * Methods that MCP and the bridge use, or may use one day. A client would mistake them for messages of the bridge or a
+ * server, so no other client may send them, whatever it accepts.
  */
 const RESERVED =
   /^(?:initialize$|ping$|(?:notifications|tools|prompts|resources|sampling|elicitation|roots|completion|logging|tasks|server|client|subscriptions|bridge|mcp|mcp-bridge)\/|rpc\.)/i;
 
-/** Undefined if it is not what it should be. Without a word nothing is accepted. */
+/** Undefined for an invalid value. If it is missing, nothing is accepted. */
 export function readAccepted(value: unknown): AcceptedMethods | undefined {
   if (value === undefined) return [];
   if (typeof value === 'boolean') return value;

@@ -1,4 +1,4 @@
-// The ids that a client may have: one rule for those who choose an id and for the daemon.
+// The ids that a client may have: the same rule where an id is chosen and in the daemon.
 
 import { BridgeError } from '../util/bridge-error.ts';
 
@@ -12,8 +12,8 @@ export function isClientId(value: unknown): value is string {
 }
 
 /**
- * Refuses an id where it was chosen. `source` names the option, variable or file; the message never has the id itself,
- * because it may come from the environment.
+ * Refuses an invalid id where it is chosen. `source` names the option, variable or file. The message never contains the
+ * id itself, because it may come from the environment.
  */
 export function checkClientId(clientId: unknown, source: string): void {
   if (isClientId(clientId)) return;

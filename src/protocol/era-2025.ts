@@ -1,11 +1,11 @@
-// The revisions up to 2025-11-25 as data: a handshake for each connection, and servers that ask by requests of their own.
+// The versions up to 2025-11-25 as data: each connection has a handshake, and servers ask by sending requests.
 
 import { Field, KeyTable } from '../wire/envelope.ts';
 import { BRIDGE_METHODS, COMMON_NOTIFICATIONS, type Era, MethodTable, type MethodTerms } from './era.ts';
 import { KEYS_2025, TOP_KEYS_2025 } from './keys-2025.ts';
 import { PROTOCOL_VERSIONS } from './versions.ts';
 
-/** A request that a server answers. It may ask something meanwhile, unless the request says that it does not. */
+/** A request that a server answers. Meanwhile the server may ask something, unless `mayAsk` says otherwise. */
 function request(terms: Omit<MethodTerms, 'wantsAnswer'>): MethodTerms {
   return { mayAsk: true, isRepeatable: true, ...terms, wantsAnswer: true };
 }
@@ -53,7 +53,7 @@ const METHODS: Readonly<Record<string, MethodTerms>> = {
   'notifications/tasks/status': { role: 'task-status', wantsAnswer: false, name: Field.taskId },
 };
 
-/** The methods of the requests that the bridge makes for itself. */
+/** The methods of the bridge's own requests. */
 export const OWN_METHODS = {
   ping: 'ping',
   subscribe: 'resources/subscribe',
@@ -67,7 +67,7 @@ const RESULT = new KeyTable([
   { text: 'isError', field: Field.isError },
   { text: 'content', field: Field.content },
   { text: 'structuredContent', field: Field.structuredContent },
-  // The members that results of the other era have, and that are added for its clients.
+  // Members of results of 2026, which are added for its clients.
   { text: 'resultType', field: Field.resultType },
   { text: 'ttlMs', field: Field.ttlMs },
   { text: 'cacheScope', field: Field.cacheScope },
@@ -77,14 +77,14 @@ const RESULT = new KeyTable([
     inside: new KeyTable([{ text: 'io.modelcontextprotocol/serverInfo', field: Field.serverInfo }]),
   },
 ]);
-/** The keys that are read in each frame, and those at the head of a result. */
+/** The keys to read in each frame, with those at the head of a result. */
 const KEYS_WITH_OUTCOME = new KeyTable([...TOP_KEYS_2025, { text: 'result', field: Field.result, inside: RESULT }]);
 
 export const ERA_2025: Era = {
   versions: PROTOCOL_VERSIONS,
   keys: KEYS_2025,
   keysWithOutcome: KEYS_WITH_OUTCOME,
-  // A notification without an entry may be a server's own, so a method without one does not always want an answer.
+  // An unknown notification may be a server's own, so an unknown method does not always want an answer.
   methods: new MethodTable(
     { ...METHODS, ...COMMON_NOTIFICATIONS, ...BRIDGE_METHODS },
     { envelope: [], other: { role: 'other', wantsAnswer: false, mayAsk: true } },

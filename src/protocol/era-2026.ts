@@ -1,4 +1,4 @@
-// The revision 2026-07-28 as data: no handshake, an envelope in each request, and questions as answers that are not complete.
+// The version 2026-07-28 as data: no handshake, an envelope in each request, and questions inside incomplete answers.
 
 import { Field, KeyTable } from '../wire/envelope.ts';
 import {
@@ -12,7 +12,7 @@ import {
 } from './era.ts';
 
 const PREFIX = 'io.modelcontextprotocol/';
-/** The path of the extension among capabilities, a client's and a server's. */
+/** The path of the extension in the capabilities of clients and servers. */
 export const TASKS = ['extensions', `${PREFIX}tasks`] as const;
 
 interface RequestMember {
@@ -20,7 +20,7 @@ interface RequestMember {
   readonly key: string;
 }
 
-/** The members of `_meta` by which a request says who asks, in the order in which they are added. Servers of the era before get none of them. */
+/** The `_meta` members by which a request says who asks, in the order of writing. Servers of 2025 get none of them. */
 export const REQUEST_MEMBERS: readonly RequestMember[] = [
   { field: Field.protocolVersion, key: `${PREFIX}protocolVersion` },
   { field: Field.clientInfo, key: `${PREFIX}clientInfo` },
@@ -37,7 +37,7 @@ const META = new KeyTable([
   { text: 'traceparent', field: Field.traceparent },
   { text: 'tracestate', field: Field.tracestate },
   { text: 'baggage', field: Field.baggage },
-  // The bridge's own, which never reach a server.
+  // The bridge's own members, which never reach a server.
   { text: 'mcp-bridge/view', field: Field.bridgeView },
   { text: 'mcp-bridge/clientId', field: Field.bridgeClientId },
   { text: 'mcp-bridge/cwd', field: Field.bridgeCwd },
@@ -80,7 +80,7 @@ const KEYS = new KeyTable([
   { text: 'error', field: Field.error },
 ]);
 
-/** The fields by which every request is judged, and by which it is a retry. */
+/** The fields that decide about every request, including those of a retry. */
 const ENVELOPE: readonly Field[] = [
   Field.meta,
   ...REQUEST_MEMBERS.map(({ field }) => field),
@@ -96,7 +96,7 @@ function request(terms: Omit<MethodTerms, 'wantsAnswer'>): MethodTerms {
 }
 const list = (capability: string, kind: ListKind): MethodTerms =>
   request({ role: 'list', lists: [kind], needs: [capability], isCacheable: true });
-/** Comes as a part of an answer, never as a request of its own. */
+/** A question is part of an answer, never a request. */
 const question = (kind: QuestionKind): MethodTerms => ({ role: kind, wantsAnswer: true, needs: [kind] });
 const removed = (wantsAnswer: boolean): MethodTerms => ({ role: 'removed', wantsAnswer });
 

@@ -1,12 +1,12 @@
-// An era of the protocol as data: the keys of its envelope, its methods and what each one is, its errors and its fields.
-// The core speaks of calls, questions and notices; it asks an era what a method is and spells none in its own text.
+// An era of the protocol as data: envelope keys, methods with their roles, errors and fields. The core speaks of calls,
+// questions and notices; it asks the era what a method is, and contains no method names.
 
 import { membersOf } from '../util/json-value.ts';
 import { ByteTable } from '../wire/byte-table.ts';
 import { type Envelope, Field, type KeyTable } from '../wire/envelope.ts';
 import { BACKSLASH, byteAt } from '../wire/json-grammar.ts';
 
-/** The levels of log messages, the least verbose last. */
+/** The log levels, least verbose last. */
 export const MESSAGE_LEVELS: readonly string[] = [
   'debug',
   'info',
@@ -21,7 +21,7 @@ export const MESSAGE_LEVELS: readonly string[] = [
 /** The lists that a server gives of what it offers. */
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates';
 
-/** The kinds of questions, named as the client's capabilities are. */
+/** The kinds of questions, named like the client capabilities. */
 export type QuestionKind = 'sampling' | 'elicitation' | 'roots';
 
 /** The requests that go to a server. */
@@ -67,30 +67,30 @@ export type MethodRole =
 /** A method of an era. */
 export interface MethodTerms {
   readonly role: MethodRole;
-  /** True if it must have an id: without one nobody may answer, but a server might still act. */
+  /** True if it must have an id: without one nobody could answer, but a server might still act. */
   readonly wantsAnswer: boolean;
-  /** The member of `params` that says what the request is about. */
+  /** The member of `params` that names the request's subject. */
   readonly name?: Field;
-  /** Further members of `params` by which the router, or a policy, decides. */
+  /** More members of `params` that the router or a policy reads. */
   readonly reads?: readonly Field[];
-  /** The lists that it is about. */
+  /** The lists concerned. */
   readonly lists?: readonly ListKind[];
-  /** The capability that the other side has declared, by its path: a server's, for questions the client's. */
+  /** The path of the capability that the other side must have declared: the server, or for questions the client. */
   readonly needs?: readonly string[];
-  /** True if it does no harm when it is done twice. */
+  /** True if it may safely be done twice. */
   readonly isRepeatable?: boolean;
   /** True if the server may ask the client something before it answers. */
   readonly mayAsk?: boolean;
-  /** True if its result says how long it may be kept, and by whom. */
+  /** True if its result says how long, and by whom, it may be kept. */
   readonly isCacheable?: boolean;
 }
 
 export interface Method extends Required<Omit<MethodTerms, 'name' | 'needs'>> {
   readonly name: Field | undefined;
   readonly needs: readonly string[] | undefined;
-  /** True for methods that go to a server. The bridge deals with the others. */
+  /** True for methods that go to a server. The bridge handles the others. */
   readonly isCall: boolean;
-  /** The members of `params` by which it is decided what happens: none of them may be ambiguous. */
+  /** The members of `params` that decide what happens: none of them may be ambiguous. */
   readonly reads: readonly Field[];
 }
 
@@ -98,7 +98,7 @@ export interface CallMethod extends Method {
   readonly role: CallRole;
 }
 
-/** The methods of requests that the bridge makes for itself; undefined where an era has no such method. */
+/** The methods of the bridge's own requests; undefined if the era has no such method. */
 interface OwnMethods {
   readonly ping: string | undefined;
   readonly subscribe: string | undefined;
@@ -108,15 +108,15 @@ interface OwnMethods {
   readonly roots: string | undefined;
 }
 
-/** The error codes that differ between the eras, beside those of JSON-RPC. */
+/** The error codes that differ between the eras. */
 interface EraErrors {
   readonly noSuchResource: number;
-  /** Asks for visits to pages before a call can be made. */
+  /** Demands visits to pages before a call. */
   readonly urlElicitationRequired: number | undefined;
   readonly headerMismatch: number | undefined;
   readonly missingClientCapability: number | undefined;
   readonly unsupportedVersion: number | undefined;
-  /** A server's own error may not have one of these codes. */
+  /** A server's own errors may not use these codes. */
   readonly reserved: readonly CodeRange[];
 }
 
@@ -128,16 +128,17 @@ interface CodeRange {
 export interface Era {
   /** Newest first. */
   readonly versions: readonly string[];
-  /** The keys that are read in each frame. */
+  /** The keys to read in each frame. */
   readonly keys: KeyTable;
-  /** The keys of `keys`, and those at the head of a result, by which an answer says how a call has ended. */
+  /** The keys of `keys`, and those at the head of a result that say how a call ended. */
   readonly keysWithOutcome: KeyTable;
   readonly methods: MethodTable;
   readonly own: OwnMethods;
   readonly errors: EraErrors;
   /**
-   * True if `initialize` says once for a connection who asks, a server asks by requests of its own, and a result is its content alone.
-   * Else each request says who asks, an answer has the server's questions, and each result says its type and how long it may be kept.
+   * True if `initialize` says who asks once per connection, servers ask by requests, and a result is only content.
+   * Otherwise each request says who asks, an answer contains the server's questions, and each result says its type and
+   * how long it may be kept.
    */
   readonly hasHandshake: boolean;
 }
@@ -185,7 +186,7 @@ export class MethodTable {
   readonly #byBytes: ByteTable<Method>;
   readonly #other: Method;
 
-  /** `envelope` has the fields by which every request of the era is judged; `other` is for methods without an entry. */
+  /** `envelope` has the fields that decide about every request; `other` is for unknown methods. */
   constructor(
     methods: Readonly<Record<string, MethodTerms>>,
     { envelope, other }: { readonly envelope: readonly Field[]; readonly other: MethodTerms },
@@ -211,14 +212,16 @@ export class MethodTable {
   }
 }
 
-/** True for methods that go to a server. The bridge deals with the others. */
+/** True for methods that go to a server. The bridge handles the others. */
 export function isCall(method: Method): method is CallMethod {
   return method.isCall;
 }
 
-// The parts that both eras have in common.
+// Parts that both eras share.
 
-/** The bridge's own methods: no server is asked, and no server may use them. Messages may also be sent without an id. */
+/**
+ * The bridge's own methods: they go to no server, and no server may use them. Messages may also be sent without an id.
+ */
 export const BRIDGE_METHODS: Readonly<Record<string, MethodTerms>> = {
   'bridge/clients': { role: 'between-clients', wantsAnswer: false },
   'bridge/send': { role: 'between-clients', wantsAnswer: false },
@@ -231,7 +234,7 @@ export const BRIDGE_METHODS: Readonly<Record<string, MethodTerms>> = {
   'bridge/serverState': { role: 'bridge-leaving', wantsAnswer: false },
 };
 
-/** The notifications that mean the same in both eras. A later one of the last five makes an earlier one worthless. */
+/** Notifications with the same meaning in both eras. For the last five, a later one replaces an earlier one. */
 export const COMMON_NOTIFICATIONS: Readonly<Record<string, MethodTerms>> = {
   'notifications/cancelled': { role: 'cancelled', wantsAnswer: false, reads: [Field.requestId] },
   'notifications/progress': { role: 'progress', wantsAnswer: false, reads: [Field.progressToken] },
@@ -248,10 +251,10 @@ export const COMMON_NOTIFICATIONS: Readonly<Record<string, MethodTerms>> = {
 
 interface ListTerms {
   readonly method: string;
-  /** The member of its result that has the items, and the member of an item by which it is known. */
+  /** The member of its result with the items, and the member of an item that identifies it. */
   readonly member: string;
   readonly key: string;
-  /** The capability of a server that has such a list. */
+  /** The server capability for such a list. */
   readonly capability: string;
   readonly changedNotice: string;
 }
@@ -276,7 +279,7 @@ export function cancelNotice(idText: string, reason: string): string {
 
 export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
-/** The task that a message says it belongs to, in its `_meta`. */
+/** The task that a message names in its `_meta`. */
 export function relatedTask(meta: unknown): string | undefined {
   const { taskId } = membersOf(membersOf(meta)[RELATED_TASK]);
   return typeof taskId === 'string' ? taskId : undefined;

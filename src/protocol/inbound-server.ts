@@ -1,9 +1,9 @@
-// The terms between the bridge and a server that connects by itself (docs/protocol.md): its name, whether others may see it,
-// and what the bridge tells it over that connection. The library and the daemon both need it.
+// The terms between the bridge and a server that connects by itself (docs/protocol.md): its name, its visibility, and
+// the bridge's notices. Library and daemon both use this.
 
 import type { LeavingReason } from '../wire/resume-notices.ts';
 
-/** Nobody sees a waiting server until a person approves it. Policy blocks a blocked one. */
+/** A waiting server is invisible until a person approves it. Policy blocks a blocked one. */
 export type DialInState = 'offered' | 'waiting' | 'rejected' | 'blocked';
 
 export const DIAL_IN_STATES: readonly DialInState[] = ['offered', 'waiting', 'rejected', 'blocked'];
@@ -18,12 +18,12 @@ export function isServerName(name: unknown): name is string {
 export const SERVER_STATE = 'bridge/serverState';
 export const LEAVING = 'bridge/leaving';
 
-/** Somebody has decided about it while it is connected. */
+/** Says that a decision was made while it is connected. */
 export function serverStateNotice(state: DialInState): string {
   return `{"jsonrpc":"2.0","method":"${SERVER_STATE}","params":{"state":"${state}"}}`;
 }
 
-/** The daemon goes in order; a connection that ends without this was lost. */
+/** Says that the daemon stops in order; without this notice, the connection was lost. */
 export function serverLeavingNotice(reason: LeavingReason): string {
   return `{"jsonrpc":"2.0","method":"${LEAVING}","params":{"reason":"${reason}"}}`;
 }

@@ -1,5 +1,5 @@
-// The client's side of the handshake: reads `initialize` in both its shapes, and writes the answer out of the one
-// that the server gave, touching only what must differ.
+// The client's side of the handshake: reads `initialize` in both its forms, and writes the answer from the server's
+// own, changing only what must differ.
 
 import { invariant } from '../util/invariant.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
@@ -18,60 +18,60 @@ export type ClientRole = 'client' | 'server' | 'control';
 export interface ClientInitialize {
   readonly name: string;
   readonly version: string;
-  /** All that the client says of itself, if it is what servers expect. */
+  /** The client's full description of itself, if it has the form that servers expect. */
   readonly clientInfo: object | undefined;
   /** The protocol version to answer with. */
   readonly protocolVersion: string;
   readonly role: ClientRole;
   readonly view: string | undefined;
   readonly clientId: string | undefined;
-  /** The client program that it is, as its config has it say; undefined if it has not said so. */
+  /** The client program, from its config; undefined if not given. */
   readonly program: string | undefined;
-  /** The directory that it works in, absolute; undefined if it has not said so. */
+  /** The absolute directory that it works in; undefined if not given. */
   readonly cwd: string | undefined;
-  /** Its process, if it names one, else that of the `connect` or the library in between; nothing is decided by it. */
+  /** Its process id if it gives one, else that of `connect` or the library; nothing may depend on it. */
   readonly pid: number | undefined;
-  /** The capabilities that servers may be offered. */
+  /** The capabilities to offer to servers. */
   readonly capabilities: ClientCapabilities;
-  /** `can` if the client can resume a session, or the session it resumes; undefined if it cannot. */
+  /** `can` if the client can resume a session, or the session to resume; undefined if it cannot. */
   readonly resume: 'can' | ResumeRequest | undefined;
-  /** The methods it accepts from other clients. */
+  /** The methods that it accepts from other clients. */
   readonly accepted: AcceptedMethods;
-  /** True if its results stay whole, however long they are: it is no model that reads them. */
+  /** True if its results are never cut, because no model reads them. */
   readonly wantsWholeResults: boolean;
-  /** The name that a server wants which connects by itself. */
+  /** The name that a server wants if it connects by itself. */
   readonly serverName: string | undefined;
 }
 
-/** To go on with a session, behind so many bytes of what was sent. */
+/** A request to continue a session; `received` counts the bytes that arrived. */
 export interface ResumeRequest {
   readonly token: string;
   readonly received: number;
 }
 
-/** Capabilities that a server may look at to decide what it shows. */
+/** Capabilities that may decide what a server shows. */
 type Negotiated = 'extensions' | 'experimental' | 'tasks';
 
-/** The client's capabilities that servers are told of, as the client has put them. */
+/** The client's capabilities for servers, as the client wrote them. */
 export type ClientCapabilities = Readonly<Partial<Record<QuestionKind | Negotiated, object>>>;
 
 const NEGOTIATED: readonly Negotiated[] = ['extensions', 'experimental', 'tasks'];
 const OFFERABLE: readonly (keyof ClientCapabilities)[] = ['roots', 'sampling', 'elicitation', ...NEGOTIATED];
 
 /**
- * Capabilities as JSON, far more than any client has. They are compared with those of every instance of a server, kept with
- * what is known of it, and written down: megabytes of them took seconds of everybody's time for each server.
+ * The maximum length of capabilities in JSON, far more than real ones. They are compared with every instance's, kept
+ * with a server's knowledge, and saved: megabytes of them blocked the daemon for seconds per server.
  */
 export const MOST_CAPABILITY_BYTES = 16_384;
 
-/** No longer than any file system takes. */
+/** At most as long as file systems allow. */
 const CWD = /^\/[^\0]{0,4095}$/;
 
 export function isDirectory(value: unknown): value is string {
   return typeof value === 'string' && CWD.test(value);
 }
 
-/** Reads `params` of an `initialize`; a text says what is wrong with it. */
+/** Reads the `params` of an `initialize`; a string result says what is wrong. */
 export function readClientInitialize(params: unknown): ClientInitialize | string {
   if (!isRecord(params)) return 'initialize needs params, an object';
   const meta = isRecord(params._meta) ? params._meta : {};
@@ -113,7 +113,7 @@ export function readClientInitialize(params: unknown): ClientInitialize | string
     cwd,
     pid: pidOf(params.processId) ?? pidOf(meta['mcp-bridge/pid']),
     capabilities,
-    resume: role === 'client' ? resume : undefined, // the others start a new session
+    resume: role === 'client' ? resume : undefined, // other roles start a new session
     accepted,
     wantsWholeResults: results === 'whole',
     serverName: role === 'server' && typeof serverName === 'string' ? serverName : undefined,
@@ -135,15 +135,15 @@ function resumeOf(value: unknown): ClientInitialize['resume'] | 'malformed' {
 
 export interface BridgeAnswer {
   readonly protocolVersion: string;
-  /** The bridge's own. */
+  /** The bridge's version. */
   readonly version: string;
-  /** Beside the routing of messages. */
+  /** Capabilities besides passing messages. */
   readonly capabilities?: object;
   readonly instructions?: string | undefined;
   readonly meta: object;
 }
 
-/** The bridge's own answer, where no single server speaks. */
+/** The bridge's own answer, where it does not speak for a single server. */
 export function bridgeInitializeResult({
   protocolVersion,
   version,
@@ -160,13 +160,13 @@ export function bridgeInitializeResult({
   });
 }
 
-/** True if a server's answer (an object, with a newline behind it) settles on the revision with batches. */
+/** True if a server's answer (an object followed by a newline) agrees on the version with batches. */
 export function settlesOnBatches(result: Buffer): boolean {
   const version = findMembers(result, skipSpace(result, 0), ['protocolVersion'])?.spans.get('protocolVersion');
   return version !== undefined && JSON.parse(result.toString('utf8', version.from, version.to)) === BATCH_VERSION;
 }
 
-/** The server's answer (an object, with a newline behind it) as it goes to one client. `meta` is ASCII. */
+/** Writes the server's answer (an object followed by a newline) for one client. `meta` is ASCII. */
 export function writeInitializeResult(
   outbox: Outbox,
   splice: Splice,
@@ -195,13 +195,13 @@ export function clientCapabilitiesIn(capabilities: unknown): ClientCapabilities 
   );
 }
 
-/** The bridge itself sees to it that a server hears of other roots, so clients that do not say so share it too. */
+/** The bridge itself reports changed roots to servers, so clients that declare no `listChanged` offer it too. */
 function offerOf(role: keyof ClientCapabilities, capability: object): object {
   if (role === 'tasks') return withoutList(capability);
   return role === 'roots' ? { ...capability, listChanged: true } : capability;
 }
 
-/** A list of tasks is nobody's on a shared connection; each task by itself is its client's. */
+/** On a shared connection a list of tasks would mix clients, so it is not offered; single tasks are. */
 function withoutList(tasks: object): object {
   return Object.fromEntries(Object.entries(tasks).filter(([key]) => key !== 'list'));
 }
@@ -217,7 +217,7 @@ export function instructionsOf(initializeResult: Buffer): string {
   return typeof instructions === 'string' ? instructions : '';
 }
 
-/** The server's own name, version and description. */
+/** The server's name, version and description. */
 export function serverInfoOf(initializeResult: Buffer): Readonly<Record<string, unknown>> {
   return membersOf(readInitializeResult(initializeResult).serverInfo);
 }
@@ -227,12 +227,12 @@ function readInitializeResult(initializeResult: Buffer): Record<string, unknown>
   return isRecord(content) ? content : {};
 }
 
-/** True if `started` has all of `capabilities`, with the details. */
+/** True if `started` includes all of `capabilities`, with details. */
 export function capabilitiesCover(started: ClientCapabilities, capabilities: ClientCapabilities): boolean {
   return sameCapabilities(started, capabilities) || contains(started, capabilities);
 }
 
-/** True if both have the same capabilities among those that decide what a server shows. */
+/** True if both agree in the capabilities that decide what a server shows. */
 export function sameNegotiated(a: ClientCapabilities, b: ClientCapabilities): boolean {
   return NEGOTIATED.every((key) => canonicalOf(a[key] ?? NOTHING) === canonicalOf(b[key] ?? NOTHING));
 }
@@ -242,10 +242,10 @@ export function sameCapabilities(a: ClientCapabilities, b: ClientCapabilities): 
 }
 
 const NOTHING = {};
-/** Offers are compared again and again, and never changed. */
+/** Cached, because offers never change and are compared often. */
 const canonical = new WeakMap<object, string>();
 
-/** A file that was damaged may have anything in the place of capabilities. */
+/** A damaged file may contain anything instead of capabilities. */
 function canonicalOf(capabilities: unknown): string {
   if (!isRecord(capabilities)) return canonicalText(capabilities);
   const known = canonical.get(capabilities) ?? canonicalText(capabilities);
@@ -253,7 +253,7 @@ function canonicalOf(capabilities: unknown): string {
   return known;
 }
 
-/** One text for all objects that differ in nothing but the order of their keys. */
+/** A text that is equal for objects that differ only in key order. */
 function canonicalText(value: unknown): string {
   if (!isRecord(value)) return JSON.stringify(value) ?? '';
   const keys = Object.keys(value).sort();

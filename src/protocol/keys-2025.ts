@@ -1,5 +1,5 @@
-// The keys of a frame's envelope in the revisions up to 2025-11-25. Apart from the rest of the era, because a client's side
-// reads frames and asks nothing about methods: each program that connects would load the tables of methods for nothing.
+// The envelope keys of versions up to 2025-11-25. They are separate from the era, because a client's side reads frames
+// but knows no methods: each connecting program would load the method tables for nothing.
 
 import { Field, type Key, KeyTable } from '../wire/envelope.ts';
 
@@ -7,7 +7,7 @@ const META = new KeyTable([
   { text: 'progressToken', field: Field.metaProgressToken },
   { text: 'traceparent', field: Field.traceparent },
   { text: 'tracestate', field: Field.tracestate },
-  // By which a request of the other era is known: it has no place on a connection with a handshake.
+  // Identifies requests of 2026, which are invalid after a handshake.
   { text: 'io.modelcontextprotocol/protocolVersion', field: Field.protocolVersion },
 ]);
 const PARAMS = new KeyTable([
@@ -28,5 +28,5 @@ export const TOP_KEYS_2025: readonly Key[] = [
   { text: 'error', field: Field.error },
 ];
 
-/** The keys that are read in each frame. */
+/** The keys to read in each frame. */
 export const KEYS_2025 = new KeyTable([...TOP_KEYS_2025, { text: 'result', field: Field.result }]);

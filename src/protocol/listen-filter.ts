@@ -4,17 +4,17 @@ import { isRecord, membersOf } from '../util/json-value.ts';
 import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
 
 export interface ListenFilter {
-  /** The lists, by the capabilities of servers that have them. */
+  /** The lists, named by the server capability. */
   readonly lists: readonly ('tools' | 'prompts' | 'resources')[];
-  /** Each of them once. */
+  /** Each once. */
   readonly uris: readonly string[];
-  /** The ids of tasks, each of them once. */
+  /** Task ids, each once. */
   readonly tasks: readonly string[];
 }
 
 const LISTS = ['tools', 'prompts', 'resources'] as const;
 
-/** Reads the filter; a text is the error, in JSON. */
+/** Reads the filter; a string result is the error in JSON. */
 export function listenFilterIn(params: unknown): ListenFilter | string {
   const { notifications } = membersOf(params);
   if (!isRecord(notifications)) return rpcError(INVALID_PARAMS, 'params.notifications is an object');

@@ -1,6 +1,6 @@
-// The headers by which a request of the era without a handshake says what is in its body, for servers and for what stands before
-// them: its method, the name that it is about, and the parameters that the tool's schema marks with `x-mcp-header`. A tool
-// with marks that are not allowed is left out of the list: it could not be called.
+// The headers in which a request of 2026 repeats parts of its body, for servers and proxies: method, name, and the
+// parameters that the tool's schema marks with `x-mcp-header`. A tool with invalid marks is left out of lists, because
+// it could not be called.
 
 import { isUtf8 } from 'node:buffer';
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
@@ -15,9 +15,9 @@ import { ERA_2026, REQUEST_MEMBERS } from './era-2026.ts';
 
 const MARK = 'x-mcp-header';
 
-/** A parameter that goes into a header. */
+/** A parameter that is repeated in a header. */
 interface Mark {
-  /** The names on the way to the value, from the arguments on. */
+  /** The names on the path from the arguments to the value. */
   readonly path: readonly string[];
   readonly header: string;
 }
@@ -25,44 +25,44 @@ interface Mark {
 /** A value that has a header. */
 export type MirroredValue = string | number | boolean;
 
-/** The marks of a tool, or the reason why they are not allowed. */
+/** The marks of a tool, or the reason why they are invalid. */
 type Marks = readonly Mark[] | string;
 
-/** Room for all marks of a list, in characters; marks beyond it are not kept. The calls go without these headers. */
+/** The maximum characters of all marks in a list. Further marks are dropped, and calls go without these headers. */
 const MOST_KEPT = 1 << 20;
-/** Room that a mark takes besides its characters. */
+/** The memory of a mark besides its characters. */
 const MARK_ROOM = 64;
-/** Reports of tools that are left out, in one period: a server could name new ones in each list. */
+/** The maximum reports of omitted tools per period, because a server could invent new ones for each list. */
 const MOST_REPORTS = 20;
 const REPORT_PERIOD_MS = 600_000;
-/** Tools whose reports are remembered. */
+/** The number of reported tools that are remembered. */
 const MOST_BAD = 1_000;
 
-/** Shared: each frame is done with before the next one is scanned. */
+/** Shared: each frame is handled before the next one is scanned. */
 const envelope = new Envelope(ERA_2026.keys);
 
 export class MirroredHeaders {
   readonly #marks = new Map<string, readonly Mark[]>();
   #room = MOST_KEPT;
-  /** Tools in the current list with marks that are not allowed, and those of the list before. Each was reported. */
+  /** Tools with invalid marks in the current and the previous list. Each was reported. */
   #bad = new Set<string>();
   #badBefore: ReadonlySet<string> = new Set();
   #reports = 0;
   #periodEndMs = Number.NEGATIVE_INFINITY;
   readonly #leftOut: (tool: string, why: string) => void;
   readonly #now: () => number;
-  /** True once the end of the current list of tools has come. */
+  /** True once the last page of the current list has arrived. */
   isListed = false;
 
-  /** `leftOut` is called once for each tool that is taken out of lists, a few times in each period. */
+  /** `leftOut` is called once per omitted tool, at most a few times per period. */
   constructor(leftOut: (tool: string, why: string) => void, now: () => number) {
     this.#leftOut = leftOut;
     this.#now = now;
   }
 
   /**
-   * Reads an answer with a page of the list of tools. Returns it without the tools that could not be called. The first page begins a
-   * new list: the marks of the old one are forgotten.
+   * Reads an answer with a page of the list of tools; returns it without tools that cannot be called. The first page
+   * begins a new list: old marks are dropped.
    */
   sift(frame: Frame, isFirstPage: boolean): Frame {
     const { b } = frame;
@@ -85,7 +85,7 @@ export class MirroredHeaders {
     this.isListed = false;
   }
 
-  /** Notes the marks of a tool; false if they are not allowed. */
+  /** Notes the marks of a tool; false if they are invalid. */
   #note(b: Buffer, { from, to }: Span): boolean {
     const isMarked = b.subarray(from, to).includes(MARK);
     if (!isMarked && this.#marks.size === 0) return true;
@@ -128,7 +128,7 @@ export class MirroredHeaders {
     return this.#reports++ < MOST_REPORTS;
   }
 
-  /** The headers for a message, which is a frame without its newline. */
+  /** The headers for a message, given as a frame without its newline. */
   headersOf(body: Uint8Array<ArrayBuffer>): Readonly<Record<string, string>> {
     const b = bufferOf(body);
     if (!envelope.scan(b, 0, b.length, DEEPEST) || !envelope.has(Field.method)) return {};
@@ -146,7 +146,7 @@ export class MirroredHeaders {
     return this.#marks.size === 0;
   }
 
-  /** The values in a call of this tool that have headers, by the names of those. The call was scanned. */
+  /** The values in a call of this tool that have headers, with the header names. The call was scanned. */
   valuesIn(b: Buffer, call: Envelope, tool: string): (readonly [header: string, value: MirroredValue])[] {
     const marks = call.has(Field.arguments) ? this.#marks.get(tool) : undefined;
     return (marks ?? []).flatMap(({ path, header }) => {
@@ -163,8 +163,8 @@ interface MetaMember {
 }
 
 /**
- * A request for a page of the list of tools, on behalf of the one who makes a call: lists may differ by who asks. It has `more`
- * members of the call's `_meta`.
+ * A request for a page of the list of tools, for the client of a call, because lists may differ between clients. It
+ * gets `more` members of the call's `_meta`.
  */
 export function listRequestFor(
   call: Uint8Array<ArrayBuffer>,
@@ -190,7 +190,7 @@ export function nextCursorIn(frame: Frame): string | undefined {
   return cursor && frame.b.toString('utf8', cursor.from, cursor.to);
 }
 
-/** True for a request that begins a list: it has no cursor. */
+/** True for a request that begins a list, which has no cursor. */
 export function isForFirstPage(request: Uint8Array<ArrayBuffer>): boolean {
   const b = bufferOf(request);
   const params = findMembers(b, 0, ['params'])?.spans.get('params');
@@ -218,7 +218,7 @@ function bufferOf(body: Uint8Array<ArrayBuffer>): Buffer {
   return Buffer.from(body.buffer, body.byteOffset, body.length);
 }
 
-/** The value at the end of the path, of which nothing else is decoded; undefined if it is not there. */
+/** Decodes only the value at the end of the path; undefined if it is missing. */
 function valueAt(b: Buffer, from: number, path: readonly string[]): unknown {
   let to = from;
   for (const name of path) {
@@ -229,13 +229,13 @@ function valueAt(b: Buffer, from: number, path: readonly string[]): unknown {
   return JSON.parse(b.toString('utf8', from, to));
 }
 
-/** False for a value that has no header: null, objects, and integers that JavaScript cannot keep. */
+/** False for values without a header: null, objects, and integers that JavaScript cannot represent. */
 function isMirrored(value: unknown): value is MirroredValue {
   if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value);
   return typeof value === 'string' || typeof value === 'boolean';
 }
 
-/** Texts that arrive as they were sent: no spaces around them, no characters beyond ASCII, nothing that looks encoded. */
+/** Texts that arrive unchanged: no outer spaces, only ASCII, nothing that looks encoded. */
 const PLAIN = /^(?!=\?base64\?.*\?=$)[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 function encoded(text: string): string {
@@ -244,7 +244,7 @@ function encoded(text: string): string {
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** The text of a header, which may be written in Base64; undefined if it cannot be read. */
+/** The text of a header, decoded from Base64 if needed; undefined if invalid. */
 export function decodedHeader(header: string | string[] | undefined): string | undefined {
   if (typeof header !== 'string') return undefined;
   const [, base64] = /^=\?base64\?(.*)\?=$/.exec(header) ?? [];
@@ -255,7 +255,7 @@ export function decodedHeader(header: string | string[] | undefined): string | u
 
 // --- marks in a schema ---
 
-/** The parts of a schema that are schemas, but not on the way from the arguments to a value. */
+/** Parts of a schema that are schemas, but not on a path from the arguments to a value. */
 const ASIDE: readonly string[] = [
   ...['items', 'prefixItems', 'contains', 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems'],
   ...['propertyNames', 'oneOf', 'anyOf', 'allOf', 'not', 'if', 'then', 'else'],
@@ -275,7 +275,7 @@ function marksIn(inputSchema: unknown): Marks {
   return names.size === marks.length ? marks : 'the same header is named twice';
 }
 
-/** Collects the marks of a schema, and of those of its properties. Returns the reason if one is not allowed. */
+/** Collects the marks of a schema and its properties. Returns the reason if one is invalid. */
 function collect(schema: unknown, path: readonly string[], marks: Mark[]): string | undefined {
   if (!isRecord(schema)) return undefined;
   if (Object.hasOwn(schema, MARK)) {
@@ -300,7 +300,7 @@ function asideOf(schema: Readonly<Record<string, unknown>>): readonly unknown[] 
   return [...parts, ...ASIDE_BY_NAME.flatMap((name) => Object.values(membersOf(schema[name])))];
 }
 
-/** True if there is a mark in the schema, or in one that it has. */
+/** True if the schema, or a schema inside it, has a mark. */
 function isMarkedWithin(schema: unknown): boolean {
   if (!isRecord(schema)) return false;
   if (Object.hasOwn(schema, MARK)) return true;

@@ -1,13 +1,13 @@
-// The output schema of a tool of 2026 as clients of 2025 can read it. To them it describes an object, so a schema of anything else becomes that
-// of an object with the one member `result`, and so does the structured content. The SDK of 2026 does the same.
+// Converts output schemas of 2026 for clients of 2025, which expect an object: any other schema is wrapped into an
+// object with the single member `result`, and so is structured content. The SDK of 2026 does the same.
 
 import { isRecord } from '../util/json-value.ts';
 
-/** The beginning and the end of structured content that was put into an object. */
+/** The text before and after wrapped structured content. */
 export const CONTENT_OPENS = '{"result":';
 export const CONTENT_CLOSES = '}';
 
-/** True if clients of 2025 are shown another schema. */
+/** True if clients of 2025 get a different schema. */
 export function isWrapped(outputSchema: unknown): boolean {
   return isRecord(outputSchema) && outputSchema.type !== 'object';
 }
@@ -20,9 +20,9 @@ export function wrappedSchema(outputSchema: Readonly<Record<string, unknown>>): 
   return { ...dialect, type: 'object', properties: { result }, required: ['result'] };
 }
 
-/** Keywords whose values are data, and no schemas. */
+/** Keywords with data instead of schemas as values. */
 const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);
-/** Keywords whose members are schemas by names that anybody may choose. */
+/** Keywords whose members are schemas under free names. */
 const NAMED: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
@@ -33,12 +33,14 @@ const NAMED: ReadonlySet<string> = new Set([
 ]);
 const PLACE = '#/properties/result';
 
-/** True if references in the schema start at the schema itself, wherever it stands. An `$id` of a fragment alone is a mere anchor. */
+/** True if references in the schema start at the schema itself. An `$id` with only a fragment is just an anchor. */
 function hasOwnBase({ $id }: Readonly<Record<string, unknown>>): boolean {
   return $id !== undefined && !(typeof $id === 'string' && $id.startsWith('#'));
 }
 
-/** The schema with its references to the root led to where it stands now. `byName` is true for an object of named schemas. */
+/**
+ * The schema with references to the root adjusted to its new place. `byName` is true for an object of named schemas.
+ */
 function moved(schema: unknown, byName: boolean): unknown {
   if (Array.isArray(schema)) return schema.map((item) => moved(item, false));
   if (!isRecord(schema) || (!byName && hasOwnBase(schema))) return schema;
@@ -51,7 +53,7 @@ function moved(schema: unknown, byName: boolean): unknown {
   );
 }
 
-/** The schema with its reference to the root of 2019-09 as one of any dialect, because `$recursiveRef` can lead to a root alone. */
+/** The schema without `$recursiveRef` of 2019-09, which can only refer to a root; `$ref` replaces it. */
 function withoutRecursion(schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { $recursiveRef, ...rest } = schema;
   if (typeof $recursiveRef !== 'string') return schema;

@@ -1,4 +1,4 @@
-// The members of `_meta` by which a request of the era without a handshake says who asks: their text, and the places where they stand.
+// The `_meta` members by which a request of 2026 says who asks: their text, and their positions.
 
 import { Field } from '../wire/envelope.ts';
 import { ERA_2026, REQUEST_MEMBERS } from './era-2026.ts';
@@ -8,25 +8,25 @@ const keyOf = (field: Field): string => REQUEST_MEMBERS.find((member) => member.
 
 /** The keys of these members. */
 export const ENVELOPE_KEYS: readonly string[] = REQUEST_MEMBERS.map(({ key }) => key);
-/** The places of these members in a request that was scanned with the keys of its era. */
+/** The fields of these members in a scanned request of 2026. */
 export const ENVELOPE_FIELDS: readonly Field[] = REQUEST_MEMBERS.map(({ field }) => field);
-/** The bridge's own members of `_meta`, which no server gets. */
+/** The bridge's own `_meta` members, which no server gets. */
 export const BRIDGE_KEYS: readonly string[] = ['mcp-bridge/view', 'mcp-bridge/clientId', 'mcp-bridge/cwd'];
 export const BRIDGE_FIELDS: readonly Field[] = [Field.bridgeView, Field.bridgeClientId, Field.bridgeCwd];
 
 /**
- * The longest `clientInfo` that goes along with each request, in bytes. Of a longer one only the names and the version do: icons in it
- * may be whole pictures.
+ * The maximum bytes of `clientInfo` in each request. A longer one is reduced to names and version, because icons may be
+ * whole pictures.
  */
 const MOST_INFO_BYTES = 1024;
 
 interface Requester {
-  /** Undefined if the client says nothing of itself that servers expect. */
+  /** Undefined if the client does not describe itself in the expected form. */
   readonly clientInfo: object | undefined;
   readonly capabilities: ClientCapabilities;
 }
 
-/** The members for a requester, as JSON without braces, each character one byte. The level of its logs is not among them. */
+/** The members for a requester, as JSON in latin1 without braces. The log level is not included. */
 export function requestEnvelopeOf({ clientInfo, capabilities }: Requester): string {
   const members = [
     memberOf(Field.protocolVersion, ERA_2026.versions[0]),
@@ -36,7 +36,7 @@ export function requestEnvelopeOf({ clientInfo, capabilities }: Requester): stri
   return members.join();
 }
 
-/** The member by which a request asks for logs of this level, in the same form. */
+/** The member by which a request asks for logs of this level, as JSON in latin1. */
 export function logLevelMember(level: string): string {
   return memberOf(Field.logLevel, level);
 }
@@ -55,7 +55,7 @@ function cut(text: unknown): string | undefined {
   return typeof text === 'string' ? text.slice(0, 256) : undefined;
 }
 
-/** The era has neither tasks in its core nor a notice that the roots have changed. */
+/** 2026 has no tasks in its core, and no notice of changed roots. */
 function capabilitiesOfRequest({ tasks: _, roots, ...others }: ClientCapabilities): object {
   if (roots === undefined) return others;
   const { listChanged: __, ...more } = roots as { listChanged?: unknown };

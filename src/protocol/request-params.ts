@@ -1,4 +1,4 @@
-// The parameters of a request as values. Only for requests that the bridge answers itself; all others pass as bytes.
+// The parameters of a request as values. Only for requests that the bridge answers; all others pass as bytes.
 
 import { membersOf } from '../util/json-value.ts';
 import { type Envelope, Field } from '../wire/envelope.ts';
@@ -8,7 +8,7 @@ export function paramsOf({ b }: Frame, envelope: Envelope): Readonly<Record<stri
   return membersOf(envelope.decode(b, Field.params));
 }
 
-/** An empty text is a cursor too. */
+/** Reads the cursor. An empty text counts as one. */
 export function cursorIn(frame: Frame, envelope: Envelope): unknown {
   return paramsOf(frame, envelope).cursor;
 }

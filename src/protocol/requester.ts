@@ -1,4 +1,5 @@
-// Reads the envelope of a request of the era without a handshake, and refuses what is missing in it or wrong. Everything is checked here; nothing is left to a server.
+// Reads the envelope of a request of 2026, and refuses missing or wrong members. Everything is checked here; nothing is
+// left to a server.
 
 import { isRecord } from '../util/json-value.ts';
 import { isAt } from '../wire/byte-table.ts';
@@ -18,12 +19,12 @@ import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
 const [VERSION = ''] = ERA_2026.versions;
 const VERSION_BYTES = Buffer.from(JSON.stringify(VERSION));
 
-/** More than any client says of itself; it is kept as long as its connection. */
+/** The maximum bytes of a client's name, which is kept as long as its connection. */
 const MOST_NAME_BYTES = 16_384;
 
 const LEVELS: ReadonlySet<unknown> = new Set(MESSAGE_LEVELS);
 
-/** The members by which requests are told apart that say different things of who asks. */
+/** The members that distinguish requests of different clients. */
 export const REQUESTER_FIELDS: readonly Field[] = [
   Field.clientCapabilities,
   Field.clientInfo,
@@ -32,10 +33,10 @@ export const REQUESTER_FIELDS: readonly Field[] = [
   Field.bridgeCwd,
 ];
 
-/** Members of `_meta` that a connection gives once for all who ask on it. A request may say otherwise. */
+/** `_meta` members that a connection sets for all its requests. A request may override them. */
 export type RequesterDefaults = Readonly<Record<string, unknown>>;
 
-/** The error for a request that speaks another version than its era has; undefined for the right one. */
+/** The error for a request with another version than its era has; undefined if it is right. */
 export function versionRefusal(b: Buffer, envelope: Envelope): string | undefined {
   if (!envelope.has(Field.protocolVersion))
     return rpcError(INVALID_PARAMS, `_meta["io.modelcontextprotocol/protocolVersion"] is missing`);
@@ -52,13 +53,13 @@ export function versionRefusal(b: Buffer, envelope: Envelope): string | undefine
   });
 }
 
-/** The error for a level that the protocol does not have; undefined without one. */
+/** The error for an unknown log level; undefined if there is none. */
 export function levelRefusal(b: Buffer, envelope: Envelope): string | undefined {
   if (!envelope.has(Field.logLevel) || LEVELS.has(envelope.decode(b, Field.logLevel))) return undefined;
   return rpcError(INVALID_PARAMS, `_meta["io.modelcontextprotocol/logLevel"] is one of ${MESSAGE_LEVELS.join(', ')}`);
 }
 
-/** Reads who asks; a text is the error, in JSON. */
+/** Reads who asks; a string result is the error in JSON. */
 export function readRequester(b: Buffer, envelope: Envelope, defaults: RequesterDefaults): ClientInitialize | string {
   const capabilities = envelope.decode(b, Field.clientCapabilities);
   if (capabilities === undefined) return wrong('clientCapabilities', 'is missing');

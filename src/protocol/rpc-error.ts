@@ -1,4 +1,4 @@
-// Where the house's error codes become JSON-RPC errors, and nowhere else.
+// Turns the bridge's error codes into JSON-RPC errors. No other file does.
 
 import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
 import { membersOf } from '../util/json-value.ts';
@@ -23,7 +23,7 @@ function rpcCodeOf(code: BridgeErrorCode): number {
     case 'SERVER_NOT_FOUND':
     case 'TOOL_NOT_FOUND':
     case 'PROMPT_NOT_FOUND':
-    case 'TOOL_NEEDS_TASK': // as the protocol has servers answer
+    case 'TOOL_NEEDS_TASK': // the protocol lets servers answer so
       return METHOD_NOT_FOUND;
     case 'RESOURCE_NOT_FOUND':
       return ERA_2025.errors.noSuchResource;
@@ -52,7 +52,7 @@ export function rpcErrorOf(error: BridgeError, more?: Readonly<Record<string, un
   return rpcErrorAs(rpcCodeOf(error.code), error, more);
 }
 
-/** The error for a request under the id of one that is open on its connection. */
+/** The error for a request whose id is in use on its connection. */
 export function idInUse(idText: string): string {
   return rpcErrorOf(new BridgeError('REQUEST_REFUSED', `A request with id ${idText} is still under way`));
 }
@@ -62,13 +62,13 @@ function rpcErrorAs(rpcCode: number, error: BridgeError, more?: Readonly<Record<
   return JSON.stringify({ code: rpcCode, message: error.message, data });
 }
 
-/** The error of a call. A name that no tool or prompt has counts among wrong arguments, as the protocol has it. */
+/** The error of a call. In the protocol, an unknown tool or prompt name counts as a wrong argument. */
 export function calledErrorOf(error: BridgeError): string {
   const isName = error.code === 'TOOL_NOT_FOUND' || error.code === 'PROMPT_NOT_FOUND';
   return isName ? rpcErrorAs(INVALID_PARAMS, error) : rpcErrorOf(error);
 }
 
-/** Language models are shown nothing but the message. */
+/** Adds the hint to the message, because models see only the message. */
 export function withHint(error: BridgeError): BridgeError {
   const { code, message, hint, server, facts } = error;
   if (hint === undefined || message.includes(hint)) return error;
@@ -77,7 +77,7 @@ export function withHint(error: BridgeError): BridgeError {
   return new BridgeError(code, `${sentence} ${hint}`, { hint, facts, ...subject, cause: error });
 }
 
-/** The error for anything that was thrown. An unexpected fault shows nothing of itself. */
+/** The error for anything thrown. An unexpected fault reveals no details. */
 export function failureOf(thrown: unknown, errorOf: (error: BridgeError) => string = rpcErrorOf): string {
   return thrown instanceof BridgeError ? errorOf(thrown) : rpcError(INTERNAL_ERROR, 'The bridge has failed');
 }
@@ -86,13 +86,13 @@ export function rpcError(code: number, message: string, data?: Readonly<Record<s
   return JSON.stringify({ code, message, data });
 }
 
-/** The answer to a cursor that no list has given. */
+/** The answer to an unknown cursor. */
 export const NO_SUCH_CURSOR: string = rpcError(
   INVALID_PARAMS,
   'The cursor is unknown: begin the list again without one',
 );
 
-/** The code in an `error` member: the bridge's own word, else the number. */
+/** The code in an `error` member: the bridge's word, else the number. */
 export function codeIn(error: string): string {
   const { code, data } = membersOf(JSON.parse(error));
   const { code: own = code } = membersOf(data);
@@ -101,15 +101,15 @@ export function codeIn(error: string): string {
 
 export const SHUTTING_DOWN: string = rpcError(INTERNAL_ERROR, 'The bridge is shutting down', { code: 'SHUTTING_DOWN' });
 
-/** The answer to a call that the daemon's end has cut short. */
+/** The answer to a call that the daemon's end has interrupted. */
 export function cutShort(wasSent: boolean): string {
   const what = wasSent ? 'whether this was done is not known' : 'this was not sent to a server, and may be asked again';
   return rpcError(INTERNAL_ERROR, `The bridge is shutting down; ${what}`, { code: 'SHUTTING_DOWN', wasSent });
 }
 
 /**
- * The error of a repeated request that may have been carried out before the restart, because doing it twice may do
- * harm. `server` is the server that may have done it.
+ * The error of a repeated request that may have been executed before the restart, because a second execution may do
+ * harm. `server` is the server that may have executed it.
  */
 export function outcomeUnknown(server?: string): BridgeError {
   return new BridgeError('OUTCOME_UNKNOWN', outcomeUnknownAfter(BRIDGE_RESTARTED), {
@@ -118,7 +118,7 @@ export function outcomeUnknown(server?: string): BridgeError {
   });
 }
 
-// The errors for frames that the router does not act on.
+// Errors for frames that the router refuses.
 
 export const BAD_ID = 'Invalid request: an id is a string of at most 256 bytes or a safe integer';
 export const BAD_TOKEN = 'Invalid request: a progress token is a string of at most 256 bytes or a safe integer';
@@ -154,7 +154,7 @@ export function refusalOf(fault: FrameFault, maxDepth: number): FrameRefusal {
   }
 }
 
-/** The error for a whole batch, said once; undefined if its messages are handled one by one. */
+/** The error for a whole batch; undefined if its messages are handled one by one. */
 export function batchRefusal({ messages, others, isTooLong }: Batch): FrameRefusal | undefined {
   const refusal = (why: string): FrameRefusal => ({ code: INVALID_REQUEST, message: `Invalid request: ${why}` });
   if (isTooLong) return refusal(`a batch has at most ${MOST_IN_BATCH} messages`);
@@ -164,21 +164,21 @@ export function batchRefusal({ messages, others, isTooLong }: Batch): FrameRefus
 
 const ONE_EACH = 'A connection is that of one server: open another one for each further server.';
 
-/** To a server that has connected by itself, and says `initialize` once more. */
+/** The answer to a connected server that sends `initialize` again. */
 export const REGISTERED_ALREADY: string = rpcError(
   INVALID_REQUEST,
   'This connection is registered as a server already',
   { code: 'REQUEST_REFUSED', hint: ONE_EACH },
 );
 
-/** To a client that does. */
+/** The answer to a client that sends `initialize` again. */
 export const INITIALIZED_ALREADY: string = rpcError(
   INVALID_REQUEST,
   'This connection is initialized already, as that of a client',
   { code: 'REQUEST_REFUSED', hint: 'Another client, or a server, needs a connection of its own.' },
 );
 
-/** The id of a frame that is refused, where there can be no doubt about it. */
+/** The id of a refused frame, if it is certain. */
 export function certainId(envelope: Envelope, bytes: Buffer): string {
   const isAmbiguous = envelope.ambiguous.includes(Field.id);
   return isAmbiguous || envelope.id(bytes, Field.id) === undefined ? 'null' : envelope.raw(bytes, Field.id);

@@ -1,5 +1,5 @@
-// `server/discover` towards servers: the request by which the bridge finds out whether a server is of the era of 2026, and the result.
-// The result is turned once into the form of an `initialize` result, so whatever reads those reads servers of both eras.
+// `server/discover` for servers: the request that finds out if a server speaks 2026, and its result. The result is
+// converted once to the form of an `initialize` result, so that readers of those work for both eras.
 
 import { isRecord, membersOf } from '../util/json-value.ts';
 import { skipSpace } from '../wire/json-grammar.ts';
@@ -8,38 +8,38 @@ import { ERA_2026, SERVER_INFO } from './era-2026.ts';
 
 export const DISCOVER = 'server/discover';
 
-/** The version that stands in each request of the bridge to a server of the era of 2026. */
+/** The version in each request of the bridge to a server of 2026. */
 export const VERSION_2026: string = ERA_2026.versions[0] ?? '';
 
-/** The bytes of the id of the probe. It holds no slash, which some servers spell in another way. */
+/** The bytes of the probe's id. It has no slash, which some servers would spell differently. */
 export const PROBE_ID = '"mcp-bridge-discover"';
-/** The id of the probe by which a server shows that it is still in the era of 2026. */
+/** The id of the probe that confirms that a server is still in 2026. */
 export const CONFIRMATION_ID = '"mcp-bridge-discover-2"';
 
-/** True for the id of a request by which the bridge finds out the era of a server. */
+/** True for the id of a probe. */
 export function isProbeId(id: string | undefined): boolean {
   return id === PROBE_ID || id === CONFIRMATION_ID;
 }
 
 /** A server's answer to `server/discover`. */
 export interface DiscoverAnswer {
-  /** The versions that the server speaks, as it lists them. */
+  /** The versions that the server lists. */
   readonly versions: readonly string[];
-  /** The result in its own bytes, with a newline behind them. */
+  /** The original result, followed by a newline. */
   readonly discoverResult: Buffer;
-  /** The same in the form of an `initialize` result. */
+  /** The same result in the form of `initialize`. */
   readonly initializeResult: Buffer;
 }
 
-/** Members that say something about the one answer, or that `initialize` has in another form. */
+/** Members that describe only this answer, or have another form in `initialize`. */
 const OF_DISCOVER: ReadonlySet<string> = new Set([
   ...['resultType', 'ttlMs', 'cacheScope', 'supportedVersions'],
   ...['protocolVersion', 'capabilities', 'serverInfo', '_meta'],
 ]);
 
 /**
- * Reads a result (an object, with a newline behind it); undefined if it is no DiscoverResult. Servers of the era before may answer
- * every request with an empty object. `server` stands for the server's own name where it gives none.
+ * Reads a result (an object followed by a newline); undefined if it is no DiscoverResult. Servers of 2025 may answer
+ * every request with an empty object. `server` replaces a missing server name.
  */
 export function readDiscovery(discoverResult: Buffer, server: string): DiscoverAnswer | undefined {
   const members = spansIn(discoverResult, skipSpace(discoverResult, 0));
@@ -62,7 +62,7 @@ function isTextList(value: unknown): value is string[] {
 
 type Spans = ReadonlyMap<string, Span>;
 
-/** The places of all members of the object that opens at b[at]. */
+/** The positions of all members of the object that opens at b[at]. */
 function spansIn(b: Buffer, at: number): Spans | undefined {
   const names = findMembers(b, at, [])?.others;
   return names && findMembers(b, at, names)?.spans;

@@ -1,4 +1,5 @@
-// The extension `io.modelcontextprotocol/tasks` of the era of 2026: a call may be answered with a task, which its client asks for later.
+// The extension `io.modelcontextprotocol/tasks` of 2026: a call may be answered with a task, which its client polls
+// later.
 
 import { isRecord, membersOf } from '../util/json-value.ts';
 import { ERA_2026, TASKS } from './era-2026.ts';
@@ -7,10 +8,10 @@ import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
 
 const [, EXTENSION] = TASKS;
 
-/** The capabilities of a client that takes tasks. */
+/** The capabilities of a client that accepts tasks. */
 const REQUIRED = { extensions: { [EXTENSION]: {} } };
 
-/** The error for a client that asks for tasks and has not said that it takes them. */
+/** The error for a client that asks for tasks without having declared them. */
 export const TASKS_NOT_DECLARED: string = rpcError(
   ERA_2026.errors.missingClientCapability ?? 0,
   `The request has to declare the extension ${EXTENSION} in its client capabilities`,
@@ -19,7 +20,7 @@ export const TASKS_NOT_DECLARED: string = rpcError(
 
 export const NO_SUCH_TASK: string = rpcError(INVALID_PARAMS, 'There is no such task of this client');
 
-/** True if these capabilities, a client's or a server's, have the extension. */
+/** True if these capabilities, of a client or a server, include the extension. */
 export function declaresTasks({ extensions }: { readonly extensions?: unknown }): boolean {
   return isRecord(membersOf(extensions)[EXTENSION]);
 }
