@@ -19,7 +19,7 @@ import { INVALID_PARAMS, rpcError } from './rpc-error.ts';
 const [VERSION = ''] = ERA_2026.versions;
 const VERSION_BYTES = Buffer.from(JSON.stringify(VERSION));
 
-/** The maximum bytes of a client's name, which is kept as long as its connection. */
+/** The maximum bytes of `clientInfo`, which is kept as long as its connection. */
 const MOST_NAME_BYTES = 16_384;
 
 const LEVELS: ReadonlySet<unknown> = new Set(MESSAGE_LEVELS);
