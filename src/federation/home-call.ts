@@ -54,6 +54,8 @@ const NOTHING = Buffer.alloc(0);
 const OWNER = new RegExp(`^(${HOST_NAME_FORM}) ([A-Za-z0-9_-]{1,64})$`);
 /** The times that a call waits once more for its owner when the bus comes back, without a word of it. */
 const MOST_COMEBACKS = 4;
+/** The times that an owner may refuse a request that it was sent several times. */
+const MOST_REFUSALS = 5;
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
 
@@ -176,6 +178,7 @@ export class HomeCall implements AnsweredCall {
   #sentMs: number;
   #downMs: number | undefined;
   #attempts = 0;
+  #refusals = 0;
   /** How often the bus came back since the owner was heard. */
   #comebacks = 0;
   /** The time of the last frame of an answer. */
@@ -477,9 +480,16 @@ export class HomeCall implements AnsweredCall {
       return this.#context.connection.overThere(this, host);
     }
     if (isForgotten) return this.#lost(`does not know the call any more${whyIn(error)}`);
+    const hasNoRoom = code === INTERNAL_ERROR || code === WIRE_CODE.tooLarge;
+    if (hasNoRoom && this.request.way === undefined && this.#attempts > 1) return this.#onRefusedOnce(error);
     if (code !== INTERNAL_ERROR || this.isCancelled || this.request.way === undefined) return this.#answer(body);
     this.#settle();
     if (!this.#context.connection.turnedAway(this, host)) this.#context.connection.answered(this, body, host);
+  }
+
+  /** An owner that had no room for the request may have it once more, and begin it then. So the call waits for its answer. */
+  #onRefusedOnce(error: unknown): void {
+    if (++this.#refusals >= MOST_REFUSALS) this.#lost(`has refused the call again and again${whyIn(error)}`);
   }
 
   /** An owner that has said that it began the call says now that it did not: nobody knows what it has done. */

@@ -307,13 +307,18 @@ export class HomeConnection implements Link, CallConnection {
       return true;
     }
     const { name } = this.definition;
-    const where = host === undefined ? 'its host' : `host ${host}`;
-    const how = `cannot be used: ${where} says: ${this.#said(said) || 'nothing more'}`;
+    // Without a host, this daemon has found a fault in the answer.
+    const who = host === undefined ? '' : `host ${host} says: `;
+    const how = `cannot be used: ${who}${this.#said(said) || 'nothing more'}`;
     // What has a code is the word of the bridge there on the server itself.
     this.failure ??= new BridgeError(
       code === undefined ? 'SERVER_UNREACHABLE' : 'SERVER_START_FAILED',
       `Server ${name} ${how}`,
-      { server: name, hint: textOf(hint) === '' ? 'See: mcp-bridge hosts' : `On ${where}: ${this.#said(hint)}` },
+      {
+        server: name,
+        hint:
+          textOf(hint) === '' || host === undefined ? 'See: mcp-bridge hosts' : `On host ${host}: ${this.#said(hint)}`,
+      },
     );
     this.#over(how);
     return true;

@@ -173,3 +173,36 @@ test('a call that was sent twice, the second time in vain, may have been done', 
   expect([requests.length, connection.returned, connection.came]).toEqual([1, [], []]);
   expect(connection.connection.failure).toBeUndefined();
 });
+
+describe('an owner that has no room for a request that it was sent twice', () => {
+  test.each([-32603, -32012])('may begin the second one: its answer counts, and not %i', (code) => {
+    const { world, home, requests, say, refuse } = dishonestOwner();
+    const connection = home.open('one');
+    connection.call(1, {});
+    world.advance(3000);
+    refuse(code);
+    expect(connection.came).toEqual([]);
+    say({ frame: 'end', seq: '1', body: { id: 1, result: { content: [] } } });
+    expect(connection.answersTo(1)).toMatchObject([{ result: { content: [] } }]);
+    expect(requests).toHaveLength(1);
+  });
+
+  test('and refuses it again and again: nobody knows the outcome', async () => {
+    const { world, home, refuse } = dishonestOwner();
+    const connection = home.open('one');
+    connection.call(1, {});
+    world.advance(3000);
+    for (let i = 0; i < 5; i++) refuse(-32603);
+    await world.passed(() => connection.endedBy !== undefined);
+    expect(connection.endedBy).toBeDefined();
+    expect([connection.returned, connection.came]).toEqual([[], []]);
+  });
+
+  test('is believed where it was sent once', () => {
+    const { home, refuse } = dishonestOwner();
+    const connection = home.open('one');
+    connection.call(1, {});
+    refuse(-32603);
+    expect(connection.answersTo(1)).toMatchObject([{ error: { code: -32603 } }]);
+  });
+});
