@@ -1,5 +1,6 @@
-// Letters between agents of different hosts: a question to the daemon of a host, and its one answer. Both sides have to name the other one in their
-// configs. A letter that may have come is sent again under its id, which its receiver takes once.
+// Letters between agents of different hosts: a question to the daemon of a host, and its one answer. Each side must
+// name the other in its config. A letter that may have arrived is sent again under the same id; its receiver takes each
+// id once.
 
 import { randomBytes } from 'node:crypto';
 import type { AgentsElsewhere, AgentsHere, ListedAgents, MailedLetter } from '../model/agent-mail.ts';
@@ -11,24 +12,27 @@ import type { Bus, ReceivedMessage } from './bus.ts';
 import { isInbox, tokenOf } from './subject.ts';
 
 const PREFIX = 'mcp.v1.mail';
-/** A letter with all that is around it. */
+/** The maximum size of a letter with everything around it. */
 const MOST_BYTES = 512 * 1024;
 const MOST_ANSWER_BYTES = 64 * 1024;
 const RESEND_MS = 2000;
 const PATIENCE_MS = 9000;
-/** Lists come soon, or are left out. */
+/** Lists come within this time, or are left out. */
 const LIST_PATIENCE_MS = 1500;
 const MOST_HOSTS_ASKED = 64;
 const MOST_AGENTS = 50;
 const LONGEST_ID = 128;
-/** An id is remembered longer than a letter is sent again. */
+/** The time for which an id is remembered: longer than its letter is repeated. */
 const REMEMBERED_MS = 60_000;
 const MOST_REMEMBERED = 4096;
-/** The most requests of one host in a second, and of one user, under whatever names of hosts. Others are not answered. */
+/**
+ * The maximum number of requests per second from one host, and from one user under any names of hosts. The others get
+ * no answer.
+ */
 const MOST_OF_HOST = 100;
 const MOST_OF_USER = 500;
 const MOST_COUNTED = 4096;
-/** The codes of errors that another host may say; any other is a refusal. */
+/** The error codes that are taken from another host; any other code becomes a refusal. */
 const TOLD: readonly BridgeErrorCode[] = [
   'CLIENT_NOT_FOUND',
   'MAILBOX_FULL',
@@ -45,17 +49,17 @@ export interface AgentMailOptions {
   readonly user: string;
   readonly host: string;
   readonly here: AgentsHere;
-  /** True if the config lets agents here exchange messages with those of that host. */
+  /** True if the config lets agents here exchange messages with agents of that host. */
   readonly isAllowed: (host: string) => boolean;
-  /** The hosts that are there and exchange messages. */
+  /** The hosts that are present and exchange messages. */
   readonly hosts: () => readonly string[];
-  /** Why a host cannot be reached; undefined if it can. */
+  /** The reason why a host cannot be reached; undefined if it can. */
   readonly unreachable: (host: string) => string | undefined;
-  /** A message of another host was refused. */
+  /** Called when a message of another host was refused. */
   readonly refused: (host: string, why: string) => void;
 }
 
-/** A question to another host that is not answered. */
+/** A question to another host, not answered yet. */
 interface Unanswered {
   readonly take: (message: ReceivedMessage) => void;
   readonly giveUp: () => void;
@@ -67,9 +71,9 @@ export class AgentMail implements AgentsElsewhere {
   readonly #ends: readonly (() => void)[];
   readonly #tick: Timer;
   readonly #waiting = new Map<string, Unanswered>();
-  /** Answers to letters that have come, by the sender and the id of the letter. */
+  /** The answers to letters that came, by the sender and the letter's id. */
   readonly #answered = new Map<string, { readonly answer: string; readonly atMs: number }>();
-  /** The requests of this second: by the user, and by the user and the host. */
+  /** The number of requests in this second: by user, and by user and host. */
   readonly #counts = new Map<string, number>();
 
   constructor(options: AgentMailOptions) {
@@ -121,12 +125,12 @@ export class AgentMail implements AgentsElsewhere {
       });
       return { agents: listed, more: countOf(more) };
     } catch (error) {
-      if (error instanceof BridgeError) return { agents: [], more: 0 }; // it has gone, or is slow
+      if (error instanceof BridgeError) return { agents: [], more: 0 }; // it has left, or is slow
       throw error;
     }
   }
 
-  /** Asks the daemon of a host, again and again under one id. */
+  /** Asks the daemon of a host, repeatedly under one id. */
   #ask(host: string, question: object, patienceMs: number): Promise<Readonly<Record<string, unknown>>> {
     const { bus, clock, tenant, user, host: own } = this.#options;
     const subject = `${PREFIX}.${tenant}.${user}.${tokenOf(own)}.${tokenOf(host)}`;
@@ -142,14 +146,14 @@ export class AgentMail implements AgentsElsewhere {
         this.#waiting.delete(token);
         settle();
       };
-      // The bus says at once that nobody listens; what it says later is about a letter that was sent again.
+      // The bus says at once if nobody listens. A later word of this kind is about a repeated letter.
       const soon = clock.after(RESEND_MS - 1, () => {
         wasHeard = true;
       });
       const giveUp = (): void => end(() => reject(unknown(host)));
       const patience = clock.after(patienceMs, giveUp);
       const take = ({ isUnheard, data: answer }: ReceivedMessage): void => {
-        // Once it may have come, a daemon that has left does not make it undone.
+        // A letter that may have arrived stays possibly done, even if the daemon has left since.
         if (isUnheard && !wasHeard) return end(() => reject(notThere(host)));
         if (isUnheard) return;
         end(() => resolve(recordIn(answer, MOST_ANSWER_BYTES) ?? {}));
@@ -162,7 +166,7 @@ export class AgentMail implements AgentsElsewhere {
 
   // --- from other hosts ---
 
-  /** Takes what another host says. One that floods, or lies about what the subject says, gets no answer. */
+  /** Takes a message of another host. A host that floods, or contradicts the subject, gets no answer. */
   take({ subject, reply, data }: ReceivedMessage): void {
     const { bus, refused } = this.#options;
     const [user = '', sender = ''] = subject.split('.').slice(4);
@@ -177,7 +181,10 @@ export class AgentMail implements AgentsElsewhere {
     bus.publish({ subject: reply, headers: {}, data: Buffer.from(answer) });
   }
 
-  /** A host is named by its own word, a user by the subject: whoever takes the names of other hosts uses up the share of their own user. */
+  /**
+   * True if the sender has not used up its share. The host is only the sender's claim; the subject proves the user. So
+   * a sender that claims other hosts' names uses up its own user's share.
+   */
   #hasShareLeft(user: string, sender: string): boolean {
     const key = `${user} ${sender}`;
     const ofUser = this.#counts.get(user) ?? 0;

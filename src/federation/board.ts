@@ -1,31 +1,35 @@
-// The place where hosts say that they are there and what they offer: entries, which are read by all and seldom written, and signs of life, which
-// are small, are over soon, and are counted or listed instead of being sent to everybody. The bus has one.
+// The board where hosts say that they are present and what they offer. Entries are read by all hosts and seldom
+// written. Signs of life are small and expire soon; they are counted or listed, never sent to everybody. The bus
+// provides one board.
 
 export interface Board {
-  /** Writes an entry; throws why that is not possible. */
+  /** Writes an entry; throws the reason if that fails. */
   put(key: string, value: Uint8Array): Promise<void>;
   get(key: string): Promise<Uint8Array | undefined>;
   remove(key: string): Promise<void>;
-  /** Tells of each entry that is there, was written, or was removed. Resolves with what ends it, once all that were there were told of. */
+  /**
+   * Calls the listener for each entry that exists, is written, or is removed. Resolves once all existing entries were
+   * told; the result ends the watch.
+   */
   watch(prefix: string, changed: EntryListener): Promise<() => void>;
-  /** Gives a sign of life. It is over after `SIGN_AGE_MS`. */
+  /** Gives a sign of life. It expires after `SIGN_AGE_MS`. */
   sign(key: string): Promise<void>;
-  /** The number of signs on the board, of all hosts. */
+  /** Returns the number of signs on the board, of all hosts. */
   countSigns(): Promise<number>;
-  /** The keys below a prefix that have a sign. */
+  /** Returns the keys below a prefix that have a sign. */
   signs(prefix: string): Promise<ReadonlySet<string>>;
 }
 
-/** `isNews` is false for what was there before anybody watched. */
+/** Called for each entry. `isNews` is false for an entry that was there before the watch began. */
 export type EntryListener = (key: string, value: Uint8Array | undefined, isNews: boolean) => void;
 
 /** A host that is gone is noticed within this time. */
 export const LEASE_MS = 15_000;
 /** The pause between signs of life, and between looks at those of others. */
 export const SIGN_MS = 4000;
-/** The time that a board takes to drop what is over, and a daemon to tell its clients. */
+/** The time that a board takes to drop expired signs, plus the time that a daemon takes to tell its clients. */
 const SLACK_MS = 1000;
-/** A sign is over then. The next look at the board notices it. */
+/** The age at which a sign expires. The next look at the board notices it. */
 export const SIGN_AGE_MS = LEASE_MS - SIGN_MS - SLACK_MS;
-/** An entry that nobody writes again is over then. */
+/** The age at which an entry expires if nobody writes it again. */
 export const ENTRY_AGE_MS = 3_600_000;

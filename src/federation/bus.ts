@@ -1,17 +1,17 @@
-// The bus as federation sees it: messages by subject, with nothing promised. A message may be lost, come twice, late, or in
-// another order. NATS is one bus; tests have another one in the process.
+// The bus as federation sees it: messages by subject, without guarantees. A message may be lost, come twice, come late,
+// or come in another order. NATS is one bus; tests use another one inside the process.
 
 import { invariant } from '../util/invariant.ts';
 
-/** Names are in the case in which they are sent. */
+/** Headers by name, in the case in which they are sent. */
 export type BusHeaders = Readonly<Record<string, string>>;
 
-/** Large frames go on a connection of their own, so that small ones do not stand behind them. */
+/** The connection for a message. Large frames have their own, so that small frames do not wait behind them. */
 export type BusLane = 'small' | 'bulk';
 
 const LINE_BREAK = /[\r\n]/;
 
-/** Headers that many messages have in common, written as text once. */
+/** Headers that many messages share, written as text once. */
 export class FixedHeaders {
   readonly headers: BusHeaders;
   readonly text: string;
@@ -22,7 +22,7 @@ export class FixedHeaders {
   }
 }
 
-/** The lines of headers in a message of NATS. */
+/** Returns the header lines of a NATS message. */
 export function headerLines(headers: BusHeaders): string {
   let lines = '';
   for (const name in headers) {
@@ -37,21 +37,23 @@ export interface BusMessage {
   readonly subject: string;
   readonly reply?: string | undefined;
   readonly headers: BusHeaders;
-  /** Not changed by anybody once it was handed over. */
+  /** Never changed after it was handed over. */
   readonly data: Uint8Array;
 }
 
 /** A message to be sent. */
 export interface OutgoingMessage extends BusMessage {
-  /** Headers besides its own. */
+  /** More headers, besides the message's own. */
   readonly fixed?: FixedHeaders | undefined;
 }
 
-/** A message that came. */
+/** A message that has come. */
 export interface ReceivedMessage extends BusMessage {
-  /** True for the bus's own word that nobody listens to the subject of a request. It goes to where the answer would. */
+  /**
+   * True for the bus's own notice that nobody listens to the subject of a request. It comes on the answer's subject.
+   */
   readonly isUnheard: boolean;
-  /** The bytes of its headers, as they came. */
+  /** The size of the headers, as they came. */
   readonly headBytes?: number;
 }
 
@@ -62,17 +64,17 @@ export type BusEvent =
   | { readonly is: 'denied'; readonly operation: 'publish' | 'subscribe'; readonly subject: string };
 
 export interface SubscribeOptions {
-  /** One of all subscribers of a queue gets each message. */
+  /** Each message goes to one of all subscribers of this queue. */
   readonly queue?: string;
   readonly lane?: BusLane;
 }
 
 export interface Bus {
-  /** The most bytes of a message, with its headers. */
+  /** The maximum size of a message with its headers. */
   readonly mostBytes: number;
   publish(message: OutgoingMessage, lane?: BusLane): void;
-  /** Returns what ends it. */
+  /** Subscribes; returns a function that ends the subscription. */
   subscribe(subject: string, take: (message: ReceivedMessage) => void, options?: SubscribeOptions): () => void;
-  /** Says how the bus is, now and whenever that changes. Returns what ends it. */
+  /** Tells the state of the bus, now and on each change. Returns a function that ends the watch. */
   watch(heard: (event: BusEvent) => void): () => void;
 }

@@ -1,4 +1,5 @@
-// The calls of one client at one server: to the core they are one connection. It bounds what one client may have under way, and begins no call twice.
+// The calls of one client at one server; to the core they are one connection. It limits how much one client may have
+// under way, and begins no call twice.
 
 import type { BusPrincipal } from '../model/principal.ts';
 import { INTERNAL_ERROR, INVALID_REQUEST, rpcError } from '../protocol/rpc-error.ts';
@@ -11,18 +12,18 @@ import { OwnerLink } from './owner-link.ts';
 import { checkedRequest } from './request-check.ts';
 import type { RequestSubject } from './subject.ts';
 
-/** The most calls of one stream that are not answered. */
+/** The maximum number of unanswered calls of one stream. */
 const MOST_OPEN = 1024;
-/** The most answers of one stream that are kept for a caller that may not have them. */
+/** The maximum number of answers kept per stream because the caller may not have them yet. */
 const MOST_KEPT = 256;
-/** A stream of calls on which nothing is asked for so long is over. Its caller asks something before that. */
+/** A stream ends if nothing is asked on it for so long. Its caller asks something before that. */
 const IDLE_MS = 600_000;
 
 export interface StreamContext extends CallContext {
   /** Makes a session for a link, with this one view. */
   readonly accept: (link: Carrier, principal: BusPrincipal, view: string) => unknown;
   readonly ended: () => void;
-  /** Something was refused that is answered elsewhere. */
+  /** Called when something was refused that is answered elsewhere. */
   readonly noted: (why: string) => void;
   readonly begun: (call: OwnedCall) => void;
 }
@@ -32,21 +33,23 @@ export class CallStream {
   readonly server: string;
   readonly principal: BusPrincipal;
   readonly calls = new Map<number, OwnedCall>();
-  /** Calls up to this number were begun, and may be forgotten, but for those that have not come. */
+  /** All calls up to this number have begun and may be forgotten, except those in `#notCome`. */
   #floor = 0;
-  /** Numbers up to there under which no request has come. */
+  /** Numbers up to `#floor` for which no request has come. */
   readonly #notCome = new Set<number>();
   readonly #context: StreamContext;
   readonly #link: OwnerLink;
   readonly #ports: CallPorts;
   readonly #uncountedPorts: CallPorts;
   #usedMs: number;
-  /** The numbers of calls of callers that do not count. They count down, away from all others. */
+  /**
+   * The last number given to a call of a caller that does not count. These numbers count down, away from all others.
+   */
   #uncounted = 0;
   #openCount = 0;
-  /** Those of them that only listen. */
+  /** The number of unanswered calls that only listen. */
   #listens = 0;
-  /** The last time that something else was asked or answered. */
+  /** The last time that anything but listening was asked or answered. */
   #workedMs: number;
   #isEnded = false;
 
@@ -74,17 +77,17 @@ export class CallStream {
     context.accept(this.#link, principal, `server:${server}`);
   }
 
-  /** The last time that something was asked, or under way. */
+  /** The last time that something was asked or under way. */
   get usedMs(): number {
     return this.#usedMs;
   }
 
-  /** The calls that are not answered. */
+  /** The number of unanswered calls. */
   get openCount(): number {
     return this.#openCount;
   }
 
-  /** The time since when nothing was under way but listening; undefined if something else is, or nothing at all. */
+  /** The time since when only listening was under way; undefined if other calls are under way, or none at all. */
   get listensSinceMs(): number | undefined {
     return this.#openCount > 0 && this.#openCount === this.#listens ? this.#workedMs : undefined;
   }
@@ -136,7 +139,7 @@ export class CallStream {
     call.start(message, isInParts ? length : undefined);
   }
 
-  /** Hands a whole request to the core; a newline stands behind it. */
+  /** Hands a whole request to the core, with a newline behind it. */
   #ask(frame: Buffer, call: OwnedCall): void {
     const body = frame.subarray(0, frame.length - 1);
     const { subject, headers } = call;
@@ -146,7 +149,7 @@ export class CallStream {
       return call.fail(body, rpcError(checked.code, checked.why));
     }
     const idText = checked;
-    // The lease may be over since the first part of the request came.
+    // The lease may have ended since the first part of the request came.
     if (isFencedOff(this.server, headers, this.#context))
       return call.fail(
         body,
@@ -159,7 +162,7 @@ export class CallStream {
     this.#link.take(frame, body.length, idText, call);
   }
 
-  /** Forgets calls whose answers were sent whole. */
+  /** Forgets calls with answers that were sent whole. */
   forgetSent(): void {
     for (const [number, call] of this.calls) if (call.isSent) this.#forget(number);
   }
@@ -168,7 +171,7 @@ export class CallStream {
     this.#context.settled(call);
     this.#noteOver(call);
     if (this.calls.size - this.#openCount <= MOST_KEPT) return;
-    // One that is not sent whole waits for credit: its bytes are counted, and its caller reads it.
+    // An answer that is not sent whole waits for credit: its bytes are counted, and its caller still reads it.
     for (const [number, one] of this.calls) if (one.isSent) return this.#forget(number);
   }
 
@@ -186,20 +189,23 @@ export class CallStream {
     }
   }
 
-  /** Numbers rise, but a call may be forgotten before an earlier one has ended: that one keeps its entry, which is looked at first. */
+  /**
+   * Forgets a call. Numbers rise, but an earlier call may end later; it keeps its entry, and entries are looked at
+   * first.
+   */
   #forget(number: number): void {
     const call = this.calls.get(number);
     if (call?.isOver === false) this.#noteOver(call);
     call?.drop();
     this.calls.delete(number);
     if (number <= this.#floor) return;
-    // A caller that leaves out more than it may have under way is not asking in turn.
+    // A caller that skips more numbers than it may have calls under way does not count properly.
     const from = Math.max(this.#floor + 1, number - MOST_OPEN);
     for (let n = from; n < number && this.#notCome.size < MOST_OPEN; n++) if (!this.calls.has(n)) this.#notCome.add(n);
     this.#floor = number;
   }
 
-  /** True if a call that is not known may have been begun before, and forgotten. */
+  /** True if an unknown call may have begun before and been forgotten. */
   mayHaveBegun(number: number): boolean {
     return number <= this.#floor && !this.#notCome.has(number);
   }
@@ -227,7 +233,7 @@ export class CallStream {
   }
 }
 
-/** True for a call that stays open to tell its caller what changes. */
+/** True for a call that stays open to tell its caller about changes. */
 function isListen({ subject }: OwnedCall): boolean {
   return subject.method === LISTEN;
 }

@@ -1,30 +1,30 @@
-// A long answer that is parked in the store of claims, on its way to its call: it is fetched again and again until it is here, or the store has forgotten
-// it. It does not know what is in the answer, and tells its call once what has become of it.
+// A long answer that its owner has parked in the store of claims. It is fetched again and again until it is here or the
+// store has forgotten it. It does not know the answer's content, and tells its call the outcome once.
 
 import { messageOf } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import { CLAIM_AGE_MS, ClaimFault, type Claims } from './claims.ts';
 
-/** The times after which it is tried again: the first one, and the longest. */
+/** The pause before the next attempt: the first one, and the longest. */
 const FETCH_MS = 500;
 const LATEST_FETCH_MS = 30_000;
 
 export interface ClaimedAnswerOptions {
   readonly claims: Claims;
   readonly clock: Clock;
-  /** The longest answer that is taken. */
+  /** The maximum size of an answer that is taken. */
   readonly mostBytes: number;
-  /** The host that has parked it. */
+  /** The host that has parked the answer. */
   readonly host: string;
-  /** False once nobody waits for the answer: it is not fetched again. */
+  /** False once nobody waits for the answer; then it is not fetched again. */
   readonly isWanted: () => boolean;
   readonly fetched: (bytes: Uint8Array) => void;
-  /** It is there, and is not taken for what it is. */
+  /** Called if the answer is there but is not acceptable. */
   readonly refused: (why: string) => void;
-  /** Nobody will ever have it. */
+  /** Called if nobody will ever get the answer. */
   readonly lost: (why: string) => void;
   readonly unwanted: () => void;
-  /** A fault of the bridge in what becomes of it. */
+  /** Called on a fault of the bridge while the outcome is handled. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -51,7 +51,7 @@ export class ClaimedAnswer {
     );
   }
 
-  /** An answer that cannot be fetched now may be there later, until the store forgets it. */
+  /** Tries again later: an answer that cannot be fetched now may be there later, until the store forgets it. */
   #onFailure(error: unknown): void {
     if (this.#isOver) return;
     const { clock, refused, lost } = this.#options;
@@ -80,7 +80,7 @@ export class ClaimedAnswer {
     }
   }
 
-  /** Tells of nothing any more. */
+  /** Stops; the call hears nothing more. */
   close(): void {
     this.#isOver = true;
     this.#again?.cancel();

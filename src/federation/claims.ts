@@ -1,24 +1,27 @@
-// Claims: an answer that is too long for frames is parked in a store, and the caller gets its id, which nobody can guess. Few are put or taken at a time, so
-// that what is on its way stays bounded. The store is brought in when the first one is needed.
+// Claims: an answer that is too long for frames is parked in a store, and the caller gets its id, which nobody can
+// guess. Few answers are put or taken at a time, so that the memory for them stays bounded. The store is loaded when
+// the first claim needs it.
 
 import { FairQueue } from '../util/fair-queue.ts';
 
-/** The store, as one tenant sees it. It keeps what nobody takes for some minutes. */
+/** The store, as one tenant sees it. It keeps answers that nobody takes for some minutes. */
 export interface ClaimStore {
   put(id: string, bytes: Uint8Array): Promise<void>;
-  /** Takes what was put there, and forgets it. Throws why that is not possible: a ClaimFault if it never will be. */
+  /**
+   * Takes an answer and removes it from the store. Throws the reason if that fails: a ClaimFault if it will never work.
+   */
   take(id: string, mostBytes: number): Promise<Uint8Array>;
 }
 
-/** The fault of a claim that is longer than this host takes. */
+/** The fault of a claim that is longer than this host accepts. */
 export function tooLong(bytes: number, most: number): ClaimFault {
   const remedy = most < MOST_CLAIM_BYTES ? ': raise limits.maxMessageBytes in its config' : '';
   return new ClaimFault(`it has ${bytes} bytes, and this host takes at most ${most}${remedy}`);
 }
 
-/** A fault of a claim that stays: it is not tried again. */
+/** A lasting fault of a claim: it is not tried again. */
 export class ClaimFault extends Error {
-  /** True if there is nothing to take any more; false if what is there is not taken. */
+  /** True if the object is gone; false if it is there but is not accepted. */
   readonly isGone: boolean;
 
   constructor(message: string, { isGone = false } = {}) {
@@ -27,40 +30,40 @@ export class ClaimFault extends Error {
   }
 }
 
-/** Nobody comes for an object that is older. */
+/** The age after which nobody comes for an object. */
 export const CLAIM_AGE_MS = 300_000;
-/** A longer answer is parked. */
+/** An answer longer than this is parked. */
 export const CLAIM_BYTES = 16 * 1024 * 1024;
 export const MOST_CLAIM_BYTES = 64 * 1024 * 1024;
-/** The form of an id, whoever made it. */
+/** The form of every id, whoever made it. */
 const ID = /^[A-Za-z0-9_-]{8,128}$/;
-/** The most that wait for one other side. */
+/** The maximum number of puts and takes that wait for one peer. */
 const MOST_WAITING = 64;
-/** The most that are put or taken at a time: one that does not come on holds up no other. */
+/** The maximum number of puts and takes at a time. A stuck one holds up no other. */
 const AT_ONCE = 6;
 
-/** The most of them with one other side: one host whose objects do not come holds up only its own. */
+/** The maximum of these with one peer. If one host's objects do not come, only its own are held up. */
 const AT_ONCE_EACH = 2;
 
 export class Claims {
   readonly #load: () => Promise<ClaimStore>;
   #store: Promise<ClaimStore> | undefined;
   #free = AT_ONCE;
-  /** Those that wait, by the other side. */
+  /** The waiting puts and takes, by peer. */
   readonly #waiting = new FairQueue<string, () => void>();
-  /** How many are put or taken, by the other side. */
+  /** The number of puts and takes under way, by peer. */
   readonly #underway = new Map<string, number>();
 
   constructor(load: () => Promise<ClaimStore>) {
     this.#load = load;
   }
 
-  /** `to` is the caller, who fetches it there. */
+  /** Puts an answer into the store. `to` is the caller, who fetches it there. */
   async put(id: string, bytes: Uint8Array, to: string): Promise<void> {
     await this.#inTurn(`to ${to}`, (store) => store.put(id, bytes));
   }
 
-  /** `from` is the host that has put it there. */
+  /** Takes an answer from the store. `from` is the host that has put it there. */
   async take(id: string, mostBytes: number, from: string): Promise<Uint8Array> {
     if (!ID.test(id)) throw new ClaimFault('its claim has no id');
     const most = Math.min(mostBytes, MOST_CLAIM_BYTES);
@@ -105,7 +108,7 @@ export class Claims {
   #opened(): Promise<ClaimStore> {
     this.#store ??= this.#load();
     this.#store.catch(() => {
-      this.#store = undefined; // it is tried again for the next one
+      this.#store = undefined; // the next claim tries to open it again
     });
     return this.#store;
   }

@@ -1,5 +1,5 @@
-// Other hosts, put together: this daemon's place among them, what it offers there, and the servers of theirs that may be used here. It is
-// loaded only where the config names a bus.
+// Puts the parts of federation together: this daemon's place among the hosts, what it offers there, and which servers
+// of other hosts may be used here. It is loaded only if the config names a bus.
 
 import { randomBytes } from 'node:crypto';
 import type { AgentsElsewhere, AgentsHere } from '../model/agent-mail.ts';
@@ -49,29 +49,29 @@ export interface FederationOptions {
   readonly logger: Logger;
   /** Makes a session for a link, with this one view. */
   readonly accept: (link: Carrier, principal: BusPrincipal, view: string) => unknown;
-  /** Why policy does not let a server of this name be used; undefined if it does. */
+  /** The reason why policy forbids a server of this name; undefined if it is allowed. */
   readonly refusalOf: (name: string) => string | undefined;
-  /** True if the hints on the tools of a server are believed. */
+  /** True if the hints on a server's tools are believed. */
   readonly trustsHints: (name: string) => boolean;
-  /** The text in which the last run of this daemon has kept the hosts that it knew; undefined if there is none. */
+  /** The text in which the last run of this daemon kept the hosts that it knew; undefined if there is none. */
   readonly kept: string | undefined;
-  /** Keeps such a text for the next run. It is asked for when it is written. */
+  /** Keeps a text for the next run. `text` is called when the text is written. */
   readonly keep: (text: () => string) => void;
   /** The agents of this host; undefined if they exchange no messages. */
   readonly agents?: AgentsHere | undefined;
-  /** Other servers can be used now. */
+  /** Called when the usable servers have changed. */
   readonly changed: () => void;
-  /** Something of another host was refused. */
+  /** Called when something of another host was refused. */
   readonly refused: (refusal: BusRefusal) => void;
   readonly failed: (error: unknown) => void;
 }
 
-/** The bus with all that belongs to it, so that a test can bring another one. */
+/** The bus and everything that belongs to it. A test can bring another one. */
 export interface Ground {
   readonly bus: Bus;
   readonly board: Board;
   readonly leases: LeaseBoard;
-  /** Brings in the store of long answers. */
+  /** Loads the store of long answers. */
   readonly claims: () => Promise<ClaimStore>;
   readonly server: () => BusServerFacts | undefined;
   readonly close: () => Promise<void>;
@@ -82,13 +82,13 @@ const RIVAL =
   'another daemon has the same name, so this one offers nothing: give federation.host another value on one of them';
 const CONTESTED =
   'another daemon has the same name, and offers nothing while this one does: give federation.host another value on one of them';
-/** Changes of leases are told of together. */
+/** Changes of leases within this time are told together. */
 const TELL_MS = 50;
-/** With fewer hosts nobody waits when NATS comes back. */
+/** No daemon waits when NATS comes back with fewer hosts than this. */
 const FEW_HOSTS = 50;
 const DELAY_MS_FOR_EACH = 4;
 const MOST_DELAY_MS = 4000;
-/** The most that was refused and is said in the log each second. */
+/** The maximum number of refusals logged per second. */
 const MOST_TOLD = 20;
 const REFUSED: Readonly<Record<BusRefusal['what'], string>> = {
   request: 'a request of another host was refused',
@@ -115,7 +115,7 @@ export class Federation {
   #hasRival = false;
   #isContested = false;
   readonly #denied = new Set<string>();
-  /** Tokens of own servers on this host whose calls NATS does not let this daemon hear. */
+  /** Tokens of this host's own servers; NATS does not let this daemon hear their calls. */
   readonly #unheard = new Set<string>();
   #telling: Timer | undefined;
   #offers: readonly OfferedServer[] = [];
@@ -221,7 +221,7 @@ export class Federation {
 
   // --- what is offered ---
 
-  /** Offers these of the own servers. */
+  /** Offers exactly these of the own servers. */
   offer(servers: readonly OfferedServer[]): void {
     this.#offers = servers;
     this.#announce();
@@ -229,26 +229,29 @@ export class Federation {
     this.#owner.offer(taken.map(({ name, ...terms }) => ({ name, isForAny: !isBound(terms) })));
   }
 
-  /** Announces the servers whose calls come here. */
+  /** Announces the servers whose calls reach this host. */
   #announce(): void {
     const heard = this.#offers.filter(({ name }) => this.#isHeard(name));
     this.#own.offer(heard);
     this.#leases.offer(this.#hasRival ? [] : heard.filter(isBound).map(({ name }) => name));
   }
 
-  /** False for an own server whose calls NATS does not let this daemon hear. */
+  /** False if NATS does not let this daemon hear the calls of this own server. */
   #isHeard(name: string): boolean {
     return !this.#unheard.has(serverToken(name, this.#options.settings.host));
   }
 
-  /** Two daemons of one name would take each other's calls: the one that came later offers nothing. */
+  /**
+   * Called when another daemon has the same name, or has it no more. Two daemons with one name would take each other's
+   * calls, so the later one offers nothing.
+   */
   #onRival(hasRival: boolean): void {
     this.#hasRival = hasRival;
     if (hasRival) this.#options.logger.error(RIVAL, { host: this.#options.settings.host });
     this.offer(this.#offers);
   }
 
-  /** Somebody has written over the entry of this host. The bus does not say who. */
+  /** Called when somebody has overwritten the entry of this host. The bus does not say who. */
   #onReplaced(by: HostEntry | undefined): void {
     const before = this.#own.overwrites;
     this.#own.wasReplaced(by);
@@ -264,7 +267,9 @@ export class Federation {
 
   // --- who is there ---
 
-  /** All come back when NATS does: the more there are, the longer each of them waits before it speaks. */
+  /**
+   * Called when NATS is back. All daemons come back then, so each waits before it speaks: the more hosts, the longer.
+   */
   #onUp(): void {
     // NATS says again what it does not permit.
     this.#denied.clear();
@@ -277,7 +282,7 @@ export class Federation {
     this.#leases.busIsUp();
   }
 
-  /** A host has left, was started again, or gives no sign of life any more. */
+  /** Called when a host has left, was started again, or gives no more signs of life. */
   #onGone(host: string, run: string): void {
     const known = [...this.#list.known].find((one) => one.host === host);
     if (known?.isSilent === true) this.#owner.hostSilent(host);
@@ -301,7 +306,7 @@ export class Federation {
     this.#tellSoon();
   }
 
-  /** Many leases change at once, as when a host is gone. */
+  /** Tells changes of leases together: many change at once when a host is gone. */
   #tellSoon(): void {
     this.#telling ??= this.#options.clock.after(TELL_MS, () => {
       this.#telling = undefined;
@@ -317,22 +322,22 @@ export class Federation {
     this.#options.changed();
   }
 
-  /** The name without a host by which calls reach this server of another host now; undefined if they go elsewhere. */
+  /** The name without a host that reaches this server of another host now; undefined if calls by it go elsewhere. */
   alsoAs(name: string): string | undefined {
     return this.#elsewhere.alsoAs(name);
   }
 
-  /** The servers of other hosts, by their names with the host. */
+  /** The servers of other hosts, by name with host. */
   get servers(): ReadonlyMap<string, BusServer> {
     return this.#elsewhere.byName;
   }
 
-  /** A server by its name alone. */
+  /** Returns a server by its name alone. */
   anywhere(name: string): BusServer | undefined {
     return this.#elsewhere.anywhere(name);
   }
 
-  /** The names without a host that were asked for. */
+  /** The servers that were asked for by their names without a host. */
   get askedAnywhere(): Iterable<BusServer> {
     return this.#elsewhere.asked;
   }
@@ -349,7 +354,7 @@ export class Federation {
     return this.#home.open(definition, context, holder);
   }
 
-  /** Why nothing can be asked of other hosts; undefined if it can. */
+  /** The reason why other hosts cannot be asked; undefined if they can. */
   get down(): string | undefined {
     return this.#home.down;
   }
@@ -371,13 +376,13 @@ export class Federation {
       this.#unheard.add(token);
       this.#announce();
     }
-    const denied = `${operation} ${subject.replace(this.#run, '*')}`; // a permission names no run
+    const denied = `${operation} ${subject.replace(this.#run, '*')}`; // permissions name no run
     if (this.#denied.size >= MOST_TOLD || this.#denied.has(denied)) return;
     this.#denied.add(denied);
     this.#options.logger.warn('NATS does not permit something that federation needs', { operation, subject });
   }
 
-  /** A peer that is refused all the time fills no log. */
+  /** Logs a refusal, at most `MOST_TOLD` per second, so that a peer with endless refusals cannot fill the log. */
   #note(refusal: BusRefusal): void {
     this.#options.refused(refusal);
     const nowMs = this.#options.clock.now();
@@ -439,7 +444,7 @@ export class Federation {
     });
   }
 
-  /** Other daemons under the name of this host, and what somebody has written there. */
+  /** Faults around the name of this host: other daemons that use it, and foreign writes to its entry. */
   get #nameFaults(): string[] {
     if (this.#hasRival) return [RIVAL];
     if (this.#isContested) return [CONTESTED];
@@ -463,7 +468,7 @@ export class Federation {
     };
   }
 
-  /** Why a host cannot be reached; null if it can. */
+  /** Returns the reason why a host cannot be reached; null if it can. */
   #unreachable({ isSilent }: KnownHost, answer: ServiceAnswer | undefined, seenMs: number): string | null {
     if (this.#home.down !== undefined) return 'NATS is away';
     if (isSilent)
@@ -471,7 +476,7 @@ export class Federation {
     return answer === undefined ? 'it is on the list of hosts, and its daemon does not answer' : null;
   }
 
-  /** Says goodbye: others look for nothing here any more. Calls that are under way go on. */
+  /** Says goodbye, so that other hosts stop asking here. Calls under way go on. */
   async leave(): Promise<void> {
     this.#owner.takeNoMore();
     this.#list.close();
@@ -498,14 +503,17 @@ function natsOf(server: BusServerFacts | undefined): FederationReport['nats'] {
   return server === undefined ? null : { address: server.address, version: server.version };
 }
 
-/** True for what is refused and said in another place: to whoever has called, with a bucket, or as what nobody needs. */
+/**
+ * True for a denied operation that is reported elsewhere: to the caller, with a bucket, or nowhere because nobody needs
+ * it.
+ */
 function isToldElsewhere(operation: string, subject: string): boolean {
   if (operation === 'publish') return /^(?:mcp\.v1\.req\.|\$JS\.API\.|\$KV\.)/.test(subject);
-  // Only NATS' own tools ask there, and callers that count nothing.
+  // Only NATS' own tools ask there, and callers that do not count frames.
   return /^\$SRV\.|^_INBOX.*\.ctl$/.test(subject);
 }
 
-/** Makes the buckets that are missing, for the command. @public */
+/** Makes the missing buckets, for the command. @public */
 export const makeBuckets = makeBucketsOf;
 
 function natsGround({ settings, clock, pacer, refused, failed }: FederationOptions): Ground {

@@ -1,21 +1,24 @@
-// One direction of one call, the receiving side: puts numbered frames in their order and parts together, and gives credit for what was taken.
-// What comes twice is dropped; what can have no place is a fault of the peer.
+// The receiving side of one direction of one call: puts numbered frames in order, puts parts together, and gives credit
+// for what was taken. It drops duplicates. A frame that fits nowhere is a fault of the peer.
 
 import type { BusHeaders } from './bus.ts';
 import { type BusFrameKind, bufferOf, countIn, HEADER, MOST_FRAME_BYTES, WINDOW_BYTES } from './frames.ts';
 
-/** Memory may be so many times as long as what is kept of it. */
+/** Memory may be so many times as long as the bytes in it that are kept. */
 const MOST_SPARE = 2;
-/** The most frames that may come before one that is missing, and the most that a message may be cut into: each costs memory, also where it is empty. */
+/**
+ * The maximum number of frames that may come before a missing one, and of parts of one message. Each costs memory, even
+ * an empty one.
+ */
 const MOST_EARLY = 4096;
 const MOST_PARTS = 4096;
 
 export interface ReceiverOptions {
-  /** The longest message. */
+  /** The maximum size of a message. */
   readonly mostBytes: number;
   /** Takes a whole message. `hasRoom` is true if one byte behind it belongs to it. */
   readonly message: (kind: BusFrameKind, body: Buffer, hasRoom: boolean) => void;
-  /** Gives credit: all frames up to `got` are here, and `credit` bytes in all may come. */
+  /** Gives credit: all frames up to `got` are here, and `credit` bytes in total may come. */
   readonly grant: (got: number, credit: number) => void;
 }
 
@@ -32,7 +35,7 @@ export class FrameReceiver {
   #earlyBytes = 0;
   #gotSeq = 0;
   #gotBytes = 0;
-  /** The bytes that were granted last. */
+  /** The total bytes that were granted last. */
   #granted = WINDOW_BYTES;
   #parts: Uint8Array[] = [];
   #partBytes = 0;
@@ -42,12 +45,12 @@ export class FrameReceiver {
     this.#options = options;
   }
 
-  /** The number of the last frame before which none is missing. */
+  /** The number of the last frame with none missing before it. */
   get gotSeq(): number {
     return this.#gotSeq;
   }
 
-  /** The bytes that may come in all. */
+  /** The total bytes that may come. */
   get credit(): number {
     return this.#granted;
   }
@@ -57,18 +60,18 @@ export class FrameReceiver {
     return this.#early.size > 0;
   }
 
-  /** True if a message has come in part. */
+  /** True if a part of a message has come. */
   get isPartWay(): boolean {
     return this.#partBytes > 0 || this.hasGap;
   }
 
-  /** No credit is given while it is paused. */
+  /** While it is paused, it gives no credit. */
   set isPaused(isPaused: boolean) {
     this.#isPaused = isPaused;
     if (!isPaused) this.#grantMore();
   }
 
-  /** Takes a frame; returns the fault of a peer that sends what it may not. */
+  /** Takes a frame. Returns the fault if the peer sent something that it may not send. */
   take(kind: BusFrameKind, headers: BusHeaders, data: Uint8Array): ReceiverFault | undefined {
     const seq = countIn(headers[HEADER.seq]);
     if (seq === undefined || seq === 0) return 'unnumbered';
@@ -124,7 +127,7 @@ export class FrameReceiver {
     return undefined;
   }
 
-  /** Gives credit once a quarter of the window is used up, so that a message takes few grants. */
+  /** Gives credit once a quarter of the window is used up, so that a message needs few grants. */
   #grantMore(): void {
     const credit = this.#gotBytes + WINDOW_BYTES;
     if (this.#isPaused || credit - this.#granted < WINDOW_BYTES / 4) return;
@@ -133,7 +136,7 @@ export class FrameReceiver {
   }
 }
 
-/** The same bytes. A short piece of long memory is copied, as it would keep all of that. */
+/** Returns the same bytes. Copies a short piece of long memory, because the piece would keep all of it. */
 function ownBytes(data: Uint8Array): Uint8Array {
   return data.buffer.byteLength > MOST_SPARE * data.length ? new Uint8Array(data) : data;
 }

@@ -1,5 +1,5 @@
-// One direction of one call, the sending side: messages are cut into numbered frames, and no more of them are on their way than the other side
-// has given credit for. Frames are kept until the other side has them. It knows nothing of the messages.
+// The sending side of one direction of one call: cuts messages into numbered frames, and sends no more than the other
+// side has given credit for. It keeps frames until the other side has them. It does not know the content of messages.
 
 import type { BusHeaders } from './bus.ts';
 import { type BusFrameKind, HEADER, MOST_FRAME_BYTES, WINDOW_BYTES } from './frames.ts';
@@ -9,7 +9,7 @@ interface SentFrame {
   readonly kind: BusFrameKind;
   readonly data: Uint8Array;
   readonly more: BusHeaders | undefined;
-  /** The bytes of all frames up to the end of this one. */
+  /** The total bytes of all frames up to the end of this one. */
   readonly endsAt: number;
 }
 
@@ -17,7 +17,7 @@ export type SendFrame = (headers: BusHeaders, data: Uint8Array, kind: BusFrameKi
 
 export class FrameSender {
   readonly #send: SendFrame;
-  /** Frames that the other side may not have, in their order. */
+  /** Frames that the other side may not have yet, in order. */
   #frames: SentFrame[] = [];
   #lastSeq = 0;
   #lastByte = 0;
@@ -39,7 +39,7 @@ export class FrameSender {
     return this.#sentSeq;
   }
 
-  /** The bytes of frames that are kept. */
+  /** The bytes of the kept frames. */
   get keptBytes(): number {
     return this.#lastByte - this.#gotBytes;
   }
@@ -49,12 +49,12 @@ export class FrameSender {
     return this.#lastByte - this.#sentBytes;
   }
 
-  /** True if all frames have been sent, whether or not the other side has them. */
+  /** True if all frames have been sent, even if the other side does not have them yet. */
   get hasSentAll(): boolean {
     return this.#sentSeq === this.#lastSeq;
   }
 
-  /** Sends a message as soon as there is credit for it. `more` are headers of its last frame. */
+  /** Sends a message as soon as there is credit for it. `more` are extra headers of its last frame. */
   push(kind: BusFrameKind, body: Uint8Array, more?: BusHeaders): void {
     let from = 0;
     for (; body.length - from > MOST_FRAME_BYTES; from += MOST_FRAME_BYTES)
@@ -83,8 +83,8 @@ export class FrameSender {
   }
 
   /**
-   * The other side has all frames up to `got`, and takes `credit` bytes in all. It never gets more than a window beyond what it has,
-   * whatever it says. False if it has what was never sent.
+   * Called when the other side has all frames up to `got` and takes `credit` bytes in total. It never gets more than
+   * one window beyond what it has, whatever it says. Returns false if it claims frames that were never sent.
    */
   granted(got: number, credit: number): boolean {
     if (got > this.#sentSeq) return false;
@@ -99,7 +99,7 @@ export class FrameSender {
     return true;
   }
 
-  /** Sends again what the other side does not have, and what follows. */
+  /** Sends every frame again from the first one that the other side does not have. */
   resend(): void {
     const upTo = this.#sentSeq;
     for (const frame of this.#frames) if (frame.seq <= upTo) this.#sendOne(frame);

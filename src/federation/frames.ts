@@ -1,5 +1,5 @@
-// The messages of wire v1 as data: their headers, kinds of frames and error codes. Our own headers are marked; a peer that does not
-// send `Mcp-Accept-Part` gets none of what they bring.
+// The messages of wire v1 as data: their headers, kinds of frames and error codes. The bridge's own headers are marked;
+// a peer that does not send `Mcp-Accept-Part` gets none of their features.
 
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import type { BusHeaders } from './bus.ts';
@@ -19,13 +19,16 @@ export const HEADER = {
   acceptPart: 'Mcp-Accept-Part',
   /** The caller also listens to `{reply}.bulk`, for parts. */
   acceptBulk: 'Mcp-Accept-Bulk',
-  /** `{stream} {number} {done}`: the stream of calls, the number of this one, and the number below which all are answered. */
+  /**
+   * `{stream} {number} {done}`: the stream of calls, this call's number, and the number below which all calls are
+   * answered.
+   */
   call: 'Mcp-Call',
-  /** The host that asks. */
+  /** The asking host. */
   host: 'Mcp-Host',
-  /** The client there that asks, as its daemon calls it. */
+  /** The asking client on that host, as its daemon calls it. */
   client: 'Mcp-Client',
-  /** `{attempt} {owner}`: a request that was sent before, and the run of the owner that it was meant for, or `-`. */
+  /** `{attempt} {owner}`: a request that was sent before, and the owner's run that it was meant for, or `-`. */
   again: 'Mcp-Again',
   /** The owner must not begin before it is told to. */
   hold: 'Mcp-Hold',
@@ -35,15 +38,15 @@ export const HEADER = {
   fence: 'Mcp-Fence',
   /** The number of a frame within its call and direction, from 1 on. */
   seq: 'Mcp-Seq',
-  /** The bytes that may be sent in all. */
+  /** The total bytes that may be sent. */
   credit: 'Mcp-Credit',
-  /** The number of the last frame before which none is missing. */
+  /** The number of the last frame with none missing before it. */
   got: 'Mcp-Got',
-  /** The number of the last frame that was sent, in a sign of life. */
+  /** The number of the last frame that was sent; stands in a sign of life. */
   sent: 'Mcp-Sent',
-  /** The bytes of a request that comes in parts. */
+  /** The size of a request that comes in parts. */
   length: 'Mcp-Length',
-  /** `{host} {run}` of the owner that answers. */
+  /** `{host} {run}` of the answering owner. */
   owner: 'Mcp-Owner',
 } as const;
 
@@ -51,8 +54,9 @@ export const WIRE_VERSION = '1';
 export const [PROTOCOL_VERSION = ''] = ERA_2026.versions;
 
 /**
- * `msg`: a notification. `end`: the answer; empty if the call was cancelled. `err`: an error of the owner's daemon. `ka`: the call goes
- * on. `ack`: the call has begun. `part`: a piece of the message that the next other frame ends.
+ * `msg`: a notification. `end`: the answer; empty if the call was cancelled. `err`: an error of the owner's daemon.
+ * `ka`: the call goes on. `ack`: the call has begun. `part`: a piece of a message; the next frame of another kind ends
+ * the message.
  */
 export type BusFrameKind = 'msg' | 'end' | 'err' | 'ka' | 'ack' | 'part';
 const KINDS: ReadonlySet<string> = new Set(['msg', 'end', 'err', 'ka', 'ack', 'part'] satisfies BusFrameKind[]);
@@ -68,39 +72,39 @@ export const CONTROL_END = '.ctl';
 export const BULK_END = '.bulk';
 
 export const WIRE_CODE = {
-  /** The stream of frames broke, and nobody knows what became of the call. */
+  /** The stream of frames broke, and nobody knows the outcome of the call. */
   streamLost: -32010,
   /** Nobody listens to the subject. */
   nobody: -32011,
   tooLarge: -32012,
   denied: -32013,
   credentials: -32014,
-  /** Subject, headers and body do not say the same. */
+  /** Subject, headers and body contradict each other. */
   mismatch: ERA_2026.errors.headerMismatch ?? 0,
 } as const;
 
-/** The method of a call that stays open and tells its caller what changes. */
+/** The method of a call that stays open and tells its caller about changes. */
 export const LISTEN = 'subscriptions/listen';
 
-/** No frame carries more. */
+/** The maximum size of a frame. */
 export const MOST_FRAME_BYTES = 256 * 1024;
-/** The most bytes of one call that are on their way. */
+/** The maximum bytes of one call that are on their way. */
 export const WINDOW_BYTES = 1024 * 1024;
-/** The time after which a call that says nothing gives a sign of life. */
+/** A silent call gives a sign of life after this time. */
 export const KEEP_ALIVE_MS = 5000;
-/** A call that has been silent for so long is lost. */
+/** A call is lost if it is silent for so long. */
 export const LOST_MS = 3 * KEEP_ALIVE_MS;
 
 const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 const SENTINEL = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 
-/** A text as the value of a header. */
+/** Encodes a text as the value of a header. */
 export function headerValue(text: string): string {
   if (PLAIN.test(text) && !text.startsWith('=?')) return text;
   return `=?base64?${Buffer.from(text).toString('base64')}?=`;
 }
 
-/** The text in the value of a header; undefined if it cannot be read. */
+/** Decodes the text in the value of a header; undefined if it cannot be read. */
 export function headerText(value: string | undefined): string | undefined {
   if (value === undefined || !value.startsWith('=?')) return value;
   const [, base64] = SENTINEL.exec(value) ?? [];
@@ -109,11 +113,11 @@ export function headerText(value: string | undefined): string | undefined {
 
 const STREAM = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The place of a call among those that its caller has made. */
+/** The place of a call among its caller's calls. */
 export interface CallPlace {
   readonly stream: string;
   readonly number: number;
-  /** All calls of the stream below it are answered. */
+  /** All calls of the stream below this number are answered. */
   readonly done: number;
 }
 
@@ -131,12 +135,12 @@ export function callPlaceIn(headers: BusHeaders): CallPlace | undefined {
     : undefined;
 }
 
-/** A whole number of at most 15 digits. */
+/** Reads a whole number of at most 15 digits. */
 export function countIn(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The error response to a request; `id` is JSON. */
+/** Returns the error response to a request; `id` is JSON. */
 export function errorResponse(id: string, error: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},"error":${error}}`);
 }
@@ -147,7 +151,7 @@ export function bufferOf(data: Uint8Array): Buffer {
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** A message with a newline behind it. `hasRoom` says that the byte behind the message belongs to it. */
+/** Returns the message with a newline behind it. `hasRoom` is true if the byte behind the message belongs to it. */
 export function withNewline(message: Buffer, hasRoom: boolean): Buffer {
   const { length } = message;
   const frame = hasRoom ? Buffer.from(message.buffer, message.byteOffset, length + 1) : Buffer.allocUnsafe(length + 1);

@@ -1,5 +1,6 @@
-// One request on its way to an owner, until its one answer. It is sent again only where its owner would know that it had it before. Where it may
-// go to another owner is not decided here: its connection is told how it has ended.
+// One request on its way to an owner, until its one answer. The request is sent again only if its owner would recognize
+// the repeat. The connection decides if another owner may get it; this file only tells the connection how the call has
+// ended.
 
 import { isUtf8 } from 'node:buffer';
 import { HOST_NAME_FORM } from '../model/host-name.ts';
@@ -33,26 +34,28 @@ import type { HomeOptions, OpenContext } from './home.ts';
 import type { CallWay } from './owner-choice.ts';
 import { controlSubject } from './subject.ts';
 
-/** The time after which a request that nobody has confirmed is sent again. */
+/** An unconfirmed request is sent again after this time. */
 const RESEND_MS = 2000;
-/** The time after which a call that has begun and says nothing is asked for. */
+/** A call that has begun and then says nothing is asked for after this time. */
 const SILENT_MS = 1.5 * KEEP_ALIVE_MS;
-/** The time after which an answer that comes in parts, and does not go on, is asked for the first time. */
+/** An answer in parts that does not go on is asked for the first time after this time. */
 const STALL_MS = 1000;
 const SOON_MS = 50;
-/** So often parts that do not come are asked for on the connection of their own. */
+/** Missing parts are asked for so often on their own connection. */
 const FEW_TRIES = 2;
 /** From this size on, the owner is told at once that an answer has come, so that it need not keep it. */
 const LARGE_ANSWER = 64 * 1024;
-/** The errors of an owner's daemon that say that a call was not begun. */
+/** The errors of an owner's daemon that mean that a call was not begun. */
 const UNBEGUN: ReadonlySet<unknown> = new Set([WIRE_CODE.streamLost, WIRE_CODE.nobody, WIRE_CODE.mismatch]);
-/** The most characters of what an owner says. */
+/** The maximum length of a reason that an owner gives. */
 const MOST_REASON = 120;
 
 const envelope = new Envelope(ERA_2026.keys);
 const NOTHING = Buffer.alloc(0);
 const OWNER = new RegExp(`^(${HOST_NAME_FORM}) ([A-Za-z0-9_-]{1,64})$`);
-/** The times that a call waits once more for its owner when the bus comes back, without a word of it. */
+/**
+ * The number of times that the bus may come back, without a word of the owner, before the call stops waiting for it.
+ */
 const MOST_COMEBACKS = 4;
 /** The times that an owner may refuse a request that it was sent several times. */
 const MOST_REFUSALS = 5;
@@ -64,13 +67,13 @@ export interface HomeRequest {
   readonly method: string;
   readonly name: string | undefined;
   readonly body: Buffer;
-  /** The client that asks, as it is called here; '' if the bridge asks by itself. */
+  /** The asking client, as this host calls it; '' if the bridge asks by itself. */
   readonly client?: string;
-  /** The host that has to take it; undefined if any owner may. */
+  /** The host that must take it; undefined if any owner may. */
   readonly host: string | undefined;
   /** Undefined if no other owner may take it. */
   readonly way?: CallWay;
-  /** The hosts that have forgotten the stream on which it came. */
+  /** The hosts that have forgotten the stream on which the request came. */
   readonly forgotAt?: ReadonlySet<string>;
 }
 
@@ -84,7 +87,7 @@ export interface ExpectedAnswers {
   readonly forget: () => void;
 }
 
-/** The place where requests of one kind go, and the headers that they have in common. */
+/** The target of requests of one kind, with the headers that they share. */
 export interface CallAim {
   readonly subject: string;
   readonly fixed: FixedHeaders;
@@ -92,34 +95,37 @@ export interface CallAim {
 
 /** The connection that a call belongs to. */
 export interface CallConnection {
-  /** The server, as people here know it. */
+  /** The server, under the name that people here use. */
   readonly server: string;
   /** Its name on its host. */
   readonly offeredName: string;
-  /** The number of the lease that its answers have; undefined where there is none. */
+  /** The lease number that its answers carry; undefined without a lease. */
   readonly fence: string | undefined;
   /** The number below which all calls are answered. */
   readonly doneNumber: number;
-  /** Names the calls of the connection that are made now. */
+  /** The stream for the connection's new calls. */
   readonly stream: string;
-  /** Nothing is read at present. */
+  /** True while nothing is read. */
   readonly isPaused: boolean;
   aimAt(method: string, name: string | undefined, host: string | undefined): CallAim;
-  /** A notification has come; a newline stands behind it. */
+  /** Called with each notification, with a newline behind it. */
   notified(message: Buffer): void;
-  /** The answer has come, or an error in its place. `host` is the owner's. */
+  /** Called with the answer, or with an error in its place. `host` is the owner's. */
   answered(call: HomeCall, message: Buffer, host: string | undefined): void;
-  /** The call is over: it was answered, or nobody waits for it. */
+  /** Called when the call is over: it was answered, or nobody waits for it. */
   callOver(call: HomeCall): void;
-  /** The call was certainly not carried out. */
+  /** Called when the call was certainly not carried out. */
   undone(call: HomeCall, code: BridgeErrorCode, how: string): void;
-  /** Nobody has taken the call so far. Where any owner may, the connection asks another one. */
+  /** Called when nobody has taken the call so far. If any owner may, the connection asks another one. */
   quiet(call: HomeCall): void;
-  /** An owner has too much to do. True if another one is asked. */
+  /** Called when an owner is too busy. Returns true if another owner is asked. */
   turnedAway(call: HomeCall, host: string): boolean;
-  /** The owner, on that host, knows nothing of the connection any more, or serves the server no more, and has not begun the call. */
+  /**
+   * Called when the owner on that host has not begun the call, because it has forgotten the connection or serves the
+   * server no more.
+   */
   overThere(call: HomeCall, host: string): void;
-  /** Nobody knows if the call was carried out. */
+  /** Called when nobody knows if the call was carried out. */
   lost(call: HomeCall, how: string): void;
 }
 
@@ -130,7 +136,7 @@ export interface HomeCallContext extends HomeOptions, Pick<OpenContext, 'failed'
   readonly expect: (call: AnsweredCall) => ExpectedAnswers;
 }
 
-/** The run of an owner, by its own word. */
+/** The run of an owner, as it says itself. */
 interface NamedRun {
   readonly host: string;
   readonly run: string;
@@ -144,34 +150,34 @@ interface NamedOwner {
 export class HomeCall implements AnsweredCall {
   readonly number: number;
   readonly request: HomeRequest;
-  /** Names the calls that it is one of. */
+  /** The stream that the call belongs to. */
   readonly stream: string;
   isOver = false;
   readonly #context: HomeCallContext;
   readonly #answers: ExpectedAnswers;
-  /** Made for an answer that is more than one frame, as most are not. */
+  /** Made only for an answer of more than one frame; most have one. */
   #ownReceiver: FrameReceiver | undefined;
-  /** Made for a request that is more than one frame. */
+  /** Made only for a request of more than one frame. */
   #ownSender: FrameSender | undefined;
-  /** The parts of the request did not get through at once: the connection for what is long may be dead. */
+  /** True if parts of the request did not get through at once: the connection for long messages may be dead. */
   #wasSentAgain = false;
   readonly #fence: string | undefined;
   /** The host and the run that the call is bound to; undefined while any owner may take it. */
   #owner: NamedOwner | undefined;
   #subject = '';
-  /** The owner has said something: it has the request, or its first part. */
+  /** True once the owner has said something: it has the request, or its first part. */
   #isHeard = false;
-  /** The owner waits for a word of the home before it begins. */
+  /** True if the owner waits for a word of the home before it begins. */
   readonly #isHeld: boolean;
-  /** The owner was told that it may begin, or need not be told. */
+  /** True once the owner was told that it may begin, or if it need not be told. */
   #mayHaveBegun: boolean;
-  /** The owner has said that the call has begun. */
+  /** True once the owner has said that the call has begun. */
   #hasBegun = false;
   #isCancelled: Buffer | undefined;
   #receivedBytes = 0;
-  /** The id of an answer that is parked. */
+  /** The id of a parked answer. */
   #claim: string | undefined;
-  /** Such an answer, while it is being fetched. */
+  /** The parked answer while it is fetched. */
   #parked: ClaimedAnswer | undefined;
   #isPaused: boolean;
   #heardMs: number;
@@ -179,15 +185,15 @@ export class HomeCall implements AnsweredCall {
   #downMs: number | undefined;
   #attempts = 0;
   #refusals = 0;
-  /** How often the bus came back since the owner was heard. */
+  /** The number of times that the bus came back since the owner was heard. */
   #comebacks = 0;
-  /** The time of the last frame of an answer. */
+  /** The time when the last frame of an answer came. */
   #frameMs = 0;
-  /** How often frames were asked for again since one has come. */
+  /** The number of times that frames were asked for again since one came. */
   #fruitless = 0;
-  /** The number of the last frame that the owner has sent, by its own word. */
+  /** The number of the last frame that the owner has sent, as it says itself. */
   #sentSeq = 0;
-  /** The times that the owner was asked to go on with an answer that has come in part. */
+  /** The number of times that the owner was asked to go on with a partial answer. */
   #stalls = 0;
   #soon: Timer | undefined;
   #wasAskedSoon = false;
@@ -221,7 +227,7 @@ export class HomeCall implements AnsweredCall {
   }
 
   get #sender(): FrameSender {
-    // The owner gets the other parts once it has the first one, which is the request.
+    // The first part is the request. The owner gets the other parts once it has that one.
     this.#ownSender ??= new FrameSender((headers, data) => this.#sendPart(headers, data), MOST_FRAME_BYTES);
     return this.#ownSender;
   }
@@ -235,7 +241,7 @@ export class HomeCall implements AnsweredCall {
     return this.#isCancelled !== undefined;
   }
 
-  /** False if the call was certainly not begun anywhere. An owner may say that it has begun before it may. */
+  /** False if certainly no owner has begun the call. An owner may say that it has begun before it may. */
   get mayHaveBegun(): boolean {
     return this.#mayHaveBegun || this.#hasBegun;
   }
@@ -250,7 +256,7 @@ export class HomeCall implements AnsweredCall {
     return this.#isHeard && this.#heardMs >= ms;
   }
 
-  /** The host that has the call, or has to take it. */
+  /** The host that has the call, or must take it. */
   get host(): string | undefined {
     return this.#owner?.host;
   }
@@ -312,7 +318,10 @@ export class HomeCall implements AnsweredCall {
     bus.publish({ subject, reply, headers: { ...fixed.headers, ...headers }, data });
   }
 
-  /** Tells the owner more about the call. Where it is not known yet, nobody has said that they have the call. */
+  /**
+   * Tells the owner more about the call. Does nothing while no owner is known: then nobody has said that they have the
+   * call.
+   */
   #control(headers: BusHeaders, data: Uint8Array = NOTHING, lane: BusLane = 'small'): void {
     const owner = this.#owner;
     if (owner === undefined) return;
@@ -321,7 +330,7 @@ export class HomeCall implements AnsweredCall {
     bus.publish({ subject, headers, data }, lane);
   }
 
-  /** Says what is here, and how much more may come. */
+  /** Says which frames are here, and how much more may come. */
   #grant(isAgain: boolean): void {
     this.#sentMs = this.#context.clock.now();
     const headers = { [HEADER.got]: `${this.#receiver.gotSeq}`, [HEADER.credit]: `${this.#receiver.credit}` };
@@ -330,12 +339,15 @@ export class HomeCall implements AnsweredCall {
     this.#control({ ...headers, ...bulk, [HEADER.again]: '1' });
   }
 
-  /** Counts that frames are asked for again. Once they do not come, the connection for parts may be dead: they come on the other one from then on. */
+  /**
+   * True if parts should use their own connection. Counts repeated requests for frames; if they bring nothing, that
+   * connection may be dead, and parts use the other one from then on.
+   */
   #usesBulk(): boolean {
     return this.#fruitless++ < FEW_TRIES;
   }
 
-  /** Asks the owner that has the request, or may have it, for what is missing. */
+  /** Asks again the owner that has the request, or may have it. */
   #askAgain(): void {
     const mayMove = this.request.way !== undefined && !this.#isHeard;
     if (mayMove || this.#owner === undefined) return this.#context.connection.quiet(this);
@@ -345,7 +357,7 @@ export class HomeCall implements AnsweredCall {
     this.#sender.resend();
   }
 
-  /** The request; without its bytes if the owner has all of them, which came in parts. */
+  /** Returns the request; without its bytes if they went in parts and the owner has them all. */
   #whole(): Buffer {
     return this.request.body.length <= MOST_FRAME_BYTES ? this.request.body : NOTHING;
   }
@@ -375,7 +387,7 @@ export class HomeCall implements AnsweredCall {
     this.#isHeard = true;
     if (this.#isCancelled !== undefined) this.#control({}, this.#isCancelled);
     if (kind === 'ka' || kind === 'ack') return this.#onSign(kind, headers);
-    // An error of the owner's daemon comes before the call, or after it.
+    // An error of the owner's daemon comes before the call begins, or after it.
     if (kind !== 'err') this.#hasBegun = true;
     this.#receivedBytes += data.length;
     if (kind === 'end' && headers[HEADER.claim] !== undefined) this.#claim ??= headers[HEADER.claim];
@@ -389,8 +401,8 @@ export class HomeCall implements AnsweredCall {
   }
 
   /**
-   * Gives credit once more if an answer does not go on: a long answer goes on another connection than the owner's subscription, and can be here before the bus
-   * knows where credit for it goes.
+   * Gives credit again soon if an answer does not go on. A long answer uses another connection than the owner's
+   * subscription; it may be here before the bus knows where credit for it goes.
    */
   #lookSoon(): void {
     if (this.#soon !== undefined || this.#wasAskedSoon) return;
@@ -407,14 +419,14 @@ export class HomeCall implements AnsweredCall {
     this.#context.refused(this.#server, host, why);
   }
 
-  /** The first word of an owner binds the call to it. Another run of its daemon knows nothing of the call. */
+  /** Binds the call to the first owner that speaks. Another run of its daemon knows nothing of the call. */
   #onOwner(owner: NamedRun): void {
     if (this.#isHeard && this.#owner?.run !== undefined)
       return this.#lost(`was restarted: its host ${owner.host} has another daemon by now`);
     this.#owner = owner;
   }
 
-  /** The owner says that it has the request, or how much of it, and how much more may come. */
+  /** Called when the owner says that it has the request, or how much of it, and how much more may come. */
   #onSign(kind: BusFrameKind, headers: BusHeaders): void {
     this.#hasBegun ||= kind === 'ack';
     if (this.#isHeld && !this.#hasBegun && this.#isCancelled === undefined) this.#letBegin();
@@ -422,11 +434,11 @@ export class HomeCall implements AnsweredCall {
     const credit = countIn(headers[HEADER.credit]);
     if (got !== undefined && credit !== undefined) this.#ownSender?.granted(got, credit);
     const sentSeq = countIn(headers[HEADER.sent]) ?? 0;
-    if (sentSeq > this.#sentSeq) this.#frameMs = this.#heardMs; // what was sent just now may be on its way
+    if (sentSeq > this.#sentSeq) this.#frameMs = this.#heardMs; // the frames sent just now may be on their way
     this.#sentSeq = Math.max(this.#sentSeq, sentSeq);
   }
 
-  /** True for an answer that is the first frame and the last: nothing is to be put together, and no credit to be given. */
+  /** True for an answer in a single frame: it needs no putting together and no credit. */
   #isWholeAnswer(kind: BusFrameKind, headers: BusHeaders, data: Uint8Array): boolean {
     const isAnswer = kind === 'end' || kind === 'err';
     if (!isAnswer || this.#ownReceiver !== undefined || this.#claim !== undefined) return false;
@@ -438,7 +450,7 @@ export class HomeCall implements AnsweredCall {
     return this.#receiver.isPartWay || this.#sentSeq > this.#receiver.gotSeq;
   }
 
-  /** From here on this owner may have begun, and no other one may take the call. */
+  /** Lets the owner begin. From here on it may have begun, and no other owner may take the call. */
   #letBegin(): void {
     this.#mayHaveBegun = true;
     this.#control({ [HEADER.begin]: this.#owner?.run ?? '' });
@@ -448,7 +460,7 @@ export class HomeCall implements AnsweredCall {
     const where = this.#whyUnheard;
     if (this.#attempts === 1 && !this.#isHeard)
       return this.#undone('SERVER_UNREACHABLE', `cannot be reached: ${where}`);
-    // An owner that is known to be there has lost NATS for a moment: it is asked again until the call counts as lost.
+    // The owner is known to be present and has lost NATS for a moment. It is asked again until the call counts as lost.
     const { runOf } = this.#context;
     if (this.#owner?.run !== undefined && runOf(this.#owner.host) === this.#owner.run) return;
     this.#lost(`cannot be reached any more: ${where}`);
@@ -458,11 +470,11 @@ export class HomeCall implements AnsweredCall {
     if (this.#owner === undefined) return 'no host offers it now';
     const { host } = this.#owner;
     if (this.#context.runOf(host) === undefined) return `host ${host} is not there`;
-    // It was heard of a moment ago. Its daemon may have been killed since, or NATS does not let it hear calls.
+    // The host was heard a moment ago. Its daemon may have been killed since, or NATS does not let it hear calls.
     return `host ${host} takes no calls for it`;
   }
 
-  /** The owner has refused the request before it was a call. */
+  /** Called when the owner has refused the request before it was a call. */
   #onRefused(data: Uint8Array, host: string): void {
     const body = frameOf(data);
     const isRead =
@@ -471,7 +483,7 @@ export class HomeCall implements AnsweredCall {
     const code = codeIn(error);
     const isForgotten = body === undefined || code === undefined || code === WIRE_CODE.streamLost;
     if (this.#isUnderWay && !isForgotten) return this.#onTakenBack(error);
-    // What was sent once, and is refused, was not begun: the stream is over, or the lease.
+    // A refused request that was sent only once was not begun: its stream is over, or its lease.
     const isOverThere = code === WIRE_CODE.streamLost && this.#attempts === 1 && !this.#isUnderWay;
     const isServedElsewhere = code === WIRE_CODE.nobody && this.#fence !== undefined;
     if (isServedElsewhere && this.#attempts > 1) return this.#lost('is served by another host by now');
@@ -487,12 +499,15 @@ export class HomeCall implements AnsweredCall {
     if (!this.#context.connection.turnedAway(this, host)) this.#context.connection.answered(this, body, host);
   }
 
-  /** An owner that had no room for the request may have it once more, and begin it then. So the call waits for its answer. */
+  /**
+   * Called when an owner had no room for a request that it was sent more than once. It may begin the second one, so the
+   * call waits for its answer.
+   */
   #onRefusedOnce(error: unknown): void {
     if (++this.#refusals >= MOST_REFUSALS) this.#lost(`has refused the call again and again${whyIn(error)}`);
   }
 
-  /** An owner that has said that it began the call says now that it did not: nobody knows what it has done. */
+  /** Called when an owner said that it began the call and now denies it: nobody knows what it has done. */
   #onTakenBack(error: unknown): void {
     this.#refused(this.#owner?.host, 'it has begun a call, and then refused it');
     this.#lost(`has begun the call, and then refused it${whyIn(error)}`);
@@ -523,7 +538,7 @@ export class HomeCall implements AnsweredCall {
     return Buffer.from(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`);
   }
 
-  /** A whole message has come. */
+  /** Called with each whole message. */
   #message(kind: BusFrameKind, body: Buffer, hasRoom = false): void {
     if (this.isOver) return;
     if (this.#parked !== undefined) return;
@@ -546,7 +561,7 @@ export class HomeCall implements AnsweredCall {
     this.#answer(message);
   }
 
-  /** True for an error that says that the call was not begun, and that is dealt with here: it is no answer for the client. */
+  /** True for an error that means that the call was not begun. It is handled here and is no answer for the client. */
   #isUnbegun(message: Buffer): boolean {
     const error = envelope.decode(message, Field.error);
     const code = codeIn(error);
@@ -555,7 +570,7 @@ export class HomeCall implements AnsweredCall {
       return true;
     }
     const { host } = this;
-    // The lease was over when the request came to its turn.
+    // The lease had ended when the request's turn came.
     if (code !== WIRE_CODE.nobody || this.#fence === undefined || this.#attempts > 1 || host === undefined)
       return false;
     this.#settle();
@@ -563,7 +578,7 @@ export class HomeCall implements AnsweredCall {
     return true;
   }
 
-  /** Fetches an answer that is parked. */
+  /** Fetches a parked answer. */
   #fetch(id: string): void {
     if (!this.#takesClaims) return this.#onFault('an answer by claim, which nobody has asked for');
     if (this.#isCancelled !== undefined) return this.#settle();
@@ -581,7 +596,7 @@ export class HomeCall implements AnsweredCall {
     });
   }
 
-  /** The call was carried out, and nobody will know with what result. */
+  /** Called when the call was carried out but its result is lost. */
   #onAnswerLost(why: string): void {
     const { connection } = this.#context;
     const server = this.#server;
@@ -603,13 +618,13 @@ export class HomeCall implements AnsweredCall {
 
   // --- the end ---
 
-  /** Nobody waits for the answer any more. The owner is told again once it says that it has begun. */
+  /** Ends the wait for the answer. If the owner says later that it has begun, it is told again. */
   cancel(notice: Buffer): void {
     this.#isCancelled = Buffer.from(notice);
     this.#control({}, this.#isCancelled);
   }
 
-  /** The call ends here: whoever has it need not go on. */
+  /** Ends the call here, and tells its owner that it need not go on. */
   abandon(): void {
     if (this.#context.down() === undefined && this.#isCancelled === undefined) this.#control({}, this.#cancelNotice());
     this.isOver = true;
@@ -619,7 +634,7 @@ export class HomeCall implements AnsweredCall {
   }
 
   denied(): void {
-    if (this.#isHeard) return; // the owner has the request: only the same one once more was denied
+    if (this.#isHeard) return; // the owner has the request; only its repetition was denied
     const how = `may not be used: NATS does not let this daemon publish to ${this.#subject}`;
     if (this.#attempts > 1 && this.mayHaveBegun) return this.#lost(how);
     this.#undone('REQUEST_REFUSED', how);
@@ -644,7 +659,7 @@ export class HomeCall implements AnsweredCall {
     this.#context.connection.callOver(this);
   }
 
-  /** The bus is there again: what was missed is asked for. */
+  /** Called when the bus is back; asks for what was missed. */
   busIsBack(): void {
     if (this.isOver) return; // with its connection, which has just ended
     const nowMs = this.#context.clock.now();
@@ -654,7 +669,8 @@ export class HomeCall implements AnsweredCall {
   }
 
   /**
-   * Frames were sent, and do not come: one is lost, or the credit for it is. A bus that is only slow is asked less and less often.
+   * Asks again for frames that were sent and do not come: a frame is lost, or the credit for it. A bus that is only
+   * slow is asked less and less often.
    */
   #askToGoOn(nowMs: number): void {
     const patienceMs = Math.min(STALL_MS * 2 ** this.#stalls, SILENT_MS);
@@ -673,7 +689,8 @@ export class HomeCall implements AnsweredCall {
       return;
     }
     if (this.#isPaused && this.#isHeard) {
-      // What does not come is not missed; the owner keeps it for a caller that shows that it is there.
+      // Frames that do not come are not missed while paused. The owner keeps them for a caller that shows that it is
+      // present.
       this.#heardMs = nowMs;
       if (nowMs - this.#sentMs >= KEEP_ALIVE_MS) this.#grant(false);
       return;
@@ -691,7 +708,7 @@ function codeIn(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }
 
-/** The value of the header that names a client. Most requests are of the client that has asked before. */
+/** Returns the header value for a client. Most requests are of the same client as the request before. */
 function clientValue(client: string): string {
   if (lastClient?.client !== client) lastClient = { client, value: headerValue(client) };
   return lastClient.value;
@@ -699,13 +716,13 @@ function clientValue(client: string): string {
 
 let lastClient: { readonly client: string; readonly value: string } | undefined;
 
-/** The reason that an owner gives with an error: short, as it is another host's text. */
+/** Returns the reason that an owner gives with an error. It is kept short, because it is another host's text. */
 function whyIn(error: unknown): string {
   const message = typeof error === 'object' && error !== null && 'message' in error ? error.message : undefined;
   return typeof message === 'string' ? ` (${printable(message.slice(0, MOST_REASON))})` : '';
 }
 
-/** The owner that a frame names; undefined if it has no such form. Its host may get into a subject. */
+/** Reads the owner that a frame names; undefined if its form is wrong. Its host may become part of a subject. */
 function ownerIn(headers: BusHeaders): NamedRun | undefined {
   const text = headers[HEADER.owner] ?? '';
   if (text === lastOwner?.text) return lastOwner;
@@ -715,10 +732,13 @@ function ownerIn(headers: BusHeaders): NamedRun | undefined {
   return lastOwner;
 }
 
-/** Most frames are from the owner of the last one. */
+/** The owner of the last frame; most frames are from the same owner as the one before. */
 let lastOwner: (NamedRun & { readonly text: string }) | undefined;
 
-/** A message of the owner with a newline behind it, as frames of the bridge have it; undefined if it is not UTF-8. */
+/**
+ * Returns a message of the owner with a newline behind it, as frames of the bridge have it; undefined if it is not
+ * UTF-8.
+ */
 function frameOf(data: Uint8Array, hasRoom = false): Buffer | undefined {
   if (!isUtf8(data)) return undefined;
   const frame = withNewline(bufferOf(data), hasRoom);

@@ -1,5 +1,6 @@
-// A connection to a server on another host: to the rest of the daemon it is one like any other. Each request is a call over the bus. A call that
-// was not begun, or does no harm twice, may go to another owner where any will do; one that nobody knows of ends with "outcome unknown".
+// A connection to a server on another host; to the rest of the daemon it looks like any other. Each request is a call
+// over the bus. A call that was not begun, or is safe to repeat, may go to another owner if any owner will do. If
+// nobody knows the outcome of a call, it ends with "outcome unknown".
 
 import { randomBytes } from 'node:crypto';
 import type { BusServer } from '../model/server-definition.ts';
@@ -47,19 +48,19 @@ import { type CallWay, hostIn, newWay, nextHost, secondWay, TaskHosts, withHost 
 import type { StreamPace } from './stream-pace.ts';
 import { isBusMethod, nameToken, requestSubject, serverToken, tokenOf } from './subject.ts';
 
-/** A connection on which nothing was asked for so long asks something itself, so that its owner keeps what it has for it. */
+/** A connection without a request for so long asks something itself, so that its owner keeps its state. */
 const IDLE_MS = 240_000;
 const PING_ID = '"mcp-bridge/ping"';
 const STREAM_BYTES = 12;
-/** The kinds of requests that a connection remembers, and how long the name of one may be. */
+/** The maximum number of request kinds that a connection remembers, and the maximum length of their names. */
 const MOST_AIMS = 64;
 const MOST_AIM_LETTERS = 256;
-/** The longest name or URI of a request, which is a header too. */
+/** The maximum length of a request's name or URI, which is a header too. */
 const MOST_NAME_BYTES = 16 * 1024;
-/** An owner that is busy for a moment says when it may be asked again. It is believed between these bounds. */
+/** A busy owner says when it may be asked again. The value is used only within these bounds. */
 const SOONEST_RETRY_MS = 250;
 const LATEST_RETRY_MS = 5000;
-/** The most characters of what an owner says. */
+/** The maximum length of a text that an owner says. */
 const MOST_SAID = 400;
 
 const envelope = new Envelope(ERA_2026.keys);
@@ -68,14 +69,14 @@ const NOTHING = Buffer.alloc(0);
 interface ConnectionContext extends HomeOptions, OpenContext {
   readonly down: () => string | undefined;
   readonly pace: StreamPace;
-  /** The host that serves the server by its name alone, where one does at a time, when the connection is opened. */
+  /** The host that serves the server by its name alone when the connection opens; set if one host does at a time. */
   readonly holder: Holder | undefined;
   readonly expect: (call: AnsweredCall) => ExpectedAnswers;
 }
 
 export class HomeConnection implements Link, CallConnection {
   readonly pid = undefined;
-  /** An owner speaks the era of 2026 alone: its answer to the probe decides. */
+  /** An owner speaks only the era of 2026: its answer to the probe decides. */
   readonly isOf2026Alone = true;
   /** An owner that does not answer the probe is not asked in another way. */
   readonly wasOpen = false;
@@ -83,23 +84,23 @@ export class HomeConnection implements Link, CallConnection {
   readonly link: Link = this;
   readonly ended: Promise<string>;
   readonly definition: BusServer;
-  /** The reason why nothing can be asked, where that is known before anything was. */
+  /** The reason why nothing can be asked, if it is known before the first request. */
   failure: BridgeError | undefined;
   readonly #context: ConnectionContext;
   readonly #callContext: HomeCallContext;
-  /** By method, name and host: clients make the same calls again and again. */
+  /** Aims by method, name and host, because clients repeat the same calls. */
   readonly #aims = new Map<string, CallAim>();
   #lastAim:
     | (CallAim & { readonly method: string; readonly name: string | undefined; readonly host: string | undefined })
     | undefined;
   readonly #end = deferred<string>();
   readonly #calls = new Map<string, HomeCall>();
-  /** The calls with a request that goes in parts. */
+  /** The calls with requests that go in parts. */
   readonly #large = new Set<HomeCall>();
   readonly #tasks = new TaskHosts();
   /** The hosts that have answered. */
   readonly #owners = new Set<string>();
-  /** Messages that have come; each is handed on when its turn has time for it. */
+  /** Messages that have come; each is handed on when the turn has time for it. */
   readonly #received: PacedQueue<Buffer>;
   #holder: Holder | undefined;
   stream = newStream();
@@ -109,7 +110,7 @@ export class HomeConnection implements Link, CallConnection {
   #isClosed = false;
   #isEnded = false;
   #askedMs: number;
-  /** Asks the first question later. */
+  /** The timer for the first question. */
   #later: Timer | undefined;
 
   constructor(definition: BusServer, context: ConnectionContext) {
@@ -153,7 +154,7 @@ export class HomeConnection implements Link, CallConnection {
 
   /** The number below which all calls are answered. */
   get doneNumber(): number {
-    for (const { number } of this.#calls.values()) return number; // they are in the order of their numbers
+    for (const { number } of this.#calls.values()) return number; // calls are in the order of their numbers
     return this.#lastNumber + 1;
   }
 
@@ -183,7 +184,7 @@ export class HomeConnection implements Link, CallConnection {
 
   #ask(b: Buffer, end: number, method: string): void {
     const idText = envelope.raw(b, Field.id);
-    if (method === 'initialize') return; // an owner speaks the era of 2026 alone: the probe is answered, or fails
+    if (method === 'initialize') return; // an owner speaks only the era of 2026: the probe is answered, or fails
     this.#askedMs = this.#context.clock.now();
     if (this.#isDown(idText)) return;
     if (!isBusMethod(method)) return this.#refuse(idText, 'REQUEST_REFUSED', `has no method ${method.slice(0, 64)}`);
@@ -206,14 +207,14 @@ export class HomeConnection implements Link, CallConnection {
     this.#askAny(request, isRepeatable || this.#handler?.mayRepeat?.(idText) === true);
   }
 
-  /** True if nothing can be asked now: whoever asks is told why. */
+  /** True if nothing can be asked now; then the asking client gets the reason. */
   #isDown(idText: string): boolean {
     const down = this.#context.down();
     if (down !== undefined) this.#refuse(idText, 'SERVER_UNREACHABLE', `cannot be reached: NATS is away (${down})`);
     return down !== undefined;
   }
 
-  /** Asks the first question, which begins the connection at its owner, after a while. */
+  /** Asks the first question after a delay. It begins the connection at its owner. */
   #askFirst(request: Omit<HomeRequest, 'host'>, waitMs: number): void {
     const ask = (): void => {
       const { host } = this;
@@ -240,14 +241,17 @@ export class HomeConnection implements Link, CallConnection {
     return this.#context.mayAskAny(this.definition.offeredName);
   }
 
-  /** The next host for a call. Undefined lets NATS choose, where each host that offers the server may be used. */
+  /**
+   * Chooses the next host for a call. Undefined lets NATS choose; that happens only if every host that offers the
+   * server may be used.
+   */
   #nextHost(way: CallWay): string | undefined {
     const { ownersOf } = this.#context;
     const owners = ownersOf(this.definition.offeredName);
     return nextHost(way, owners) ?? (this.#mayAskAny ? undefined : nextHost(way, owners));
   }
 
-  /** A request goes to the host of an earlier one, by the word of a client: only to one that may be used. */
+  /** Sends a request to the host of an earlier one. The client names the host, so it must be one that may be used. */
   #goBackTo(host: string, request: Omit<HomeRequest, 'host'>): void {
     if (this.#context.ownersOf(this.definition.offeredName).includes(host)) return this.#begin({ ...request, host });
     this.#refuse(
@@ -264,7 +268,7 @@ export class HomeConnection implements Link, CallConnection {
     call.begin();
   }
 
-  /** Tells the client of a request that it was not carried out. */
+  /** Tells the client that its request was not carried out. */
   #refuse(idText: string, code: BridgeErrorCode, how: string): void {
     const { name } = this.definition;
     const error = new BridgeError(code, `Server ${name} ${how}`, { server: name, hint: 'See: mcp-bridge hosts' });
@@ -277,7 +281,7 @@ export class HomeConnection implements Link, CallConnection {
 
   // --- what becomes of calls ---
 
-  /** Hands a message on; a newline stands behind it. */
+  /** Hands a message on, with a newline behind it. */
   #hand(message: Buffer): void {
     if (!this.#isClosed) this.#received.push(message, message.length);
   }
@@ -293,8 +297,8 @@ export class HomeConnection implements Link, CallConnection {
   }
 
   /**
-   * True if the owner has refused the first question. It is asked again if the owner says that this is only for a moment; else the connection ends
-   * with the owner's words.
+   * True if the owner has refused the first question. If the owner says that this is only for a moment, the question is
+   * asked again; else the connection ends with the owner's words.
    */
   #isRefused(request: HomeRequest, message: Buffer, host: string | undefined): boolean {
     if (!envelope.scan(message, 0, message.length - 1, DEEPEST) || !envelope.has(Field.error)) return false;
@@ -303,14 +307,14 @@ export class HomeConnection implements Link, CallConnection {
     const isInTime = this.#context.clock.now() - this.#askedMs < LOST_MS;
     if (typeof retryAfterMs === 'number' && isInTime) {
       const bounded = Math.min(LATEST_RETRY_MS, Math.max(SOONEST_RETRY_MS, retryAfterMs));
-      this.#askFirst(request, bounded * (1 + Math.random() / 2)); // those that were refused together do not come back together
+      this.#askFirst(request, bounded * (1 + Math.random() / 2)); // spreads requests that were refused together
       return true;
     }
     const { name } = this.definition;
     // Without a host, this daemon has found a fault in the answer.
     const who = host === undefined ? '' : `host ${host} says: `;
     const how = `cannot be used: ${who}${this.#said(said) || 'nothing more'}`;
-    // What has a code is the word of the bridge there on the server itself.
+    // An error with a code is the word of the bridge there about the server itself.
     this.failure ??= new BridgeError(
       code === undefined ? 'SERVER_UNREACHABLE' : 'SERVER_START_FAILED',
       `Server ${name} ${how}`,
@@ -324,12 +328,12 @@ export class HomeConnection implements Link, CallConnection {
     return true;
   }
 
-  /** A text of an owner, for people. */
+  /** Makes an owner's text fit to show to people. */
   #said(text: unknown): string {
     return printable(this.safe(textOf(text).slice(0, MOST_SAID)));
   }
 
-  /** An answer with what leads a later request to the same host, where any other one would know nothing of it. */
+  /** Marks an answer with its host if only that host can serve a later request about it. */
   #bound(message: Buffer, host: string): Buffer {
     this.#owners.add(host);
     if (!envelope.scan(message, 0, message.length - 1, DEEPEST)) return message;
@@ -342,7 +346,7 @@ export class HomeConnection implements Link, CallConnection {
     return message;
   }
 
-  /** A call is answered, or nobody waits for it. */
+  /** Called when a call is answered, or when nobody waits for it. */
   callOver(call: HomeCall): void {
     const { request } = call;
     this.#large.delete(call);
@@ -373,7 +377,9 @@ export class HomeConnection implements Link, CallConnection {
     this.#refuse(idText, 'SERVER_UNREACHABLE', 'cannot be reached: no host has taken the call');
   }
 
-  /** Has another owner take a call that was not begun, or does no harm twice. False if there is no time left for it. */
+  /**
+   * Gives a call that was not begun, or is safe to repeat, to another owner. Returns false if there is no time left.
+   */
   #movesOn({ request }: Pick<HomeCall, 'request'>): boolean {
     const { way } = request;
     const { clock, down } = this.#context;
@@ -384,7 +390,7 @@ export class HomeConnection implements Link, CallConnection {
     return true;
   }
 
-  /** The request is made on a connection of its own, which is maybe to another host. */
+  /** Gives the request back, to be made on a new connection, maybe to another host. */
   overThere(call: HomeCall, host: string): void {
     if (this.host === undefined) return this.#forgottenAt(call, host);
     const { request, isCancelled } = call;
@@ -397,7 +403,10 @@ export class HomeConnection implements Link, CallConnection {
     this.#overBefore(how);
   }
 
-  /** One of several owners has ended the stream, as of a host that was away for long: what is asked from now on is on another one. Calls elsewhere go on. */
+  /**
+   * Called when one of several owners has ended the stream, for instance because this host was away for long. New calls
+   * go on a new stream; calls elsewhere go on.
+   */
   #forgottenAt(call: HomeCall, host: string): void {
     const { request, stream, isCancelled } = call;
     if (stream === this.stream) this.stream = newStream();
@@ -408,7 +417,7 @@ export class HomeConnection implements Link, CallConnection {
     this.#refuse(request.idText, 'SERVER_UNREACHABLE', `cannot be reached: host ${host} forgets what it is asked`);
   }
 
-  /** The lease of a server has changed. */
+  /** Called when the lease of a server has changed. */
   leaseChanged(token: string, now: Holder | undefined): void {
     const holder = this.#holder;
     if (holder === undefined || now === undefined || tokenOf(this.definition.offeredName) !== token) return;
@@ -422,7 +431,7 @@ export class HomeConnection implements Link, CallConnection {
     const { idText, way } = request;
     if (idText === PING_ID) return;
     if (this.host !== undefined && !isProbeId(idText)) {
-      // Others go on if their owner is heard.
+      // The other calls go on if their owner is heard.
       const sinceMs = this.#context.clock.now() - 2 * KEEP_ALIVE_MS;
       const isAlone = [...this.#calls.values()].some((other) => other.isHeardSince(sinceMs));
       return isAlone ? this.#failLost(idText, how) : this.#over(how);
@@ -432,7 +441,10 @@ export class HomeConnection implements Link, CallConnection {
     this.#failLost(idText, how);
   }
 
-  /** Makes a call once more that does no harm twice. Whoever listens has to know instead that it may have missed something. */
+  /**
+   * Repeats a call that is safe to repeat. A listening call fails instead, because its client must know that it may
+   * have missed something.
+   */
   #askElsewhere({ request, host }: HomeCall, how: string): void {
     const { clock, down } = this.#context;
     const way = secondWay(host, clock.now());
@@ -450,12 +462,12 @@ export class HomeConnection implements Link, CallConnection {
     this.#hand(Buffer.from(`{"jsonrpc":"2.0","id":${idText},"error":${rpcErrorOf(error)}}\n`));
   }
 
-  /** The bus is there again: each call asks for what it has missed. */
+  /** Called when the bus is back: each call asks for what it has missed. */
   busIsBack(): void {
     for (const call of [...this.#calls.values()]) this.#contain(() => call.busIsBack());
   }
 
-  /** The bus does not let this daemon ask there. */
+  /** Called when the bus does not let this daemon ask there. */
   denied(subject: string): void {
     for (const call of [...this.#calls.values()]) if (call.subject === subject) call.denied();
   }
@@ -482,7 +494,7 @@ export class HomeConnection implements Link, CallConnection {
     this.#handler = handler;
   }
 
-  /** Bytes of requests that wait for credit. */
+  /** The bytes of requests that wait for credit. */
   get writableLength(): number {
     let bytes = 0;
     for (const call of this.#large) bytes += call.waitingBytes;
@@ -570,7 +582,7 @@ export class HomeConnection implements Link, CallConnection {
     return requestSubject({ tenant, user, server, method, name: nameToken(name) });
   }
 
-  /** Ends it where that is no fault of its calls: those that wait for it were not carried out. */
+  /** Ends the connection for a reason outside its calls: calls that still wait for it were not carried out. */
   #overBefore(how: string): void {
     const { name } = this.definition;
     const said = `Server ${name} ${how}; nothing was carried out: call it again`;

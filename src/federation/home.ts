@@ -1,5 +1,6 @@
-// The home's side: sends the requests of this daemon's clients to owners on other hosts, and hands on what comes back. It owns the subject under which
-// all answers come, and the clock of all calls. A token for each call keeps one owner from answering for another.
+// The home's side: sends the requests of this daemon's clients to owners on other hosts, and hands the answers on. It
+// owns the subject for all answers, and the clock of all calls. Each call has a token, so that one owner cannot answer
+// for another.
 
 import { randomBytes } from 'node:crypto';
 import type { Limits } from '../model/limits.ts';
@@ -18,7 +19,7 @@ import { tokenOf } from './subject.ts';
 
 const TICK_MS = 1000;
 const TOKEN_BYTES = 12;
-/** Random bytes are taken from the system for so many tokens at a time. */
+/** The system is asked for the random bytes of so many tokens at a time. */
 const TOKENS_AT_ONCE = 256;
 
 export interface HomeOptions {
@@ -32,17 +33,17 @@ export interface HomeOptions {
   /** True if parts come on a connection of their own. */
   readonly hasBulk: boolean;
   readonly claims: Claims;
-  /** The run of the daemon on a host, as far as it is known; undefined if the host is not there. */
+  /** Returns the known run of the daemon on a host; undefined if the host is not present. */
   readonly runOf: (host: string) => string | undefined;
-  /** The hosts that offer a server of this name, and may be asked. */
+  /** Returns the hosts that offer a server of this name and may be asked. */
   readonly ownersOf: (name: string) => readonly string[];
-  /** True if each host that offers the server may be asked, so that NATS may choose one. */
+  /** True if every host that offers the server may be asked, so that NATS may choose one. */
   readonly mayAskAny: (name: string) => boolean;
-  /** Something of another host was not taken. */
+  /** Called when something of another host was not taken. */
   readonly refused: (server: string, host: string | undefined, why: string) => void;
 }
 
-/** The options of each connection, from whoever opens it. */
+/** The options of each connection, given by its opener. */
 export interface OpenContext {
   readonly pacer: ReadPacer;
   readonly failed: (error: unknown) => void;
@@ -57,7 +58,7 @@ export class Home {
   readonly #pace: StreamPace;
   readonly #tick: Timer;
   #tokens: string[] = [];
-  /** Undefined while the bus is there. */
+  /** The reason why the bus is away; undefined while it is up. */
   #down: string | undefined = 'it is not connected yet';
 
   constructor(options: HomeOptions) {
@@ -82,7 +83,7 @@ export class Home {
     this.#tick = everyOnTime(clock, TICK_MS, () => this.tick());
   }
 
-  /** Why the bus cannot be reached; undefined while it can. */
+  /** The reason why the bus cannot be reached; undefined while it can. */
   get down(): string | undefined {
     return this.#down;
   }
@@ -93,7 +94,7 @@ export class Home {
     if (wasDown) for (const connection of [...this.#connections]) connection.busIsBack();
   }
 
-  /** `holder` is the host that serves a server where one does at a time. */
+  /** Opens a connection. `holder` is the host that serves a server if one host does at a time. */
   open(definition: BusServer, context: OpenContext, holder?: Holder): HomeConnection {
     const connection: HomeConnection = new HomeConnection(definition, {
       ...this.#options,
@@ -112,7 +113,7 @@ export class Home {
     return connection;
   }
 
-  /** Another host serves a server by its name alone, or none. */
+  /** Called when another host, or none, serves a server by its name alone. */
   leaseChanged(token: string, holder: Holder | undefined): void {
     for (const connection of [...this.#connections]) connection.leaseChanged(token, holder);
   }
@@ -122,7 +123,7 @@ export class Home {
     return this.#tokens.pop() ?? randomToken();
   }
 
-  /** Calls that are not answered, for reports and tests. */
+  /** The unanswered calls, for reports and tests. */
   get openCalls(): number {
     return this.#calls.size;
   }

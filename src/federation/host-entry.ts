@@ -1,5 +1,5 @@
-// The entry of a host: what it says of itself and offers. It is the word of another host, or of a file: it is checked and bounded, and what
-// cannot be read is left out.
+// The entry of a host: what the host says about itself and offers. It comes from another host, or from a file, so it is
+// checked and bounded. Parts that cannot be read are left out.
 
 import { isHostName } from '../model/host-name.ts';
 import type { ServerNature, Sharing } from '../model/server-definition.ts';
@@ -9,10 +9,10 @@ import { PROTOCOL_VERSION } from './frames.ts';
 import { isToken } from './subject.ts';
 
 const ENTRY_VERSION = 1;
-/** The most servers that one host may offer. */
+/** The maximum number of servers that one host may offer. */
 const MOST_SERVERS = 2000;
 export const MOST_ENTRY_BYTES = 512 * 1024;
-/** The most that is kept of all hosts for the next run of the daemon. */
+/** The maximum size of all entries together that are kept for the next run of the daemon. */
 const MOST_KEPT_BYTES = 4 * 1024 * 1024;
 const MOST_NAME = 128;
 const MOST_DESCRIPTION = 500;
@@ -20,7 +20,7 @@ const MOST_DESCRIPTION = 500;
 export interface OfferedServer {
   readonly name: string;
   readonly description: string;
-  /** Marks the definition, without showing anything of it. */
+  /** Marks the definition, without showing any of its content. */
   readonly mark: string;
   readonly sharing: Sharing | undefined;
   readonly nature: ServerNature | undefined;
@@ -32,7 +32,7 @@ export interface HostEntry {
   readonly run: string;
   readonly version: string;
   readonly servers: readonly OfferedServer[];
-  /** True if its agents exchange messages with those of some other hosts. */
+  /** True if its agents exchange messages with agents of some other hosts. */
   readonly hasAgents?: boolean;
 }
 
@@ -44,7 +44,7 @@ export function encodeEntry(entry: HostEntry): Buffer {
   );
 }
 
-/** The entries of several hosts as a file has them; those of the largest hosts are left out if it would be too large. */
+/** Encodes the entries of several hosts for a file. If the file would be too large, the largest hosts are left out. */
 export function encodeEntries(entries: readonly HostEntry[]): string {
   const texts = entries.map((entry) => encodeEntry(entry).toString()).toSorted((a, b) => a.length - b.length);
   let bytes = 0;
@@ -55,7 +55,7 @@ export function encodeEntries(entries: readonly HostEntry[]): string {
   return `[${kept.join(',')}]`;
 }
 
-/** The entries in a file. One that cannot be read is left out. */
+/** Decodes the entries in a file. An entry that cannot be read is left out. */
 export function decodeEntries(text: string): HostEntry[] {
   if (text.length > 2 * MOST_KEPT_BYTES) return [];
   try {
@@ -70,7 +70,7 @@ export function decodeEntries(text: string): HostEntry[] {
   }
 }
 
-/** Reads an entry; a text says why it cannot be used. */
+/** Reads an entry. Returns a text with the reason if it cannot be used. */
 export function decodeEntry(value: Uint8Array): HostEntry | string {
   if (value.length > MOST_ENTRY_BYTES) return `its entry has more than ${MOST_ENTRY_BYTES} bytes`;
   try {
@@ -80,7 +80,7 @@ export function decodeEntry(value: Uint8Array): HostEntry | string {
   }
 }
 
-/** The entry in a value of JSON; a text says why there is none. */
+/** Reads the entry in a JSON value. Returns a text with the reason if there is none. */
 function entryIn(read: unknown): HostEntry | string {
   if (!isRecord(read) || read.v !== ENTRY_VERSION) return 'its entry is of another version';
   const { host, run, version, servers, era, agents } = read;
@@ -96,13 +96,13 @@ function entryIn(read: unknown): HostEntry | string {
   };
 }
 
-/** A host offers a name once: of several offers of one name the first one counts. */
+/** Keeps the first offer of each name: a host may offer a name only once. */
 function firstOfEach(servers: readonly OfferedServer[]): OfferedServer[] {
   const names = new Set<string>();
   return servers.filter(({ name }) => !names.has(name) && names.add(name));
 }
 
-/** An offer that cannot be read is none. */
+/** Reads an offer; returns nothing if it cannot be read. */
 function serverOf(server: unknown): OfferedServer[] {
   if (!isRecord(server)) return [];
   const { name, description, mark, sharing, nature } = server;
@@ -122,7 +122,7 @@ function natureOf(nature: unknown): ServerNature | undefined {
   };
 }
 
-/** True for a server that keeps something for one client, or must not run twice: any other copy of it is another server. */
+/** True for a server that keeps state for one client, or must not run twice: each copy of it is a different server. */
 export function isBound({ sharing, nature }: Pick<OfferedServer, 'sharing' | 'nature'>): boolean {
   return sharing === 'dedicated' || nature?.keepsState !== undefined || nature?.losesWrites !== undefined;
 }

@@ -1,5 +1,5 @@
-// The hosts that are there, and what they offer: entries are read when they change, and signs of life are counted. What an entry says is the word of
-// another host: it is bounded, taken no more than once a second, and counts for that host alone.
+// The hosts that are present, and what they offer. It reads entries when they change, and counts signs of life. An
+// entry is the word of another host: it is bounded, taken at most once a second, and counts for that host alone.
 
 import type { Clock, Timer } from '../util/clock.ts';
 import { type Board, ENTRY_AGE_MS, LEASE_MS, SIGN_AGE_MS, SIGN_MS } from './board.ts';
@@ -7,30 +7,30 @@ import { decodeEntry, type HostEntry, isSameOffer } from './host-entry.ts';
 import { tokenOf } from './subject.ts';
 
 const TICK_MS = 1000;
-/** Changes are told of together: the more there is to look through, the later. */
+/** Changes are told together: the more there is to look through, the later. */
 const TELL_MS = 50;
 const TELL_MS_FOR_EACH_SERVER = 0.25;
 const MOST_TELL_MS = 2000;
-/** Names of hosts with a sign are read at least so often, and whenever the number of signs has changed. */
+/** The names of hosts with a sign are read at least this often, and whenever the number of signs has changed. */
 const LIST_MS = 30_000;
-/** A host whose entry has just come has a sign that a look at the board may have missed. */
+/** A new entry's host has a sign, but for this time a look at the board may have missed it. */
 const FRESH_MS = 3000;
-/** After this time of watching, a host that was remembered and has not been heard of is gone. */
+/** A remembered host that has not been heard after this time of watching is gone. */
 const SETTLED_MS = 3000;
-/** The least time between two entries of one host that are read. */
+/** The minimum time between two entries of one host that are read. */
 const READ_PAUSE_MS = 1000;
-/** The most entries that are read in one look because they have not come. */
+/** The maximum number of missed entries that are read in one look. */
 const MOST_MISSED = 32;
 const MOST_HOSTS = 4096;
 const MOST_SERVERS_OF_ALL = 50_000;
 const MOST_BYTES_OF_ALL = 32 * 1024 * 1024;
 
 export interface KnownHost extends HostEntry {
-  /** The last time that it was known to be there. */
+  /** The last time that the host was known to be present. */
   readonly seenMs: number;
-  /** It has an entry, and gives no sign of life. */
+  /** True if the host has an entry but gives no sign of life. */
   readonly isSilent: boolean;
-  /** Known from the last run of this daemon, and not heard of since. */
+  /** True if the host is known from the last run of this daemon and was not heard since. */
   readonly isRemembered: boolean;
   /** The size of its entry. */
   readonly bytes: number;
@@ -43,15 +43,18 @@ export interface HostListOptions {
   readonly host: string;
   readonly run: string;
   readonly isDown: () => boolean;
-  /** Hosts have come or gone, or offer something else. */
+  /** Called when hosts have come or gone, or offer something else. */
   readonly changed: () => void;
-  /** A host has left, was started again, or gives no sign of life; `run` is the one that was there. */
+  /** Called when a host has left, was started again, or gives no sign of life. `run` is the one that was there. */
   readonly gone: (host: string, run: string) => void;
-  /** Something else was written under the own name: the entry of another daemon, or what is none. */
+  /**
+   * Called when something else was written under this host's own name: the entry of another daemon, or something that
+   * is no entry.
+   */
   readonly replaced: (by: HostEntry | undefined) => void;
-  /** The entry of a host was not taken. */
+  /** Called when the entry of a host was not taken. */
   readonly refused: (host: string, why: string) => void;
-  /** The board cannot be read; undefined if it can. */
+  /** Called when the board cannot be read; with undefined when it can. */
   readonly fault: (error: unknown) => void;
 }
 
@@ -64,16 +67,16 @@ export class HostList {
   readonly #options: HostListOptions;
   readonly #prefix: string;
   readonly #hosts = new Map<string, KnownHost>();
-  /** By the token of the host. */
+  /** Hosts by their tokens. */
   readonly #byToken = new Map<string, string>();
   readonly #tick: Timer;
-  /** Entries that have come too soon after the one before, by their keys. */
+  /** Entries that came too soon after the one before, by their keys. */
   readonly #unread = new Map<string, Unread>();
   readonly #readMs = new Map<string, number>();
   /** True once the signs could be read. */
   #hasLooked = false;
   #count = -1;
-  /** The last look at the board, and the last one that has succeeded. */
+  /** The time of the last look at the board, and of the last one that succeeded. */
   #lookedMs = Number.NEGATIVE_INFINITY;
   #confirmedMs = Number.NEGATIVE_INFINITY;
   /** The last time that the bus came back. */
@@ -87,7 +90,7 @@ export class HostList {
   #isLooking = false;
   #isClosed = false;
   #unwatch: (() => void) | undefined;
-  /** Counts how often all was read. */
+  /** The number of times that all entries were read. */
   #watches = 0;
 
   constructor(options: HostListOptions) {
@@ -96,12 +99,12 @@ export class HostList {
     this.#tick = options.clock.every(TICK_MS, () => void this.tick());
   }
 
-  /** All hosts with an entry, also silent ones. */
+  /** All hosts with an entry, including silent ones. */
   get known(): Iterable<KnownHost> {
     return this.#hosts.values();
   }
 
-  /** The hosts that are there. */
+  /** The hosts that are present. */
   get hosts(): readonly KnownHost[] {
     return [...this.#hosts.values()].filter(({ isSilent }) => !isSilent);
   }
@@ -111,13 +114,13 @@ export class HostList {
     return this.#hosts.size;
   }
 
-  /** A host that is there. */
+  /** Returns a host that is present. */
   get(host: string): KnownHost | undefined {
     const known = this.#hosts.get(host);
     return known?.isSilent === false ? known : undefined;
   }
 
-  /** Takes over what another run of this daemon knew. */
+  /** Takes over the hosts that an earlier run of this daemon knew. */
   remember(entries: readonly HostEntry[]): void {
     for (const entry of entries) {
       if (entry.host === this.#options.host || this.#hosts.has(entry.host)) continue;
@@ -126,7 +129,7 @@ export class HostList {
     }
   }
 
-  /** The bus is there, again or for the first time: entries may have come and gone meanwhile. */
+  /** Called when the bus is up, for the first time or again: entries may have come and gone meanwhile. */
   busIsUp(delayMs: number): void {
     const nowMs = this.#options.clock.now();
     this.#dueMs = nowMs + delayMs;
@@ -144,14 +147,14 @@ export class HostList {
     this.#lookedMs = this.#listedMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Called once a second. While the bus is away nobody can give a sign, so nobody is silent. */
+  /** Called once a second. While the bus is away nobody can give a sign, so no host counts as silent. */
   async tick(): Promise<void> {
     const { clock, isDown, fault } = this.#options;
     if (this.#isLooking || this.#isClosed || isDown() || clock.now() < this.#dueMs) return;
     this.#isLooking = true;
     try {
       this.#readLate();
-      // Entries come before signs: each host signs before it writes, so one without a sign is one that has gone.
+      // Entries come before signs: each host signs before it writes, so a host with an entry and no sign has gone.
       if (this.#unwatch === undefined) await this.#watch();
       if (clock.now() - this.#lookedMs >= SIGN_MS && !this.#isClosed) await this.#look();
       this.#forgetOld();
@@ -165,7 +168,7 @@ export class HostList {
 
   // --- signs of life ---
 
-  /** Counts the signs, and reads of whom they are where that may have changed. */
+  /** Counts the signs; reads their hosts if those may have changed. */
   async #look(): Promise<void> {
     const { board, clock } = this.#options;
     this.#lookedMs = clock.now();
@@ -183,7 +186,7 @@ export class HostList {
 
   #judge(signs: ReadonlySet<string>): void {
     const nowMs = this.#options.clock.now();
-    // After the bus was away, all have some time to come back.
+    // All hosts get some time to come back after the bus was away.
     const isEarly = nowMs - this.#upMs < LEASE_MS;
     for (const [token, host] of this.#byToken) {
       const known = this.#hosts.get(host);
@@ -191,12 +194,12 @@ export class HostList {
       if (signs.has(this.#prefix + token)) this.#isBack(known);
       else if (known.isSilent) continue;
       else if (isEarly || nowMs - known.seenMs < FRESH_MS)
-        this.#count = -1; // the next look says
+        this.#count = -1; // the next look decides
       else this.#fallsSilent(known);
     }
   }
 
-  /** Reads entries of hosts that give signs, and whose entries have not come. */
+  /** Reads missing entries of hosts that give signs. */
   async #readMissed(signs: ReadonlySet<string>): Promise<void> {
     const { board, host } = this.#options;
     if (this.#unwatch === undefined) return; // all of them will be read
@@ -223,7 +226,7 @@ export class HostList {
     this.#tell();
   }
 
-  /** The time of the last sign of a host: one that is not silent was there at the last look. */
+  /** Returns the time of a host's last sign. A host that is not silent was present at the last look. */
   seenMsOf({ seenMs, isSilent, isRemembered }: KnownHost): number {
     return isSilent || isRemembered ? seenMs : Math.max(seenMs, this.#confirmedMs);
   }
@@ -242,7 +245,10 @@ export class HostList {
     this.#lookedMs = this.#listedMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Takes an entry, or the word that it was removed. One that comes too soon after another waits, and only the last one counts. */
+  /**
+   * Takes an entry, or the notice that it was removed. An entry that comes too soon after another waits, and only the
+   * last one counts.
+   */
   #arrived(key: string, entry: Unread): void {
     if (this.#isClosed) return;
     const nowMs = this.#options.clock.now();
@@ -280,7 +286,7 @@ export class HostList {
     const known = this.#hosts.get(entry.host);
     const why = this.#noRoomFor(entry, value.length, known);
     if (why !== undefined) return refused(entry.host, why);
-    // What was written just now is of a daemon that is there. Of what was there before, the look that follows says it.
+    // An entry that was just written is of a running daemon. For older entries, the following look decides.
     const isThere = isNews || known?.isSilent === false;
     this.#keep({ ...entry, seenMs: nowMs, isSilent: !isThere, isRemembered: false, bytes: value.length });
     if (known !== undefined && known.run !== entry.run) this.#options.gone(entry.host, known.run);
@@ -338,7 +344,7 @@ export class HostList {
     this.#servers -= known.servers.length;
   }
 
-  /** Entries that are over give no word of it, and hosts that were remembered may be gone for good. */
+  /** Forgets entries that have expired, which nobody announces, and remembered hosts that may be gone for good. */
   #forgetOld(): void {
     const nowMs = this.#options.clock.now();
     const isSettled = nowMs - this.#watchedMs >= SETTLED_MS;

@@ -1,17 +1,18 @@
-// The messages of other hosts that make work, each in its turn: the users one after the other, and of each user the hosts. Those that the turn of the event
-// loop has no time for wait here, and not in the connection, where one sender would stand in front of all. It never keeps more than its bounds.
+// Takes the messages of other hosts that make work, each in its turn: users take turns, and the hosts of one user take
+// turns. If the turn of the event loop has no time left, messages wait here and not in the connection, where one sender
+// would block all others. It never keeps more than its bounds.
 
 import { FairQueue } from '../util/fair-queue.ts';
 import type { PacedReader, ReadPacer } from '../wire/read-pacer.ts';
 import type { ReceivedMessage } from './bus.ts';
 
-/** The most that waits, of all together. */
+/** The maximum that waits, for all senders together. */
 const MOST_WAITING = 8192;
 const MOST_WAITING_BYTES = 32 * 1024 * 1024;
-/** A message that waits counts for its headers and data, and for so much that is around it. */
+/** A waiting message counts for its headers and data, plus this overhead. */
 const AROUND_BYTES = 512;
 
-/** The sender for whose turn a message waits. NATS may vouch for the user; the host is the user's word. */
+/** The sender that a message takes its turn for. NATS may vouch for the user; the host is only the user's claim. */
 export interface Sender {
   readonly user: string;
   readonly host: string;
@@ -21,9 +22,9 @@ export interface Sender {
 export interface IntakeWork {
   readonly serve: (message: ReceivedMessage) => void;
   readonly senderOf: (message: ReceivedMessage) => Sender;
-  /** True for a message that would be refused in its turn too, whatever happens until then. */
+  /** True for a message that would certainly be refused in its turn too. */
   readonly isInVain: (message: ReceivedMessage) => boolean;
-  /** There is no room for a message. */
+  /** Called when there is no room for a message. */
   readonly refuse: (message: ReceivedMessage, sender: Sender) => void;
 }
 
@@ -39,10 +40,10 @@ interface Waiting {
   readonly bytes: number;
 }
 
-/** What waits of one user. */
+/** The waiting messages of one user. */
 class UserShare {
   readonly hosts = new FairQueue<string, Waiting>();
-  /** The bytes, by host. */
+  /** The bytes by host. */
   readonly bytesOf = new Map<string, number>();
   bytes = 0;
 }
@@ -51,7 +52,7 @@ export class Intake {
   readonly #pacer: ReadPacer;
   readonly #reader: PacedReader;
   readonly #failed: (error: unknown) => void;
-  /** Has each user as often as messages of it wait. */
+  /** Holds each user once per waiting message of that user. */
   readonly #turns = new FairQueue<string, UserShare>();
   readonly #users = new Map<string, UserShare>();
   #bytes = 0;
@@ -63,12 +64,12 @@ export class Intake {
     this.#failed = failed;
   }
 
-  /** The messages that wait, and their bytes. */
+  /** The number of waiting messages, and their bytes. */
   get waiting(): { readonly count: number; readonly bytes: number } {
     return { count: this.#turns.size, bytes: this.#bytes };
   }
 
-  /** Serves a message at once if nothing waits and there is time, else in its turn. */
+  /** Serves a message at once if nothing waits and there is time; else in its turn. */
   take(message: ReceivedMessage, work: IntakeWork): void {
     if (this.#turns.size === 0 && !this.#pacer.isLate) return work.serve(message);
     const sender = work.senderOf(message);
@@ -86,8 +87,9 @@ export class Intake {
   }
 
   /**
-   * A user may have as much as is left for all, and a host as much as is left then for its user. So those who flood leave room for others, and of several the
-   * one of whom the least waits gets in first.
+   * True if there is room for a message. A user may have as much as is left for all users, and a host as much as is
+   * then left for its user. So senders that flood leave room for others, and among several the one with the least
+   * waiting gets in first.
    */
   #hasRoom({ host }: Sender, { hosts, bytes: ofUser, bytesOf }: UserShare, bytes: number): boolean {
     return (
@@ -127,7 +129,7 @@ export class Intake {
     return next;
   }
 
-  /** What waits is not served any more. */
+  /** Stops; waiting messages are not served any more. */
   close(): void {
     this.#isClosed = true;
     this.#reader.leave();
@@ -136,7 +138,7 @@ export class Intake {
 
 const anyone = (): boolean => true;
 
-/** A message that holds on to little more than its own bytes. */
+/** Returns the message in little more memory than its own bytes. */
 function compact(message: ReceivedMessage): ReceivedMessage {
   const { data } = message;
   return data.buffer.byteLength > 2 * data.length ? { ...message, data: Buffer.from(data) } : message;

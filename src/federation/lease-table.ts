@@ -1,5 +1,6 @@
-// The host that serves a server by its name alone, where the server remembers something: one at a time, by a lease with a number that rises with each
-// new holder. A lease needs no renewal: it holds for as long as its host gives signs of life, and a host that cannot be sure of those serves nothing.
+// Decides which host serves a server by its name alone, if the server keeps state: one host at a time, by a lease. The
+// lease has a number that rises with each new holder. A lease needs no renewal: it holds while its host gives signs of
+// life. A host that cannot be sure that its signs are seen serves nothing.
 //
 //   nobody ─ a host that offers it writes its name ─▶ held ─ it leaves, or is gone ─▶ another one writes its own, with the next number
 
@@ -9,34 +10,43 @@ import { isRecord } from '../util/json-value.ts';
 import { isToken, tokenOf } from './subject.ts';
 
 const TICK_MS = 1000;
-/** A holder is not taken for gone before leases and hosts have been watched for so long. */
+/** No holder counts as gone before leases and hosts have been watched for so long. */
 const SETTLE_MS = 15_000;
 const MOST_LEASES = 10_000;
 const MOST_BYTES = 1024;
 /** A higher number is nobody's: a year has fewer changes than this. */
 const MOST_FENCE = 1_000_000_000;
 
-/** The place where leases stand. */
+/** The place where leases are stored. */
 export interface LeaseBoard {
-  /** Writes a lease over the write with this number, or over none; returns the number of the new one, or undefined if another write came first. */
+  /**
+   * Writes a lease over the write with this number, or as the first one. Returns the number of the new write, or
+   * undefined if another write came first.
+   */
   write(key: string, value: Uint8Array, over: number | undefined): Promise<number | undefined>;
-  /** Tells of each lease that is there or is written, with the number of the write, until it is ended. */
+  /**
+   * Calls the listener for each lease that exists or is written, with the number of the write. Calls `ended` when the
+   * watch ends.
+   */
   watch(prefix: string, changed: LeaseListener, ended: () => void): Promise<() => void>;
 }
 
-/** `refuted` is the number of a write that is not the last one, by the word of the board, which has read this one for that reason. */
+/**
+ * Called for each lease. `refuted` is the number of a write that is no longer the last one, according to the board; the
+ * board has read this lease because of that.
+ */
 export type LeaseListener = (key: string, value: Uint8Array | undefined, write: number, refuted?: number) => void;
 
-/** A lease as it is on the bus: its host, and its number. */
+/** A lease as it is on the bus: its host and its number. */
 export interface Holder {
   readonly host: string;
-  /** Undefined where there is no lease, and only one host offers the server. */
+  /** Undefined if there is no lease and only one host offers the server. */
   readonly fence: number | undefined;
 }
 
 interface Lease extends Holder {
   readonly fence: number;
-  /** '' for one that was given up. */
+  /** '' for a lease that was given up. */
   readonly host: string;
   readonly run: string;
   readonly write: number;
@@ -49,13 +59,13 @@ export interface LeaseTableOptions {
   readonly host: string;
   readonly run: string;
   readonly isDown: () => boolean;
-  /** The time until which all other hosts take this one for alive. */
+  /** The time until which all other hosts believe that this host is alive. */
   readonly sureUntilMs: () => number;
-  /** This host is not sure any more, and had leases: they are confirmed once it has given another sign. */
+  /** Called when this host is not sure any more and had leases. They are confirmed after its next sign. */
   readonly doubted: () => void;
-  /** True if this run of a host is there, and offers the server. */
+  /** True if this run of a host is present and offers the server. */
   readonly isThere: (host: string, run: string | undefined, name: string) => boolean;
-  /** Another host serves the server of this token now, or none. */
+  /** Called when another host, or none, serves the server of this token. */
   readonly changed: (token: string) => void;
   readonly fault: (error: unknown) => void;
 }
@@ -64,24 +74,33 @@ export class LeaseTable {
   readonly #options: LeaseTableOptions;
   readonly #prefix: string;
   readonly #leases = new Map<string, Lease>();
-  /** The names of own servers that remember, by their keys. */
+  /** The names of own servers that keep state, by their keys. */
   #offered: ReadonlyMap<string, string> = new Map();
-  /** The numbers of leases that are held here, and were written or confirmed while this host was sure to be taken for alive. */
+  /**
+   * The numbers of leases held here. Each was written or confirmed while all others certainly believed that this host
+   * is alive.
+   */
   readonly #held = new Map<string, number>();
-  /** Leases of an earlier run of this daemon are taken over once: two daemons of one name would take them from each other without end. */
+  /**
+   * The leases taken over from an earlier run of this daemon. Each is taken over only once: otherwise two daemons with
+   * one name would take it from each other without end.
+   */
   readonly #inherited = new Set<string>();
   readonly #writing = new Set<string>();
-  /** The last numbers of leases of own servers that are gone from the board: the next ones are higher. */
+  /** The last numbers of own servers' leases that are gone from the board. The next numbers are higher. */
   readonly #gone = new Map<string, number>();
-  /** Leases of the last watch that this one has not told of: the board may have lost them, and count from 1 again. */
+  /**
+   * Leases of the last watch that this watch has not mentioned. The board may have lost them, and may count from 1
+   * again.
+   */
   #stale = new Set<string>();
   readonly #tick: Timer;
   #unwatch: (() => void) | undefined;
   #isOpening = false;
-  /** Counts how often the bus came back: a watch of the time before is dead. */
+  /** The number of times that the bus came back: a watch from before is dead. */
   #ups = 0;
   #watchedMs = Number.POSITIVE_INFINITY;
-  /** A lease could not be written, and nothing was written since. */
+  /** True if writing a lease failed and no write has succeeded since. */
   #isFaulty = false;
   #isClosed = false;
 
@@ -91,14 +110,14 @@ export class LeaseTable {
     this.#tick = options.clock.every(TICK_MS, () => this.tick());
   }
 
-  /** False for a server without a lease, or where leases cannot be read. */
+  /** False for a server without a lease, or if leases cannot be read. */
   has(name: string): boolean {
     return this.#unwatch !== undefined && this.#leases.has(tokenOf(name));
   }
 
   // --- for homes ---
 
-  /** The host that serves a server by its name alone. */
+  /** Returns the host that serves a server by its name alone. */
   holderOf(name: string): Holder | undefined {
     const lease = this.#leases.get(tokenOf(name));
     return lease !== undefined && this.#isHeld(lease, name) ? { host: lease.host, fence: lease.fence } : undefined;
@@ -110,7 +129,7 @@ export class LeaseTable {
 
   // --- for owners ---
 
-  /** Serves these own servers, as far as no other host does. */
+  /** Serves these own servers wherever no other host does. */
   offer(names: readonly string[]): void {
     const offered = new Map(names.map((name) => [tokenOf(name), name]));
     const before = this.#offered;
@@ -119,13 +138,19 @@ export class LeaseTable {
     this.tick();
   }
 
-  /** The number of the lease by which this host serves a server; undefined if it does not, or cannot be sure that it does. */
+  /**
+   * Returns the number of the lease by which this host serves a server; undefined if it does not, or cannot be sure
+   * that it does.
+   */
   fenceOf(name: string): number | undefined {
     this.#checkLife();
     return this.#held.get(tokenOf(name));
   }
 
-  /** A host that stood still, or was cut off, may have lost its leases: each has to be confirmed again. */
+  /**
+   * Drops all leases held here if this host stood still or was cut off: it may have lost them, so each must be
+   * confirmed again.
+   */
   #checkLife(): void {
     const { clock, sureUntilMs, isDown, doubted } = this.#options;
     if (this.#held.size === 0 || (!isDown() && clock.now() <= sureUntilMs())) return;
@@ -133,7 +158,7 @@ export class LeaseTable {
     doubted();
   }
 
-  /** The bus is there, again or for the first time: others may have served meanwhile. */
+  /** Called when the bus is up, for the first time or again: other hosts may have served meanwhile. */
   busIsUp(): void {
     this.#ups++;
     this.#held.clear();
@@ -155,7 +180,7 @@ export class LeaseTable {
         this.#prefix,
         (key, value, write, refuted) => this.#arrived(key.slice(this.#prefix.length), value, write, refuted),
         () => {
-          isOver = true; // maybe before the board has begun it, or where it never does
+          isOver = true; // may come before the watch has begun, or if it never begins
           if (this.#unwatch === unwatch) this.#unwatch = undefined;
         },
       );
@@ -176,7 +201,8 @@ export class LeaseTable {
     const isEarlier = known !== undefined && known.write > write && known.write !== refuted;
     const isFirst = this.#stale.delete(key);
     if (isEarlier && !isFirst) return; // a later write of our own was confirmed first
-    // One that cannot be read is that of before, which its holder writes again at once; or nobody's, and is written over.
+    // If the lease cannot be read, the last known one stays, and its holder writes it again at once. If none is known,
+    // it is nobody's and gets overwritten.
     const lease = value === undefined ? undefined : leaseIn(value);
     const isSpoiled = value !== undefined && lease === undefined;
     const read = isSpoiled ? (known ?? NOBODYS) : lease;
@@ -206,7 +232,7 @@ export class LeaseTable {
     if (this.#unwatch === undefined) return void this.#watch();
     if (clock.now() > sureUntilMs()) return;
     for (const [key, name] of this.#offered) this.#consider(key, name);
-    // Another host has the lease by now: nothing is left to be written.
+    // Another host has the lease by now, so nothing is left to write.
     if (this.#isFaulty && this.#writing.size === 0) this.#wrote(undefined);
   }
 
@@ -215,7 +241,7 @@ export class LeaseTable {
     this.#options.fault(error);
   }
 
-  /** Takes a lease that nobody has, confirms one that is held here, or leaves it to its holder. */
+  /** Takes a lease that nobody has, confirms a lease held here, or leaves it to its holder. */
   #consider(key: string, name: string): void {
     if (this.#writing.has(key) || this.#held.has(key) || this.#unwatch === undefined) return;
     const { host, clock, isThere, sureUntilMs } = this.#options;
@@ -228,9 +254,9 @@ export class LeaseTable {
       return;
     }
     const isSettled = clock.now() - this.#watchedMs >= SETTLE_MS;
-    // A daemon that was started again takes its lease over itself.
+    // A restarted daemon takes over its lease itself.
     const isGone = isSettled && lease.host !== '' && !isThere(lease.host, undefined, name);
-    // Where it cannot be read, whoever had it has the time to write it again.
+    // If the lease cannot be read, its holder has this time to write it again.
     const isFree = lease.host === '' && (lease.fence > 0 || isSettled);
     if (isFree || isGone) void this.#take(key, after(lease.fence), lease.write);
   }
@@ -239,18 +265,18 @@ export class LeaseTable {
     if (await this.#take(key, after(fence), write)) this.#inherited.add(key);
   }
 
-  /** Returns true once the lease is held here. */
+  /** Writes the lease for this host; returns true once it is held here. */
   async #take(key: string, fence: number, over: number | undefined): Promise<boolean> {
     const { host, run } = this.#options;
     const write = await this.#write(key, { host, run, fence }, over).catch((error: unknown) => void this.#wrote(error));
     if (this.#isClosed) return false;
     if (write === undefined) {
-      // Another write came first, and is told of in a moment; or the board has lost all that it had.
+      // Another write came first and will be told soon, or the board has lost everything.
       if (this.#stale.delete(key)) this.#forget(key);
       return false;
     }
     const known = this.#leases.get(key);
-    if (known !== undefined && known.write > write) return false; // somebody else was quicker after all
+    if (known !== undefined && known.write > write) return false; // another host was quicker after all
     this.#leases.set(key, { host, run, fence, write });
     this.#held.set(key, fence);
     this.#gone.delete(key);
@@ -269,12 +295,12 @@ export class LeaseTable {
     }
   }
 
-  /** Leaves a server to the next host. The number stays, so that it goes on rising. */
+  /** Leaves a server to the next host. The number stays on the board, so that it keeps rising. */
   async #giveUp(key: string): Promise<void> {
     const lease = this.#leases.get(key);
     this.#held.delete(key);
     if (lease === undefined || !this.#isOwn(lease)) return;
-    // Its end comes by itself otherwise, once this host gives no sign of life any more.
+    // If the write fails, the lease ends anyway once this host gives no more signs of life.
     await this.#write(key, { host: '', run: '', fence: lease.fence }, lease.write).catch(() => undefined);
   }
 
@@ -291,12 +317,12 @@ export class LeaseTable {
 
 const NOBODYS = { host: '', run: '', fence: 0 } as const;
 
-/** The number of the next holder. It begins again where somebody has written a number that nobody can have. */
+/** Returns the number for the next holder. It restarts at 1 if somebody has written a number that nobody can have. */
 function after(fence: number): number {
   return fence >= MOST_FENCE ? 1 : fence + 1;
 }
 
-/** Reads a lease; undefined if it is none. */
+/** Reads a lease; undefined if the value is none. */
 function leaseIn(value: Uint8Array): Omit<Lease, 'write'> | undefined {
   if (value.length > MOST_BYTES) return undefined;
   try {

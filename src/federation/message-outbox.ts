@@ -1,5 +1,6 @@
-// What the core writes to a peer on another host, message by message instead of as a stream of bytes: each is gathered in one piece of memory, and
-// handed on whole. The bytes are copied once, as the frame that they are in may be reused.
+// The core's output for a peer on another host, message by message instead of as a stream of bytes. Each message is
+// gathered in one piece of memory and handed on whole. The bytes are copied once, because the frame that holds them may
+// be reused.
 
 import { type ByteSink, type FlushTurn, Outbox } from '../wire/outbox.ts';
 
@@ -8,10 +9,10 @@ const NEWLINE = 0x0a;
 /** The room for what follows: a short message, or the end of a long one. */
 const ROOM = 256;
 
-/** `take` gets each message in b[0, end), with a newline behind it. */
+/** Called with each message in b[0, end), with a newline behind it. */
 export type TakeMessage = (b: Buffer, end: number) => void;
 
-/** A sink of which only the bytes that wait are asked for. */
+/** Makes a sink that only reports how many bytes wait. */
 export function idleSink(waitingBytes: () => number): ByteSink {
   const nothing = (): void => undefined;
   return {
@@ -26,7 +27,7 @@ export function idleSink(waitingBytes: () => number): ByteSink {
 
 /** Hands on each message as soon as it is whole. */
 export class MessageOutbox extends Outbox {
-  /** The message so far, in memory that may be longer. */
+  /** The message so far; the memory may be longer. */
   #gathered: Buffer = NOTHING;
   #used = 0;
   #written = 0;
@@ -39,7 +40,7 @@ export class MessageOutbox extends Outbox {
     this.#take = take;
   }
 
-  /** Sends what is written from here on there, or nowhere. */
+  /** Sends everything written from now on to `take`, or nowhere. */
   aim(take: TakeMessage | undefined): void {
     this.#take = this.#isClosed ? undefined : take;
   }
@@ -59,7 +60,7 @@ export class MessageOutbox extends Outbox {
     if (at >= 0) b.copy(this.#gathered, at, from, to);
   }
 
-  /** Makes room for so many bytes more, and returns their place; -1 if nobody gets them. */
+  /** Makes room for more bytes and returns their place; -1 if nobody gets them. */
   #place(bytes: number): number {
     this.#written += bytes;
     if (this.#take === undefined) return -1;
@@ -75,7 +76,7 @@ export class MessageOutbox extends Outbox {
   override endFrame(): void {
     const take = this.#take;
     if (take === undefined) return;
-    this.#place(0); // there is memory for the newline also where nothing was written
+    this.#place(0); // makes memory for the newline even if nothing was written
     const b = this.#gathered;
     const end = this.#used;
     b[end] = NEWLINE;
@@ -115,7 +116,7 @@ interface WholeMessage {
   readonly end: number;
 }
 
-/** Hands on messages at the end of their turn, as all that is written to others leaves then too. */
+/** Hands on messages at the end of their turn, when output for others leaves too. */
 export class TurnOutbox extends MessageOutbox {
   #messages: WholeMessage[] = [];
   #messageBytes = 0;

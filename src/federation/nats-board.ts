@@ -1,5 +1,6 @@
-// The board of hosts as two buckets of NATS: one for entries, which everybody listens to, and one for signs of life, which nobody does: they are
-// counted and listed by the server. The buckets are made again where a server has lost them.
+// The board of hosts as two buckets of NATS. One holds entries; every daemon listens to it. The other holds signs of
+// life; nobody listens to it, and the server counts and lists them. The buckets are made again if a server has lost
+// them.
 
 import type { KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -21,11 +22,11 @@ import { watchedKeys } from './nats-watch.ts';
 const ENTRIES_BEGIN = `$KV.${ENTRIES}.`;
 const NOTHING = new Uint8Array(0);
 
-/** The bus, as far as a board needs it. */
+/** The part of the bus that a board needs. */
 export interface BoardBus {
-  /** Undefined while it is away. */
+  /** Undefined while the bus is away. */
   readonly connection: NatsConnection | undefined;
-  /** The result of what is asked of the servers. Fails when the connection is lost. */
+  /** Passes on the result of a request to the servers. Fails when the connection is lost. */
   whileUp<T>(asked: Promise<T>): Promise<T>;
 }
 
@@ -52,7 +53,7 @@ export class NatsBoard implements Board {
     return kv;
   }
 
-  /** Does something with a bucket. Where that fails the bucket may be gone: it is looked for again. */
+  /** Runs a task with a bucket. If the task fails, the bucket may be gone, so it is looked up again. */
   async #with<T>(bucket: Bucket, task: (kv: KV) => Promise<T>): Promise<T> {
     try {
       return await this.#bus.whileUp(this.#kv(bucket).then((kv) => task(kv).catch(failTask)));
@@ -108,7 +109,7 @@ export class NatsBoard implements Board {
     return new Set(await this.#keysIn(SIGNS, prefix));
   }
 
-  /** The keys of a bucket that begin like this. */
+  /** Returns the keys of a bucket that begin with `prefix`. */
   #keysIn(bucket: Bucket, prefix: string): Promise<string[]> {
     return this.#with(bucket, () => keysIn(this.#connected(), bucket, prefix));
   }

@@ -1,5 +1,5 @@
-// The buckets of JetStream in which hosts meet: what they keep, and how they are opened. A daemon makes one that is missing only where NATS lets it;
-// elsewhere an administrator makes them once, and a daemon that finds none says so.
+// The buckets of JetStream in which hosts meet: what they keep, and how they are opened. A daemon makes a missing
+// bucket only if NATS lets it. Elsewhere an administrator makes the buckets once, and a daemon that finds none says so.
 
 import { type KV, type KvEntry, Kvm } from '@nats-io/kv';
 import { errors, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core';
@@ -11,16 +11,16 @@ import { MOST_ENTRY_BYTES } from './host-entry.ts';
 import { connectedOnce } from './nats-bus.ts';
 import { LEASE_BEGIN } from './subject.ts';
 
-/** Entries of hosts, which everybody listens to. */
+/** Entries of hosts; every daemon listens to them. */
 export const ENTRIES = 'bridge_hosts';
-/** Signs of life, which are counted. */
+/** Signs of life; the server counts them. */
 export const SIGNS = 'bridge_alive';
 /** Leases, which are kept on disk. */
 export const LEASES = 'bridge_leases';
 
 const MEMORY = 'memory';
 const FILE = 'file';
-/** Copies of a bucket in a cluster: it can be written while one of its servers is away. */
+/** The copies of a bucket in a cluster: it can be written while one server is away. */
 const REPLICAS = 3;
 const ASK_MS = 5000;
 const NO_QUORUM = 'no quorum';
@@ -31,7 +31,8 @@ const MS = 1_000_000;
 const TERMS = {
   [ENTRIES]: { max_age: ENTRY_AGE_MS * MS, max_msg_size: MOST_ENTRY_BYTES, storage: MEMORY },
   [SIGNS]: { max_age: SIGN_AGE_MS * MS, max_msg_size: 64, storage: MEMORY },
-  // What is written is said once more, with its number: who listens needs no consumer, with which it could have NATS write anywhere.
+  // NATS publishes each write once more, with its number. So a listener needs no consumer, which could make NATS write
+  // anywhere.
   [LEASES]: {
     ...{ max_age: 0, max_msg_size: 1024, storage: FILE },
     republish: { src: `$KV.${LEASES}.>`, dest: `${LEASE_BEGIN}>` },
@@ -41,7 +42,10 @@ const TERMS = {
 export type Bucket = keyof typeof TERMS;
 const BUCKETS: readonly Bucket[] = [ENTRIES, SIGNS, LEASES];
 
-/** The config of a bucket. Not as the package makes it: with `allow_rollup_hdrs` whoever may write one key could remove all. */
+/**
+ * Returns the config of a bucket. It differs from the package's: with `allow_rollup_hdrs`, a writer of one key could
+ * remove all.
+ */
 function configFor(bucket: Bucket, copies: number): object {
   return {
     ...TERMS[bucket],
@@ -51,10 +55,10 @@ function configFor(bucket: Bucket, copies: number): object {
   };
 }
 
-/** The connections that may make no bucket: they are not asked again. */
+/** The connections that may not make buckets; they are not asked again. */
 const makesNone = new WeakSet<NatsConnection>();
 
-/** Opens a bucket, and makes it if there is none. */
+/** Opens a bucket; makes it if there is none. */
 export async function openedBucket(connection: NatsConnection, bucket: Bucket): Promise<KV> {
   const found = await configOf(connection, bucket);
   if (found === undefined) await made(connection, bucket);
@@ -91,7 +95,7 @@ async function makeBucket(connection: NatsConnection, bucket: Bucket): Promise<v
   if (fault !== undefined) throw new Error(fault);
 }
 
-/** Makes all buckets that are missing, with the rights of an administrator. */
+/** Makes all missing buckets, with the rights of an administrator. */
 export async function makeBuckets(
   settings: NatsSettings,
 ): Promise<readonly { readonly bucket: Bucket; readonly isNew: boolean }[]> {
@@ -116,7 +120,7 @@ export async function makeBuckets(
   }
 }
 
-/** A bucket that was made in another way gets what is missing, where this daemon may do that. */
+/** Adds the missing settings to a bucket that was made differently, if this daemon may do that. */
 async function correct(
   connection: NatsConnection,
   bucket: Bucket,
@@ -136,7 +140,7 @@ async function correct(
   );
 }
 
-/** The config of a bucket, by the server's word; undefined if there is none. */
+/** Reads the config of a bucket from the server; undefined if there is none. */
 async function configOf(
   connection: NatsConnection,
   bucket: Bucket,
@@ -147,10 +151,10 @@ async function configOf(
   return membersOf(config);
 }
 
-/** A key whose writer has put the status of an error on it: NATS keeps and hands out that status as its own. */
+/** Stands for a key that carries an error status from its writer: NATS keeps that status and returns it as its own. */
 export const UNREADABLE = Symbol('unreadable');
 
-/** Reads a key. One that cannot be read fails nobody who reads others. */
+/** Reads a key. A key that cannot be read does not stop the reading of others. */
 export async function entryIn(
   connection: NatsConnection,
   kv: KV,
@@ -161,30 +165,33 @@ export async function entryIn(
     return await kv.get(key);
   } catch (error) {
     if (!isStatus(error)) throw error;
-    await stateOf(connection, bucket); // fails where the status is the server's
+    await stateOf(connection, bucket); // fails if the status is the server's own
     return UNREADABLE;
   }
 }
 
-/** True for a failure that a stored message can feign. */
+/** True for a failure that a stored message can fake. */
 export function isStatus(error: unknown): boolean {
   return isUnanswered(error) || (error instanceof Error && error.name === 'JetStreamStatusError');
 }
 
-/** True for a write that removes its key. Any writer may put these headers: they mean the same here as where the key is read from the bucket. */
+/**
+ * True for a write that removes its key. Any writer may set these headers; they mean the same here as in a read from
+ * the bucket.
+ */
 export function isRemoval(headers: MsgHdrs | undefined): boolean {
   if (headers?.get('Nats-Marker-Reason') === 'MaxAge') return true;
   return (headers?.get('KV-Operation') || 'PUT') !== 'PUT';
 }
 
-/** The keys of a bucket that begin like this. */
+/** Returns the keys of a bucket that begin with `prefix`. */
 export async function keysIn(connection: NatsConnection, bucket: Bucket, prefix: string): Promise<string[]> {
   const begin = `$KV.${bucket}.`;
   const { subjects } = await stateOf(connection, bucket, `${begin}${prefix}>`);
   return Object.keys(membersOf(subjects)).map((subject) => subject.slice(begin.length));
 }
 
-/** The state of a bucket, by the server's word; with the subjects that fit a filter. */
+/** Returns the state of a bucket, as the server reports it, with the subjects that match a filter. */
 export async function stateOf(
   connection: NatsConnection,
   bucket: Bucket,
@@ -209,7 +216,10 @@ async function asked(
   return membersOf(answer);
 }
 
-/** Fails a task with an open bucket. Where nobody answers any more there is JetStream all the same, which has opened it: its servers have no leader. */
+/**
+ * Fails a task with an open bucket. If nobody answers, JetStream exists all the same, because it has opened the bucket:
+ * its servers have no leader.
+ */
 export function failTask(error: unknown): never {
   throw isUnanswered(error) ? new Error(NO_QUORUM, { cause: error }) : error;
 }
@@ -218,7 +228,7 @@ function isUnanswered(error: unknown): boolean {
   return error instanceof Error && (/JetStreamNotEnabled/.test(error.name) || /no responders/i.test(error.message));
 }
 
-/** The same for all buckets: one of them is enough. */
+/** The text is the same for all buckets: one report of it is enough. */
 const NO_JETSTREAM =
   'the NATS servers have no JetStream, in which hosts find each other: put `jetstream {}` into their config';
 
@@ -226,7 +236,7 @@ function clusterOf({ cluster }: Partial<AskedServer> = {}): string {
   return cluster === undefined ? 'the cluster of NATS' : `the NATS cluster ${JSON.stringify(cluster)}`;
 }
 
-/** The operation and the subject that NATS does not permit, by an error or what has caused it. */
+/** Returns the operation and subject that NATS denies, from an error or its cause. */
 function deniedIn(error: unknown): { readonly operation: string; readonly subject: string } | undefined {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
     if (at instanceof errors.PermissionViolationError) {
@@ -236,14 +246,14 @@ function deniedIn(error: unknown): { readonly operation: string; readonly subjec
   return undefined;
 }
 
-/** The NATS server that was asked, as far as its word on itself goes. */
+/** The NATS server that was asked, as it describes itself. */
 export interface AskedServer {
   readonly address: string;
-  /** Undefined for a server that belongs to no cluster. */
+  /** Undefined for a server outside a cluster. */
   readonly cluster: string | undefined;
 }
 
-/** Why a bucket cannot be used, and what to do. */
+/** Says why a bucket cannot be used, and what to do. */
 export function bucketFault(error: unknown, bucket: Bucket = ENTRIES, server?: AskedServer): string {
   const what = bucket === LEASES ? 'the list of which host serves a server that remembers' : 'the list of hosts';
   if (error instanceof BridgeError) return error.message;

@@ -1,5 +1,6 @@
-// The bus that is NATS: one connection for small messages, and one for parts of long ones. It connects for as long as it takes, says in words why it
-// cannot, and never shows a credential. Nothing here knows what the messages are.
+// The bus on NATS: one connection for small messages, and one for parts of long messages. It tries to connect for as
+// long as it takes, says in words why it cannot, and never shows a credential. It does not know the content of
+// messages.
 
 import { accessSync, constants, readFileSync } from 'node:fs';
 import type { Authenticator, Msg, MsgHdrs, NatsConnection, Subscription } from '@nats-io/nats-core';
@@ -13,38 +14,38 @@ import { published } from './nats-message.ts';
 import type { NatsRoutes } from './nats-reader.ts';
 import { connectRouted, type RoutedConnection, sendOn } from './nats-transport.ts';
 
-/** Before the first attempt has ended. */
+/** The state before the first attempt has ended. */
 export const NOT_YET = 'it is not connected yet';
 const CONNECT_MS = 5000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 const RECONNECT_MS = 500;
-/** A daemon that NATS has not heard of for two of these is taken for gone, and the other way round. */
+/** NATS and the daemon each treat the other as gone after two of these intervals without a word. */
 const PING_MS = 10_000;
 const LOOK_MS = 1000;
-/** If so much time of day has passed since the last look, the machine or the process stood still. */
+/** If the time of day has jumped by so much since the last look, the machine or the process stood still. */
 const SLEPT_MS = 5000;
 const UNHEARD = 503;
-/** The first version with all that is needed: headers, and buckets with an age. */
+/** The first version with everything needed: headers, and buckets with an age. */
 const OLDEST = [2, 9] as const;
-/** A frame with its headers, and an entry of a host. */
+/** The size of a frame with its headers, and of a host's entry. */
 const LEAST_PAYLOAD = 512 * 1024;
 
 export interface NatsBusOptions {
   readonly settings: NatsSettings;
-  /** The name that `nats` shows for the connection. */
+  /** The connection's name in the output of `nats`. */
   readonly name: string;
-  /** The beginning of all inboxes of this daemon: NATS may let it listen to these alone. */
+  /** The beginning of all inboxes of this daemon. NATS may let it listen to these alone. */
   readonly inboxPrefix: string;
   readonly hasBulk: boolean;
   readonly clock: Clock;
-  /** Shares the time of a turn with all that is read. */
+  /** Shares the time of a turn among all readers. */
   readonly pacer: ReadPacer;
-  /** A message of another host was dropped for what it is. */
+  /** Called when a message of another host was dropped because of its form. */
   readonly refused: () => void;
-  /** The time of day, which goes on while the machine sleeps. The clock may stand still then. */
+  /** The time of day. It goes on while the machine sleeps; the clock may stand still then. */
   readonly wallMs?: () => number;
-  /** An error in what takes a message. */
+  /** Called with an error in a receiver of messages. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -52,7 +53,7 @@ export interface NatsBusOptions {
 export interface BusServerFacts {
   readonly address: string;
   readonly version: string;
-  /** Undefined for a server that belongs to no cluster. */
+  /** Undefined for a server outside a cluster. */
   readonly cluster: string | undefined;
 }
 
@@ -63,7 +64,7 @@ interface Subscribed {
   of: Subscription | undefined;
 }
 
-/** One connection, with what is subscribed on it, also while it is away. */
+/** One connection and its subscriptions, which stay while the connection is away. */
 class NatsLane {
   readonly #options: NatsBusOptions;
   readonly #tell: (event: BusEvent) => void;
@@ -111,7 +112,7 @@ class NatsLane {
 
   #isNowUp(): void {
     this.isUp = true;
-    // What NATS has refused is not subscribed any more; it may be permitted by now.
+    // NATS has refused some subscriptions. They may be permitted by now, so they are made again.
     for (const one of this.#subscribed) if (one.of?.isClosed() === true) this.#subscribe(one);
     this.#tell({ is: 'up' });
   }
@@ -121,7 +122,7 @@ class NatsLane {
     if (!this.#isClosed) this.#tell({ is: 'down', why });
   }
 
-  /** Follows a connection, which comes back by itself, until it is given up. */
+  /** Follows a connection until it is given up. The connection comes back by itself. */
   async #follow(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type === 'disconnect')
@@ -178,13 +179,14 @@ class NatsLane {
     if (subscribed.of !== undefined) this.#routes.delete(subscribed.of.getID());
     subscribed.of = connection.subscribe(subject, {
       ...(options.queue !== undefined && { queue: options.queue }),
-      // Where the package has made the transport itself, messages come here. An error is a lack of permission, which the status says too.
+      // Messages come here if the package has made the transport itself. An error means a missing permission; the
+      // status reports that too.
       callback: (error, message) => void (error === null && contained(() => received(message))),
     });
     this.#routes.set(subscribed.of.getID(), (message) => contained(() => message));
   }
 
-  /** Asks the server for a word, and begins another connection if none comes: this one may have died without a word of it. */
+  /** Asks the server for a sign, and opens another connection if none comes: this one may have died silently. */
   async prove(): Promise<void> {
     const { connection } = this;
     if (connection === undefined || !this.isUp) return;
@@ -205,7 +207,7 @@ class NatsLane {
     this.#pause?.cancel();
     const { connection } = this;
     if (connection === undefined || connection.isClosed()) return;
-    // What was published goes out, unless NATS is away.
+    // Published messages still go out, unless NATS is away.
     if (this.isUp) await Promise.race([connection.drain().catch(() => undefined), this.#patience()]);
     await connection.close();
   }
@@ -247,7 +249,10 @@ export class NatsBus implements Bus {
     this.#asking.clear();
   }
 
-  /** A fault of one listener must not end the watch over the connection, which would never be heard of again. */
+  /**
+   * Runs a task and contains its fault. Otherwise a fault of one listener would end the watch over the connection, and
+   * nobody would notice.
+   */
   #contain(task: () => void): void {
     try {
       task();
@@ -256,7 +261,10 @@ export class NatsBus implements Bus {
     }
   }
 
-  /** The result of what is asked of the servers. Fails when the connection is lost: the answer does not come on the next one. */
+  /**
+   * Passes on the result of a request to the servers. Fails when the connection is lost, because the answer does not
+   * come on the next one.
+   */
   whileUp<T>(asked: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => reject(new Error('NATS was away for a moment'));
@@ -270,12 +278,12 @@ export class NatsBus implements Bus {
     return this.#small.isUp ? this.#small.connection : undefined;
   }
 
-  /** The connection for what is long. */
+  /** The connection for long messages. */
   get bulkConnection(): NatsConnection | undefined {
     return this.#bulk?.isUp === true ? this.#bulk.connection : this.connection;
   }
 
-  /** The server, and its version, for people. */
+  /** The server and its version, for people. */
   get server(): BusServerFacts | undefined {
     const { connection } = this.#small;
     if (connection === undefined || !this.#small.isUp) return undefined;
@@ -313,7 +321,7 @@ export class NatsBus implements Bus {
   }
 }
 
-/** A connection for a moment, outside a daemon. Throws why there is none. */
+/** Opens a short connection outside a daemon. Throws the reason if that fails. */
 export async function connectedOnce(settings: NatsSettings, name: string): Promise<NatsConnection> {
   try {
     const options = optionsOf({ settings, name, inboxPrefix: '_INBOX' });
@@ -349,14 +357,14 @@ function optionsOf({ settings, name, inboxPrefix }: Pick<NatsBusOptions, 'settin
   };
 }
 
-/** Files are read for each new connection, so that renewed credentials are used. */
+/** Makes the authenticator. It reads files for each new connection, so that renewed credentials are used. */
 function authenticatorOf({ credentials, nkey }: NatsSettings): Authenticator | undefined {
   if (credentials !== undefined) return credsAuthenticator(new Uint8Array(readFileSync(credentials)));
   if (nkey !== undefined) return nkeyAuthenticator(new TextEncoder().encode(readFileSync(nkey, 'utf8').trim()));
   return undefined;
 }
 
-/** Why a server cannot carry the bus; undefined if it can. */
+/** Returns the reason why a server cannot carry the bus; undefined if it can. */
 function unfitnessOf(connection: NatsConnection): BridgeError | undefined {
   const { info } = connection;
   const where = connection.getServer();
@@ -410,7 +418,10 @@ function explained(error: unknown, { servers, tls }: NatsSettings): string {
   return `${where} cannot be reached: ${error instanceof Error ? error.message.slice(0, 200) : 'for no reason that it has said'}`;
 }
 
-/** Each file that the settings name, by its setting. One that cannot be read is named, where the package would only give its path. */
+/**
+ * Checks each file that the settings name. If one cannot be read, the error names its setting; the package would give
+ * only the path.
+ */
 function expectFiles({ credentials, nkey, tls }: NatsSettings): void {
   const files = { credentials, nkey, 'tls.ca': tls?.ca, 'tls.cert': tls?.cert, 'tls.key': tls?.key };
   for (const [setting, file] of Object.entries(files))
@@ -428,14 +439,14 @@ function withoutUser(address: string): string {
   return address.replace(/\/\/[^@/]*@/, '//');
 }
 
-/** The code of a system call or of TLS, of an error or of what caused it. */
+/** Returns the system or TLS code of an error or its cause. */
 function codeOf(error: unknown): string | undefined {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++)
     if ('code' in at && typeof at.code === 'string') return at.code;
   return undefined;
 }
 
-/** A message that is read only as far as somebody looks at it. */
+/** Returns a message that is decoded only when somebody looks at it. */
 function received(message: Msg): ReceivedMessage {
   const { headers } = message;
   return {

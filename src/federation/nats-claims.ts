@@ -1,5 +1,5 @@
-// The store of claims in JetStream: a bucket of objects for each tenant. What comes out of it was put there by somebody of the tenant, and is
-// not believed: its size is bounded before and while it is read, and its digest has to be right.
+// The store of claims in JetStream: a bucket of objects for each tenant. Any host of the tenant may have written an
+// object, so the object is not trusted: its size is bounded before and during the read, and its digest must match.
 
 import type { NatsConnection } from '@nats-io/nats-core';
 import { nanos } from '@nats-io/nats-core';
@@ -9,10 +9,10 @@ import type { Clock } from '../util/clock.ts';
 import { CLAIM_AGE_MS, ClaimFault, type ClaimStore, tooLong } from './claims.ts';
 import { isToken } from './subject.ts';
 
-/** The most that is parked for a tenant. */
+/** The maximum size of everything parked for a tenant. */
 const MOST_BYTES = 1024 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
-/** The time that a piece of an object may take. */
+/** The time that one piece of an object may take. */
 const IDLE_MS = 5000;
 const DIGEST = /^SHA-256=[A-Za-z0-9+/_-]{43}=$/;
 
@@ -51,7 +51,7 @@ export class NatsClaims implements ClaimStore {
     try {
       await store.putBlob({ name: id }, bytes, { timeout: TIMEOUT_MS });
     } catch (error) {
-      this.#store = undefined; // the bucket may be gone: it is looked for again
+      this.#store = undefined; // the bucket may be gone: it is looked up again
       throw error;
     }
   }
@@ -64,7 +64,7 @@ export class NatsClaims implements ClaimStore {
     if (!isSound(info)) throw new ClaimFault('what is said of it cannot be true');
     if (info.size > mostBytes) throw tooLong(info.size, mostBytes);
     const bytes = await read(store, { id, size: info.size }, this.#clock);
-    await store.delete(id).catch(() => undefined); // it is over in some minutes anyway
+    await store.delete(id).catch(() => undefined); // it expires in some minutes anyway
     return bytes;
   }
 }
@@ -73,17 +73,17 @@ function gone(): ClaimFault {
   return new ClaimFault('it is not there any more', { isGone: true });
 }
 
-/** True if an object can be as it is said to be. Whoever has written that may have written anything. */
+/** True if an object's description is plausible. Its writer may have written anything. */
 function isSound({ size, nuid, digest }: Readonly<Record<'size' | 'nuid' | 'digest', unknown>>): boolean {
   const isSize = typeof size === 'number' && Number.isSafeInteger(size) && size >= 0;
   return isSize && typeof nuid === 'string' && isToken(nuid) && typeof digest === 'string' && DIGEST.test(digest);
 }
 
-/** Reads an object. One whose pieces are missing would never end by itself. */
+/** Reads an object. The read of an object with missing pieces would never end by itself. */
 async function read(store: ObjectStore, { id, size }: { id: string; size: number }, clock: Clock): Promise<Uint8Array> {
   const object = await store.get(id);
   if (object === null) throw gone();
-  object.error.catch(() => undefined); // the reader says it too
+  object.error.catch(() => undefined); // the reader reports it too
   const bytes = Buffer.allocUnsafeSlow(size);
   const reader = object.data.getReader();
   let filled = 0;
@@ -111,7 +111,7 @@ async function read(store: ObjectStore, { id, size }: { id: string; size: number
   return bytes;
 }
 
-/** Pieces that are all there, and are others than they were said to be, will not be right later. */
+/** Throws the error as a fault: if all pieces are there but differ from their description, they will never be right. */
 function asFault(error: unknown): never {
   throw messageOf(error).includes('digests do not match') ? new ClaimFault('its digest is wrong') : error;
 }

@@ -1,5 +1,5 @@
-// Leases as a bucket of NATS that is kept on disk: their numbers have to rise also over a restart of the servers. What is stored is heard from the server
-// itself, with its number; what somebody only tries to write is not.
+// Leases as a NATS bucket that is kept on disk, because their numbers must keep rising over a restart of the servers.
+// The server itself publishes each stored lease with its number; nothing hears of a mere attempt to write.
 
 import { JetStreamApiError } from '@nats-io/jetstream';
 import type { KV, KvEntry } from '@nats-io/kv';
@@ -10,11 +10,11 @@ import { entryIn, failTask, isRemoval, isStatus, keysIn, LEASES, openedBucket, U
 import { watchedKeys } from './nats-watch.ts';
 import { LEASE_BEGIN } from './subject.ts';
 
-/** Another write came first. */
+/** The error codes for "another write came first". */
 const WRONG_LAST: readonly number[] = [10071, 10164];
 const NOTHING = new Uint8Array(0);
 const SEQUENCE = 'Nats-Sequence';
-/** A lease that is not there comes after each write of it. */
+/** A missing lease counts as later than each write of it. */
 const LAST = Number.MAX_SAFE_INTEGER;
 
 export class NatsLeases implements LeaseBoard {
@@ -38,7 +38,9 @@ export class NatsLeases implements LeaseBoard {
     return this.#bucket.kv;
   }
 
-  /** Does something with the bucket. Where that fails it may be gone: it is looked for again, and made again. */
+  /**
+   * Runs a task with the bucket. If the task fails, the bucket may be gone, so it is looked up again, and made again.
+   */
   async #with<T>(task: (kv: KV) => Promise<T>): Promise<T> {
     try {
       return await this.#bus.whileUp(this.#kv().then((kv) => task(kv).catch(failTask)));
@@ -54,7 +56,7 @@ export class NatsLeases implements LeaseBoard {
         return await (over === undefined ? created(kv, key, value) : kv.update(key, value, over));
       } catch (error) {
         if (!(error instanceof JetStreamApiError && WRONG_LAST.includes(error.code))) throw error;
-        await this.#tell(kv, key, over, numberIn(error)); // what stands there may never have been heard: the bucket is another one by now
+        await this.#tell(kv, key, over, numberIn(error)); // the bucket may be new, and its lease unheard
         return undefined;
       }
     });
@@ -79,7 +81,7 @@ export class NatsLeases implements LeaseBoard {
       const subscription = await watchedKeys(connection, {
         begin: LEASE_BEGIN,
         prefix,
-        // The server puts its number behind those that the writer has put there.
+        // The server puts its own number behind any that the writer has set.
         written: (key, { headers, data }) =>
           changed(key, isRemoval(headers) ? undefined : data, Number(headers?.last(SEQUENCE)) || 0),
         keys: () => whileUp(keysIn(connection, LEASES, prefix)),
@@ -102,7 +104,7 @@ export class NatsLeases implements LeaseBoard {
   }
 }
 
-/** Writes a key that is not there. Where what is there cannot be read, the failure says its number all the same. */
+/** Writes a key that is absent. If the existing value cannot be read, the failure still tells its number. */
 async function created(kv: KV, key: string, value: Uint8Array): Promise<number> {
   try {
     return await kv.create(key, value);
@@ -112,7 +114,7 @@ async function created(kv: KV, key: string, value: Uint8Array): Promise<number> 
   }
 }
 
-/** The number of the last write of a key, by the words of NATS. */
+/** Returns the number of a key's last write, from an error message of NATS. */
 function numberIn({ message }: Error): number | undefined {
   const [, number] = /wrong last sequence: (\d{1,15})\b/.exec(message) ?? [];
   return number === undefined ? undefined : Number(number);

@@ -1,4 +1,4 @@
-// A message in the bytes of the protocol of NATS: its headers are read only once and written only once, as one text each.
+// A message in the bytes of the NATS protocol. Its headers are read once and written once, as one text each.
 
 import { invariant } from '../util/invariant.ts';
 import { type BusHeaders, headerLines, type OutgoingMessage, type ReceivedMessage } from './bus.ts';
@@ -9,10 +9,10 @@ const LINE_END = '\r\n';
 const FIRST_LINE = `${VERSION}${LINE_END}`;
 const NO_SPACE = /^\S+$/;
 const NO_HEADERS: BusHeaders = {};
-/** The longest name of a call has 16 KiB, which are 22 in base64. */
+/** The longest name of a call has 16 KiB, which are 22 KiB in base64. */
 const MOST_HEAD_BYTES = 32 * 1024;
 const MOST_HEADERS = 64;
-/** A longer message is not copied behind its headers: the package does that with all that goes out together. */
+/** A longer message is not copied behind its headers: the package copies it with all output of the turn. */
 const MOST_COPIED_BYTES = 16 * 1024;
 const END = Buffer.from(LINE_END);
 
@@ -23,7 +23,7 @@ export interface MessageHead {
   readonly headBytes: number;
 }
 
-/** The message that has come in these bytes, headers and data; undefined if its headers are more than anybody needs. */
+/** Reads the message in these bytes, headers and data; undefined if its headers are larger than anybody needs. */
 export function receivedIn({ subject, reply, headBytes }: MessageHead, b: Buffer): ReceivedMessage | undefined {
   if (headBytes === 0) return { subject, reply, headers: NO_HEADERS, data: b, isUnheard: false };
   if (headBytes > MOST_HEAD_BYTES) return undefined;
@@ -34,12 +34,12 @@ export function receivedIn({ subject, reply, headBytes }: MessageHead, b: Buffer
   return { subject, reply, headers, data: b.subarray(headBytes), isUnheard, headBytes };
 }
 
-/** The code behind the version, which only messages of the server itself have. */
+/** Reads the status code behind the version; only messages of the server itself have one. */
 function statusIn(text: string): number {
   return text.startsWith(LINE_END, VERSION.length) ? 0 : Number.parseInt(text.slice(VERSION.length), 10);
 }
 
-/** The first value of each header; undefined if there are too many. */
+/** Reads the first value of each header; undefined if there are too many. */
 function headersIn(text: string): BusHeaders | undefined {
   const headers: Record<string, string> = {};
   let at = text.indexOf(LINE_END) + LINE_END.length;
@@ -53,7 +53,7 @@ function headersIn(text: string): BusHeaders | undefined {
   return undefined;
 }
 
-/** The bytes that publish a message, in pieces. The server takes at most `mostBytes` in headers and data. */
+/** Returns the bytes that publish a message, in pieces. The server takes at most `mostBytes` in headers and data. */
 export function published(
   { subject, reply, fixed, headers, data }: OutgoingMessage,
   mostBytes = Infinity,

@@ -1,5 +1,6 @@
-// Cuts what a NATS server sends into messages. Those of subscriptions that are known here are handed on at once, without a turn of their own; all
-// else, which the package has to know, passes through untouched. It never keeps more than one message, and leaves what it cannot read to the package.
+// Cuts the output of a NATS server into messages. Messages of subscriptions known here are handed on at once, without a
+// turn of their own. Everything else is for the package and passes through untouched. It never keeps more than one
+// message, and leaves unreadable input to the package.
 
 import type { IsOver } from '../wire/read-pacer.ts';
 import type { ReceivedMessage } from './bus.ts';
@@ -11,20 +12,20 @@ const CARRIAGE_RETURN = 0x0d;
 const LETTER_H = 0x48;
 const LETTER_M = 0x4d;
 const LINE_END_BYTES = 2;
-/** The longest line: it is the server's description of itself. */
+/** The maximum length of a line; the longest is the server's description of itself. */
 const MOST_LINE_BYTES = 1024 * 1024;
 
-/** After so many messages it asks whether others have waited long enough. */
+/** After so many messages, the reader checks whether others have waited long enough. */
 const STEPS_BETWEEN_LOOKS = 8;
 
-/** The takers of the messages of one connection, by the numbers of its subscriptions. */
+/** The receivers of one connection's messages, by subscription number. */
 export type NatsRoutes = Map<number, (message: ReceivedMessage) => void>;
 
 export interface NatsReaderOptions {
   readonly routes: NatsRoutes;
-  /** Takes what the package has to know. */
+  /** Called with the bytes that the package must see. */
   readonly pass: (bytes: Buffer) => void;
-  /** A message was dropped for what it is. */
+  /** Called when a message was dropped because of its form. */
   readonly refused: () => void;
 }
 
@@ -42,13 +43,13 @@ export class NatsReader {
   readonly #routes: NatsRoutes;
   readonly #pass: (bytes: Buffer) => void;
   readonly #refused: () => void;
-  /** The beginning of a line whose end has not come. */
+  /** The beginning of an unfinished line. */
   #early: Buffer | undefined;
-  /** A message that has come in part, with memory for all of it and its end of line. */
+  /** A partly received message, with memory for all of it and its end of line. */
   #line: MessageLine | undefined;
   #body: Buffer = Buffer.alloc(0);
   #filled = 0;
-  /** The bytes of a message that are still to pass through. */
+  /** The bytes of a message that must still pass through. */
   #passing = 0;
 
   constructor({ routes, pass, refused }: NatsReaderOptions) {
@@ -57,7 +58,7 @@ export class NatsReader {
     this.#refused = refused;
   }
 
-  /** Takes bytes that have come. Returns those that are left once `isOver` says that the others have waited long enough. */
+  /** Takes received bytes. Returns the remaining ones once `isOver` says that others have waited long enough. */
   push(bytes: Buffer, isOver?: IsOver): Buffer | undefined {
     const chunk = this.#early === undefined ? bytes : Buffer.concat([this.#early, bytes]);
     this.#early = undefined;
@@ -69,7 +70,7 @@ export class NatsReader {
     return undefined;
   }
 
-  /** Takes what stands at a place of a chunk; returns the place behind it. */
+  /** Takes the item at a place of a chunk; returns the place behind it. */
   #next(chunk: Buffer, at: number): number {
     if (this.#passing > 0) return this.#passOn(chunk, at);
     if (this.#line !== undefined) return this.#fill(this.#line, chunk, at);
@@ -103,7 +104,7 @@ export class NatsReader {
     return chunk.length;
   }
 
-  /** From here on the package reads everything. */
+  /** Leaves everything from here on to the package. */
   #leaveAll(chunk: Buffer, at: number): number {
     this.#passing = Number.POSITIVE_INFINITY;
     return this.#passOn(chunk, at);
@@ -134,7 +135,9 @@ export class NatsReader {
     else line.take?.(message);
   }
 
-  /** Reads `MSG subject sid [reply] bytes` or `HMSG subject sid [reply] headBytes bytes`; undefined for anything else. */
+  /**
+   * Reads `MSG subject sid [reply] bytes` or `HMSG subject sid [reply] headBytes bytes`; undefined for anything else.
+   */
   #lineIn(b: Buffer, at: number, end: number): MessageLine | undefined {
     const hasHead = b[at] === LETTER_H;
     const text = b.latin1Slice(at, b[end - 1] === CARRIAGE_RETURN ? end - 1 : end);

@@ -1,5 +1,6 @@
-// The socket to a NATS server, as the package has it, but for the messages of our own subscriptions: they are handed on within the turn in which
-// they come, and nothing waits for a write. Everything else, such as signing in, TLS and coming back, is the package's.
+// The socket to a NATS server. It works as the package's own, except for messages of our own subscriptions: they are
+// handed on in the turn in which they come, and nothing waits for a write. Signing in, TLS, reconnecting and the rest
+// stay with the package.
 
 import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
 import { NatsConnectionImpl, type ProtocolHandler, setTransportFactory } from '@nats-io/nats-core/internal';
@@ -7,17 +8,23 @@ import { NodeTransport, nodeResolveHost } from '@nats-io/transport-node/lib/node
 import type { ReadPacer } from '../wire/read-pacer.ts';
 import { NatsReader, type NatsRoutes } from './nats-reader.ts';
 
-/** The most that was read and waits for a turn. One turn takes more than one read brings, and a flood has to be read faster than it comes. */
+/**
+ * The maximum of read bytes that wait for a turn. One turn takes more than one read brings, and a flood must be read
+ * faster than it comes.
+ */
 const MOST_READ_AHEAD_BYTES = 1024 * 1024;
 
-/** The most that waits to be sent on one connection. */
+/** The maximum of bytes that wait to be sent on one connection. */
 const MOST_UNSENT_BYTES = 64 * 1024 * 1024;
 
-/** The options of a connection, with what takes its messages. The package hands them to each transport that it makes. */
+/**
+ * The options of a connection, plus the receivers of its messages. The package hands them to each transport that it
+ * makes.
+ */
 interface RoutedOptions extends ConnectionOptions {
   readonly routes: NatsRoutes;
   readonly pacer: ReadPacer;
-  /** A message was dropped for what it is. */
+  /** Called when a message was dropped because of its form. */
   readonly refused: () => void;
 }
 
@@ -33,7 +40,7 @@ class NatsTransport extends NodeTransport {
     const reader = new NatsReader({ routes, pass, refused });
     socket.removeAllListeners('data');
     let aheadBytes = 0;
-    // A flood of one host takes no more of a turn than the servers of this host do, and waits in the kernel meanwhile.
+    // A flood from one host takes no more of a turn than this host's own servers do. The rest waits in the kernel.
     const received = pacer.queue<Buffer>({
       take: (bytes, isOver) => {
         const rest = reader.push(bytes, isOver);
@@ -54,7 +61,7 @@ class NatsTransport extends NodeTransport {
     for (const bytes of early) reader.push(Buffer.from(bytes));
   }
 
-  /** A write that fails ends the connection, which is heard elsewhere. */
+  /** Sends a frame. A failed write ends the connection, which is noticed elsewhere. */
   override send(frame: Uint8Array): void {
     if (!this.isClosed && this.socket?.destroyed === false) this.socket.write(frame);
   }
@@ -64,7 +71,7 @@ class NatsTransport extends NodeTransport {
     return this.socket?.writableLength ?? 0;
   }
 
-  /** Sends pieces as one, without a copy: nobody writes to them any more. */
+  /** Sends pieces as one, without a copy; nobody may change them afterwards. */
   sendPieces(pieces: readonly Uint8Array[]): void {
     this.socket?.cork();
     for (const piece of pieces) this.send(piece);
@@ -72,7 +79,7 @@ class NatsTransport extends NodeTransport {
   }
 }
 
-/** A connection that also takes messages in their bytes. They go out with all else of the turn. */
+/** A connection that also takes messages as bytes. They leave with all other output of the turn. */
 export interface RoutedConnection extends NatsConnection {
   readonly protocol: Pick<
     ProtocolHandler,
@@ -81,8 +88,9 @@ export interface RoutedConnection extends NatsConnection {
 }
 
 /**
- * Sends one message. A long one goes past the package, which would copy it, behind what waits there. Where too much waits already, as for a server that
- * stands still, the message is lost, as anything on the bus may be: whoever needs it sends it again.
+ * Sends one message. A long one bypasses the package, which would copy it, and goes behind the package's waiting
+ * output. If too much waits already, for instance because a server stands still, the message is lost, as anything on
+ * the bus may be; whoever needs it sends it again.
  */
 export function sendOn({ protocol }: RoutedConnection, pieces: readonly Uint8Array[]): void {
   const [head, ...more] = pieces;
@@ -96,7 +104,10 @@ export function sendOn({ protocol }: RoutedConnection, pieces: readonly Uint8Arr
   transport.sendPieces(pieces);
 }
 
-/** Connects. The functions in `routes` take the messages of their subscriptions, also when the connection has come back by itself. */
+/**
+ * Connects. The functions in `routes` take the messages of their subscriptions, also after the connection has come back
+ * by itself.
+ */
 export async function connectRouted(
   options: ConnectionOptions,
   routed: Pick<RoutedOptions, 'routes' | 'pacer' | 'refused'>,

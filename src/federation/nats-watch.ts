@@ -1,9 +1,10 @@
-// The keys of a bucket, as they are written and as they were before. What is written is heard as it is published: a consumer of JetStream may miss what is
-// written while it begins, and notices that after 5 s. It never tells of what was there after something newer.
+// Watches the keys of a bucket: their old values and each new write. It hears a write when it is published: a JetStream
+// consumer may miss a write while it starts, and notices that only after 5 s. It never tells an old value after a newer
+// one.
 
 import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
 
-/** Keys that are read at the same time. */
+/** The number of keys that are read at the same time. */
 const AT_ONCE = 16;
 
 export interface KeyWatch {
@@ -12,24 +13,24 @@ export interface KeyWatch {
   /** The beginning of the keys. */
   readonly prefix: string;
   readonly written: (key: string, message: Msg) => void;
-  /** The keys that are there. */
+  /** Returns the existing keys. */
   readonly keys: () => Promise<readonly string[]>;
-  /** Reads a key. Resolves with what tells of it; undefined if there is nothing to tell. */
+  /** Reads a key. Resolves with a function that tells it; undefined if there is nothing to tell. */
   readonly read: (key: string) => Promise<(() => void) | undefined>;
-  /** The result of what is asked of the servers. Fails when the connection is lost. */
+  /** Passes on the result of a request to the servers. Fails when the connection is lost. */
   readonly whileUp: <T>(asked: Promise<T>) => Promise<T>;
 }
 
-/** Resolves once all that was there was told of. */
+/** Watches the keys; resolves once all existing ones were told. */
 export async function watchedKeys(
   connection: NatsConnection,
   { begin, prefix, written, keys, read, whileUp }: KeyWatch,
 ): Promise<Subscription> {
-  /** The keys that were written since; undefined once what was there before is read. */
+  /** The keys that were written since the start; undefined once the existing keys are read. */
   let heard: Set<string> | undefined = new Set();
   const subscription = connection.subscribe(`${begin}${prefix}>`, {
     callback: (error, message) => {
-      if (error !== null) return; // not permitted, which is told elsewhere
+      if (error !== null) return; // not permitted, which is reported elsewhere
       const key = message.subject.slice(begin.length);
       heard?.add(key);
       written(key, message);
@@ -49,7 +50,7 @@ export async function watchedKeys(
   return subscription;
 }
 
-/** Does something for all of a list, for a few at a time. */
+/** Runs a task for every item of a list, a few at a time. */
 async function forEachOf<T>(all: readonly T[], task: (one: T) => Promise<void>): Promise<void> {
   const left = all.values();
   const work = async (): Promise<void> => {

@@ -1,5 +1,6 @@
-// This daemon's own place on the board: its entry, written when it changes, and its sign of life. Two daemons of one name do not fight: the one that came
-// later writes nothing until the other is gone. A daemon gives way to nobody who does not answer under its name.
+// This daemon's own place on the board: its entry, written when it changes, and its sign of life. Two daemons with one
+// name do not fight: the later one writes nothing until the other is gone. A daemon never gives way to one that does
+// not answer under its name.
 
 import type { Clock, Timer } from '../util/clock.ts';
 import { type Board, ENTRY_AGE_MS, SIGN_AGE_MS, SIGN_MS } from './board.ts';
@@ -7,15 +8,15 @@ import { decodeEntry, encodeEntry, type HostEntry, type OfferedServer } from './
 import { tokenOf } from './subject.ts';
 
 const TICK_MS = 1000;
-/** The least time between two writes of the entry. */
+/** The minimum time between two writes of the entry. */
 const WRITE_PAUSE_MS = 1000;
-/** An entry that has not changed is written again, long before it is over. */
+/** An unchanged entry is written again after this time, long before it expires. */
 const REFRESH_MS = ENTRY_AGE_MS / 3;
-/** The pause between looks if the entry is still there: a NATS server that keeps it in memory may have lost it. */
+/** The pause between checks that the entry is still there: a NATS server that keeps it in memory may have lost it. */
 const CHECK_MS = 30_000;
-/** The time for which it is told that somebody has written over the entry. */
+/** The time for which an overwritten entry is reported. */
 const TOLD_MS = 600_000;
-/** A sign may be over on the board a little sooner than it is here. */
+/** The time for which a sign surely counts: it may expire on the board a little sooner than here. */
 const SURE_MS = SIGN_AGE_MS - 1000;
 
 export interface OwnHostOptions {
@@ -27,19 +28,22 @@ export interface OwnHostOptions {
   readonly version: string;
   readonly hasAgents?: boolean;
   readonly isDown: () => boolean;
-  /** The time of day, which goes on while the machine sleeps. The clock may stand still then. */
+  /** The time of day. It goes on while the machine sleeps; the clock may stand still then. */
   readonly wallMs?: () => number;
-  /** Asks the daemon of this run if it is there, where only a daemon that may use the name of this host hears it. */
+  /** Asks the daemon of this run if it is alive. Only a daemon that may use this host's name hears the question. */
   readonly isAlive: (run: string) => Promise<boolean>;
-  /** Another daemon has the name of this one, which gives way to it; false when it is gone. */
+  /**
+   * Called with true when another daemon has the same name and this daemon gives way; with false when the other is
+   * gone.
+   */
   readonly rivalled: (hasRival: boolean) => void;
-  /** Another daemon has the name of this one, and has to give way; false when it is gone. */
+  /** Called with true when another daemon has the same name and must give way; with false when it is gone. */
   readonly contested: (isContested: boolean) => void;
-  /** A sign of life has been given. */
+  /** Called after each sign of life. */
   readonly signed: () => void;
-  /** The board has forgotten the entry, so it may have forgotten others. */
+  /** Called when the board has forgotten the entry; it may have forgotten others too. */
   readonly forgotten: () => void;
-  /** The board cannot be written; undefined if it can. */
+  /** Called when the board cannot be written; with undefined when it can. */
   readonly fault: (error: unknown) => void;
 }
 
@@ -56,16 +60,16 @@ export class OwnHost {
   /** The time of day of the last sign. */
   #signedAtMs = 0;
   readonly #wallMs: () => number;
-  /** Nothing is said before then: not all speak at once when the bus is back. */
+  /** Nothing is sent before this time, so that not all daemons speak at once when the bus is back. */
   #dueMs = Number.NEGATIVE_INFINITY;
   #isBusy = false;
   #isClosed = false;
-  /** The time when the entry was first written: whoever comes later gives way. */
+  /** The time of the first write of the entry: daemons that come later give way. */
   #establishedMs: number | undefined;
   #rival: string | undefined;
-  /** The run of a daemon that has the same name, and has to give way. */
+  /** The run of a daemon that has the same name and must give way. */
   #contender: string | undefined;
-  /** The run of which an entry was heard under the own name. */
+  /** The run in an entry that was heard under this host's own name. */
   #heard: string | undefined;
   #overwrites = 0;
   #overwrittenMs = Number.NEGATIVE_INFINITY;
@@ -77,14 +81,17 @@ export class OwnHost {
     this.#tick = options.clock.every(TICK_MS, () => void this.tick());
   }
 
-  /** Until then its last sign stands on the board, and nobody takes this host for gone. Not so if the machine slept, or its time of day was set. */
+  /**
+   * The time until which this daemon's last sign stands on the board, so that nobody takes this host for gone. It is
+   * over at once if the machine slept or its time of day was set.
+   */
   get sureUntilMs(): number {
     const sinceMs = this.#wallMs() - this.#signedAtMs;
     const isSure = sinceMs >= 0 && sinceMs <= SURE_MS;
     return isSure ? this.#sureUntilMs : Number.NEGATIVE_INFINITY;
   }
 
-  /** The times that somebody else has written over the entry, if that was not long ago. */
+  /** The number of times that somebody else has overwritten the entry, if that was recent. */
   get overwrites(): number {
     return this.#options.clock.now() - this.#overwrittenMs < TOLD_MS ? this.#overwrites : 0;
   }
@@ -98,7 +105,7 @@ export class OwnHost {
     void this.tick();
   }
 
-  /** The bus is there, again or for the first time: it may have lost the entry. */
+  /** Called when the bus is up, for the first time or again: it may have lost the entry. */
   busIsUp(delayMs: number): void {
     this.#dueMs = this.#options.clock.now() + delayMs;
     this.#wantsWrite = true;
@@ -130,7 +137,7 @@ export class OwnHost {
     const { board, clock } = this.#options;
     if (clock.now() - this.#checkedMs >= CHECK_MS) await this.#check();
     if (this.#rival !== undefined || this.#isClosed) return;
-    // The sign comes first: a host that is read of is one that is there.
+    // The sign comes first, so that a host with an entry is always present.
     if (clock.now() - this.#signedMs >= SIGN_MS) {
       const signedMs = clock.now();
       const signedAtMs = this.#wallMs();
@@ -153,7 +160,7 @@ export class OwnHost {
     }
   }
 
-  /** Looks what the board has under the own name. */
+  /** Checks the board's entry under this host's own name. */
   async #check(): Promise<void> {
     const { board, clock, run, rivalled, contested, forgotten } = this.#options;
     this.#checkedMs = clock.now();
@@ -164,9 +171,9 @@ export class OwnHost {
       forgotten();
     }
     const isSpoiled = entry !== undefined && (typeof entry === 'string' || entry.host !== this.#options.host);
-    if (isSpoiled) this.#wantsWrite = true; // by whoever may write there
+    if (isSpoiled) this.#wantsWrite = true; // written by anybody who may write there
     const read = !isSpoiled && entry !== undefined && entry.run !== run ? entry.run : undefined;
-    // What was heard may be stored a little later.
+    // An entry that was heard may be stored a little later.
     const other = this.#heard ?? read ?? this.#contender;
     this.#heard = undefined;
     const isThere = other !== undefined && (await this.#options.isAlive(other));
@@ -180,12 +187,18 @@ export class OwnHost {
     if (wasContested !== (this.#contender !== undefined)) contested(!wasContested);
   }
 
-  /** The first one stays. Of two that have come at once, or were parted for a while, the one with the higher run gives way. */
+  /**
+   * True if this daemon gives way to the other. The first one stays. If both came at once, or were separated for a
+   * while, the one with the higher run gives way.
+   */
   #givesWayTo(other: string): boolean {
     return this.#establishedMs === undefined || this.#options.run > other;
   }
 
-  /** Something else has been written under the own name: the entry of another daemon, or what is none. */
+  /**
+   * Called when something else was written under this host's name: the entry of another daemon, or something that is no
+   * entry.
+   */
   wasReplaced(by: HostEntry | undefined): void {
     if (by !== undefined && by.run === this.#rival) return;
     if (this.#establishedMs !== undefined) {
@@ -200,7 +213,7 @@ export class OwnHost {
     void this.tick();
   }
 
-  /** Takes the entry away, so that others need not wait for its end. */
+  /** Removes the entry, so that others need not wait for its expiry. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -208,6 +221,6 @@ export class OwnHost {
     const { board, isDown } = this.#options;
     const hasWritten = this.#writtenMs !== Number.NEGATIVE_INFINITY; // maybe without an answer so far
     if (isDown() || !hasWritten || this.#rival !== undefined) return;
-    await board.remove(this.#key).catch(() => undefined); // its sign of life is over in a moment
+    await board.remove(this.#key).catch(() => undefined); // its sign of life expires soon
   }
 }

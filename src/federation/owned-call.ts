@@ -1,5 +1,5 @@
-// One call at its owner, from the first frame of its request until its caller has the answer: what comes of it in parts is put together, what
-// goes back is numbered and kept. It knows neither what is asked nor who may ask it.
+// One call at its owner, from the first frame of its request until its caller has the answer. It puts a request in
+// parts together, and numbers and keeps what goes back. It does not know what is asked, or who may ask it.
 
 import { randomBytes } from 'node:crypto';
 import { ERA_2026 } from '../protocol/era-2026.ts';
@@ -35,35 +35,35 @@ const NOTHING = Buffer.alloc(0);
 /** The bytes of a message that its headers may take. */
 const HEADER_ROOM = 4096;
 const CLAIM_ID_BYTES = 18;
-/** The first bytes of a request, in which its id is looked for if it is refused before it is whole. */
+/** The first bytes of a request. If the request is refused before it is whole, its id is looked up there. */
 const ID_BYTES = 512;
-/** The longest name of a client that is kept. */
+/** The maximum length of a client's name that is kept. */
 const MOST_CLIENT_LETTERS = 128;
-/** A home asks at most once a second. */
+/** The minimum pause between resends; a home asks at most once a second. */
 const RESEND_PAUSE_MS = 900;
 
 export interface CallContext extends OwnerContext {
-  /** The user and the host that ask. */
+  /** The asking user and host. */
   readonly caller: string;
-  /** The host that asks, by its own word; '' if it says nothing. */
+  /** The asking host, as it names itself; '' if it says nothing. */
   readonly callerHost: string;
-  /** The headers of each frame for callers that count. */
+  /** The headers of each frame for callers that count frames. */
   readonly ownHeaders: FixedHeaders;
-  /** Hands on what the caller says about a call on the control subject of this host. Returns what ends it. */
+  /** Hands on what the caller says about a call on this host's control subject. Returns a function that ends this. */
   readonly listen: (reply: string, take: (message: ReceivedMessage) => void) => () => void;
   readonly refused: (message: ReceivedMessage, code: number, why: string) => void;
   readonly makeRoom: () => void;
   readonly settled: (call: OwnedCall) => void;
-  /** True if so many bytes more may be held for the caller. */
+  /** True if so many more bytes may be held for the caller. */
   readonly hasRoomFor: (bytes: number) => boolean;
 }
 
-/** One object for all calls of a stream that count, or that do not. */
+/** One object for all calls of a stream that count frames, and one for those that do not. */
 export interface CallPorts {
   readonly context: CallContext;
   /** True if the caller counts frames and gives credit. */
   readonly isNumbered: boolean;
-  /** The call is answered. */
+  /** Called when the call is answered. */
   readonly settled: (call: OwnedCall) => void;
   /** Takes a whole request with a newline behind it. */
   readonly ask: (frame: Buffer, call: OwnedCall) => void;
@@ -74,37 +74,37 @@ export interface CallPorts {
 export class OwnedCall implements CallOutput {
   readonly number: number;
   readonly subject: RequestSubject;
-  /** The id of the request, as it was spelled; '' before it is whole. */
+  /** The id of the request, as spelled; '' before the request is whole. */
   idText = '';
   isOver = false;
   readonly #ports: CallPorts;
-  /** The request, as long as it is not handed on. Of its bytes only the first are kept here: what is put together is elsewhere. */
+  /** The request until it is handed on. Only its first bytes are kept here; its parts are put together elsewhere. */
   #message: ReceivedMessage | undefined;
-  /** The client that asks, by the word of its host's daemon. */
+  /** The asking client, as its host's daemon says. */
   readonly client: string | undefined;
   readonly #takesClaims: boolean;
   readonly #fence: string | undefined;
   #reply: string;
-  /** The caller gets parts on a connection of their own. */
+  /** True if the caller gets parts on their own connection. */
   #hasBulk: boolean;
   readonly #sender: FrameSender | undefined;
   #receiver: FrameReceiver | undefined;
-  /** The bytes of a request that is not handed on yet. */
+  /** The size of a request that is not handed on yet. */
   #length = 0;
   /** True until the caller says that this owner may begin. */
   #isHeld: boolean;
   #resentMs = Number.NEGATIVE_INFINITY;
-  /** The bytes of an answer on its way to the store of claims. */
+  /** The size of an answer on its way to the store of claims. */
   #parkedBytes = 0;
   /** The whole request with its newline, while the call is held. */
   #held: Buffer | undefined;
   #unlisten: (() => void) | undefined;
   #sentMs: number;
-  /** The last sign that the caller takes what it is sent. */
+  /** The time of the last sign that the caller takes the frames. */
   #heardMs: number;
   /** The time when the bus was last asked if anybody listens to the answers. */
   #askedMs: number;
-  /** Since that time nobody has listened, by the word of the bus; undefined if somebody does. */
+  /** The time since when the bus says that nobody listens; undefined if somebody does. */
   #unheardMs: number | undefined;
   #wasUnheard = false;
 
@@ -125,7 +125,7 @@ export class OwnedCall implements CallOutput {
     if (ports.isNumbered) this.#sender = new FrameSender((headers, data, kind) => this.#send(headers, data, kind));
   }
 
-  /** The headers of its request, until it is handed on. */
+  /** The headers of the request, until it is handed on. */
   get headers(): BusHeaders {
     return this.#message?.headers ?? {};
   }
@@ -134,7 +134,7 @@ export class OwnedCall implements CallOutput {
     return (this.#isWaiting ? this.#length : 0) + (this.#sender?.keptBytes ?? 0) + this.#parkedBytes;
   }
 
-  /** True while the request is not whole, or may not be begun. */
+  /** True while the request is not whole, or may not begin. */
   get #isWaiting(): boolean {
     return this.#receiver !== undefined || this.#held !== undefined;
   }
@@ -144,7 +144,7 @@ export class OwnedCall implements CallOutput {
     return this.isOver && this.#parkedBytes === 0 && this.#sender?.hasSentAll !== false;
   }
 
-  /** Begins with a whole request, or with the first part of one that has `length` bytes. */
+  /** Begins with a whole request, or with the first part of a request of `length` bytes. */
   start({ data, headers }: ReceivedMessage, length: number | undefined): void {
     if (this.#isHeld || length !== undefined) this.#listen();
     if (length === undefined) return this.#isWhole(withNewline(bufferOf(data), false));
@@ -162,7 +162,7 @@ export class OwnedCall implements CallOutput {
     this.#tellPlace();
   }
 
-  /** Begins, or tells the caller that it may say so. */
+  /** Called with the whole request. Begins it, or tells the caller that it may allow that. */
   #isWhole(frame: Buffer): void {
     if (!this.#isHeld) return this.#handOn(frame);
     this.#held = frame;
@@ -170,7 +170,7 @@ export class OwnedCall implements CallOutput {
     this.#publish({ [HEADER.frame]: 'ka' });
   }
 
-  /** The caller lets a run of an owner begin: no other one will have the call. */
+  /** Called when the caller lets a run of an owner begin: no other owner will get the call. */
   #mayBegin(run: string): void {
     if (!this.#isHeld || run !== this.#ports.context.run || this.isOver) return;
     this.#isHeld = false;
@@ -190,7 +190,7 @@ export class OwnedCall implements CallOutput {
     if (receiver === undefined) return this.#takeLatePart(headers);
     const { gotSeq } = receiver;
     const fault = kind === 'part' || kind === 'end' ? receiver.take(kind, headers, data) : ('unnumbered' as const);
-    // A part that has come before: the caller has missed the word that it is here.
+    // This part came before: the caller has missed the confirmation.
     if (fault === undefined) return receiver.gotSeq === gotSeq ? this.#tellPlace() : undefined;
     this.#receiver = undefined;
     if (this.#message !== undefined)
@@ -198,7 +198,7 @@ export class OwnedCall implements CallOutput {
     this.over();
   }
 
-  /** A part of a request that is whole: its caller has missed the word of that, and maybe the answer. */
+  /** Takes a part of a request that is already whole. Its caller has missed the confirmation, and maybe the answer. */
   #takeLatePart(headers: BusHeaders): void {
     const seq = countIn(headers[HEADER.seq]);
     if (seq === undefined) return;
@@ -214,7 +214,10 @@ export class OwnedCall implements CallOutput {
     if (this.#receiver !== undefined) this.#publish({ [HEADER.frame]: 'ka', ...this.#place });
   }
 
-  /** The headers that say how much is here of a request in parts, or was sent of an answer: the caller sees if all of it has come. */
+  /**
+   * The headers that say how much of a request in parts is here, or how much of an answer was sent. They show the
+   * caller if it has everything.
+   */
   get #place(): BusHeaders {
     const receiver = this.#receiver;
     if (receiver !== undefined) return { [HEADER.got]: `${receiver.gotSeq}`, [HEADER.credit]: `${receiver.credit}` };
@@ -258,7 +261,7 @@ export class OwnedCall implements CallOutput {
       return this.#park(body);
     const { hasRoomFor, makeRoom } = this.#ports.context;
     if (sender === undefined) return this.#pushPlain(kind, body);
-    if (kind === 'msg' && sender.waitingBytes > MOST_FRAME_BYTES) return; // the caller is behind: what is only news is left out
+    if (kind === 'msg' && sender.waitingBytes > MOST_FRAME_BYTES) return; // the caller is behind, so news is left out
     if (body.length > MOST_FRAME_BYTES && !hasRoomFor(body.length)) makeRoom();
     if (body.length > MOST_FRAME_BYTES && !hasRoomFor(body.length))
       body = errorResponse(
@@ -273,7 +276,7 @@ export class OwnedCall implements CallOutput {
     if (!sender.hasSentAll) this.#listen();
   }
 
-  /** Parks a long answer, and tells the caller its id. Where that is not possible the caller learns why. */
+  /** Parks a long answer, and tells the caller its id. If that fails, the caller gets the reason. */
   #park(body: Buffer): void {
     const { context } = this.#ports;
     const { claims, hasRoomFor, makeRoom } = context;
@@ -320,12 +323,12 @@ export class OwnedCall implements CallOutput {
     if (!this.#sender.hasSentAll) this.#listen();
   }
 
-  /** The longest message for a caller that takes no parts. */
+  /** The maximum size of a message for a caller that takes no parts. */
   get #mostPlainBytes(): number {
     return this.#ports.context.bus.mostBytes - HEADER_ROOM;
   }
 
-  /** For a caller that knows nothing of parts. */
+  /** Pushes a message to a caller that knows no parts. */
   #pushPlain(kind: BusFrameKind, body: Buffer): void {
     const isTooLong = body.length > this.#mostPlainBytes;
     if (isTooLong && kind === 'msg') return;
@@ -337,7 +340,7 @@ export class OwnedCall implements CallOutput {
     this.#publish(headers, data, kind);
   }
 
-  /** With `reply`, the bus says there if nobody listens. */
+  /** Publishes a frame to the caller. With `reply`, the bus says there if nobody listens. */
   #publish(headers: BusHeaders, data: Uint8Array = NOTHING, kind: BusFrameKind = 'ka', reply?: string): void {
     const { isNumbered, context } = this.#ports;
     const { bus, ownHeaders, clock } = context;
@@ -352,7 +355,7 @@ export class OwnedCall implements CallOutput {
 
   // --- the caller ---
 
-  /** A caller that counts nothing knows only the control subject of wire v1. */
+  /** Listens to the caller's control subject. A caller that does not count frames knows only the one of wire v1. */
   #listen(): void {
     const { context, isNumbered } = this.#ports;
     const take = (message: ReceivedMessage): void => this.#told(message);
@@ -361,19 +364,19 @@ export class OwnedCall implements CallOutput {
       : context.bus.subscribe(`${this.#reply}${CONTROL_END}`, take);
   }
 
-  /** Says that the call has begun, if it is not answered by now. */
+  /** Says that the call has begun, unless it is answered by now. */
   acknowledge(): void {
     if (this.isOver) return;
     this.#listen();
     this.#sign(this.#ports.isNumbered ? 'ack' : 'ka');
   }
 
-  /** Says that the call goes on, and what was sent so far. */
+  /** Says that the call goes on, and how much was sent so far. */
   #sign(kind: 'ack' | 'ka', more?: BusHeaders): void {
     this.#publish({ [HEADER.frame]: kind, ...this.#place, ...more });
   }
 
-  /** The same request has come once more: its caller has missed something. */
+  /** Called when the same request has come again: its caller has missed something. */
   again(reply: string, headers: BusHeaders): void {
     if (reply !== this.#reply) {
       this.#unlisten?.();
@@ -387,7 +390,7 @@ export class OwnedCall implements CallOutput {
     this.#resend();
   }
 
-  /** A caller that asks all the time gets what it misses once in a while: each time may be a whole window. */
+  /** Sends again what the caller misses, but not too often: each time may be a whole window. */
   #resend(): void {
     const nowMs = this.#ports.context.clock.now();
     if (nowMs - this.#resentMs < RESEND_PAUSE_MS) return;
@@ -404,7 +407,10 @@ export class OwnedCall implements CallOutput {
     if (got !== undefined && credit !== undefined) this.#sender?.granted(got, credit);
   }
 
-  /** Says that the call goes on, and has the bus say if nobody listens to that: its word comes where the caller's would. */
+  /**
+   * Says that the call goes on, and asks the bus to report if nobody listens. The report comes where the caller's words
+   * would.
+   */
   #askWhoListens(nowMs: number): void {
     const { isNumbered, context } = this.#ports;
     const { tenant, host } = context;
@@ -427,7 +433,10 @@ export class OwnedCall implements CallOutput {
     this.#unheardMs ??= this.#ports.context.clock.now();
   }
 
-  /** Takes what the caller says on the control subject: credit, a part of the request, or that it does not want the answer. */
+  /**
+   * Takes the caller's words on the control subject: credit, a part of the request, or that it does not want the
+   * answer.
+   */
   #told({ headers, data, isUnheard }: ReceivedMessage): void {
     if (isUnheard) return this.#onUnheard();
     if (frameKindOf(headers) !== undefined) {
@@ -444,21 +453,21 @@ export class OwnedCall implements CallOutput {
     this.#giveUp();
   }
 
-  /** Nobody wants the answer. */
+  /** Gives the call up: nobody wants the answer. */
   #giveUp(): void {
     if (this.isOver) return;
     if (this.idText === '') this.over();
     else this.#ports.cancel(this.idText);
   }
 
-  /** Called once a second. `leave`: nobody listens to the answers any more. */
+  /** Called once a second. `leave` means that nobody listens to the answers any more. */
   tick(nowMs: number): 'forget' | 'leave' | undefined {
     const { limits } = this.#ports.context;
     if (this.isOver && this.#sender === undefined && this.#parkedBytes === 0) return 'forget';
     if (this.#held !== undefined && nowMs - this.#heardMs >= LOST_MS) return 'forget'; // another owner has taken it
-    // Also an answer that the caller has is remembered for a while: its request may come once more.
+    // An answer that the caller has is remembered for a while too, because its request may come again.
     if ((this.isOver || this.#receiver !== undefined) && nowMs - this.#heardMs >= limits.resumeGraceMs) return 'forget';
-    // Its host may have gone without a word, and have another run by now.
+    // The caller's host may have gone silently, and may have another run by now.
     if (this.#unheardMs !== undefined && nowMs - this.#unheardMs >= limits.resumeGraceMs) {
       this.#giveUp();
       return 'leave';

@@ -1,25 +1,29 @@
-// The choice of an owner for calls of a server by its name alone: NATS chooses first, and the home where nobody has taken the call. What belongs
-// to an earlier call goes to the owner that has that one: a request state carries the name of its host, and hosts of tasks are remembered.
+// Chooses an owner for calls of a server by its name alone. NATS chooses first; the home chooses if nobody has taken
+// the call. A call that belongs to an earlier one goes to the same owner: a request state carries the name of its host,
+// and the hosts of tasks are remembered.
 
 import { isHostName } from '../model/host-name.ts';
 import { LOST_MS } from './frames.ts';
 
-/** The beginning of a request state that has the name of a host in it. */
+/** The beginning of a request state that contains the name of a host. */
 const MARK = '"mcp-bridge@';
 const END = '~';
-/** The longest name of a host, with what is around it. */
+/** The maximum length of a host's name, with everything around it. */
 const LONGEST_MARK = MARK.length + 64;
 const MOST_TASKS = 1000;
 
 /** The way of one call from owner to owner. */
 export interface CallWay {
-  /** True if it does no harm twice. No owner begins any other call before it is told to, so until then another one may take it. */
+  /**
+   * True if the call is safe to repeat. An owner begins any other call only when told to, so until then another owner
+   * may take it.
+   */
   readonly isSafe: boolean;
-  /** True once it was lost where it may have begun: it may not be lost once more. */
+  /** True if the call was already lost once where it may have begun: it is not moved a second time. */
   readonly isSecondTry: boolean;
   /** The hosts where it was. */
   readonly tried: Set<string>;
-  /** Until then another owner is looked for. */
+  /** The time until which another owner is looked for. */
   readonly untilMs: number;
 }
 
@@ -27,7 +31,7 @@ export function newWay(isSafe: boolean, nowMs: number): CallWay {
   return { isSafe, isSecondTry: false, tried: new Set(), untilMs: nowMs + LOST_MS };
 }
 
-/** The way of a safe call that was lost on that host. */
+/** Returns the way of a safe call that was lost on that host. */
 export function secondWay(host: string | undefined, nowMs: number): CallWay {
   return {
     isSafe: true,
@@ -37,7 +41,7 @@ export function secondWay(host: string | undefined, nowMs: number): CallWay {
   };
 }
 
-/** The next host for a call; undefined to let NATS choose, because all hosts that are known have had their turn. */
+/** Returns the next host for a call. Undefined lets NATS choose, because all known hosts have had their turn. */
 export function nextHost({ tried }: CallWay, owners: readonly string[]): string | undefined {
   const left = owners.filter((host) => !tried.has(host));
   const next = left[Math.floor(Math.random() * left.length)];
@@ -46,13 +50,19 @@ export function nextHost({ tried }: CallWay, owners: readonly string[]): string 
   return next;
 }
 
-/** Writes the name of a host into the request state in message[from, to), which is JSON. What is no text stays as it is. */
+/**
+ * Writes the name of a host into the request state in message[from, to), which is JSON. A state that is no text stays
+ * unchanged.
+ */
 export function withHost(message: Buffer, { from, host }: { from: number; host: string }): Buffer {
   if (message[from] !== QUOTE || !isHostName(host)) return message;
   return Buffer.concat([message.subarray(0, from), Buffer.from(`${MARK}${host}${END}`), message.subarray(from + 1)]);
 }
 
-/** The host in a request state, and the message with the state as the owner has written it; undefined if there is none. */
+/**
+ * Reads the host in a request state, and the message with the state as the owner has written it; undefined if there is
+ * none.
+ */
 export function hostIn(message: Buffer, from: number): { readonly host: string; readonly message: Buffer } | undefined {
   const head = message.toString('latin1', from, from + LONGEST_MARK);
   const end = head.indexOf(END);

@@ -1,4 +1,4 @@
-// The parts of a daemon's place on the bus that all of the owner's side works with.
+// The parts of a daemon's place on the bus that the whole owner's side uses.
 
 import type { Limits } from '../model/limits.ts';
 import type { Clock } from '../util/clock.ts';
@@ -14,14 +14,16 @@ export interface OwnerContext {
   readonly limits: Limits;
   readonly tenant: string;
   readonly host: string;
-  /** Names this run of the daemon: calls of a run before are not known in this one. */
+  /** Names this run of the daemon. Calls of an earlier run are unknown in this one. */
   readonly run: string;
   readonly claims: Claims;
-  /** The number of the lease by which this host serves a server by its name alone; undefined without one. */
+  /**
+   * Returns the number of the lease by which this host serves a server by its name alone; undefined without a lease.
+   */
   readonly fenceOf: (server: string) => number | undefined;
 }
 
-/** True if this host may not begin a request that goes to whoever serves the server now. */
+/** True if this host may not begin a request that is meant for the server's current holder. */
 export function isFencedOff(server: string, headers: BusHeaders, { fenceOf }: Pick<OwnerContext, 'fenceOf'>): boolean {
   const fence = headers[HEADER.fence];
   const held = fenceOf(server);

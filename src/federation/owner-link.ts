@@ -1,5 +1,6 @@
-// A link to a caller on another host, as the core sees it: one stream of calls of one caller. Each message that the core writes belongs to a call, which
-// the core names first. It never looks at what is written, and a caller that takes nothing holds up no other call.
+// A link to a caller on another host, as the core sees it: one stream of calls of one caller. The core names the call
+// before it writes each message. The link never looks at the messages, and a caller that takes nothing blocks no other
+// call.
 
 import { invariant } from '../util/invariant.ts';
 import type { Carrier, LinkHandler, Streams } from '../wire/link.ts';
@@ -7,24 +8,24 @@ import type { FlushTurn } from '../wire/outbox.ts';
 import { WaitingFrames } from '../wire/waiting-frames.ts';
 import { idleSink, MessageOutbox } from './message-outbox.ts';
 
-/** Nothing waits here, so nothing counts as not taken. */
+/** Nothing waits here, so nothing counts as unread. */
 const NOWHERE = idleSink(() => 0);
 
 /** The output of one request: takes what the core writes for it. */
 export interface CallOutput {
-  /** The client that asks, by the word of its host's daemon. */
+  /** The asking client, as its host's daemon says. */
   readonly client?: string | undefined;
   notify(body: Buffer): void;
   answer(body: Buffer): void;
-  /** There will be no answer. */
+  /** Called when there will be no answer. */
   over(): void;
 }
 
 export interface OwnerLinkOptions {
   readonly turn: FlushTurn;
-  /** The core is about to take the request of this output. */
+  /** Called when the core is about to take the request of this output. */
   readonly taking?: (output: CallOutput) => void;
-  /** The core has closed it. */
+  /** Called when the core has closed the link. */
   readonly closed: () => void;
 }
 
@@ -32,13 +33,13 @@ export class OwnerLink implements Carrier, Streams {
   readonly outbox: MessageOutbox;
   readonly #closed: () => void;
   readonly #takes: ((output: CallOutput) => void) | undefined;
-  /** By the ids of their requests, as they were spelled. */
+  /** The open requests' outputs, by their ids as spelled. */
   readonly #open = new Map<string, CallOutput>();
   #handler: LinkHandler | undefined;
   /** The id of the request that is being handed on. */
   #taking: string | undefined;
   #isClosed = false;
-  /** Requests, while the core does not read the link. */
+  /** Requests that came while the core does not read the link. */
   readonly #waiting = new WaitingFrames();
 
   constructor({ turn, taking, closed }: OwnerLinkOptions) {
@@ -55,12 +56,12 @@ export class OwnerLink implements Carrier, Streams {
     return this.#isClosed;
   }
 
-  /** True if nothing more can be taken in at present. */
+  /** True if nothing more can be taken at present. */
   get isFull(): boolean {
     return this.#waiting.isFull;
   }
 
-  /** True while what is taken in has to wait for the core. */
+  /** True while new requests have to wait for the core. */
   get isWaiting(): boolean {
     return this.#waiting.isPaused;
   }
@@ -70,12 +71,12 @@ export class OwnerLink implements Carrier, Streams {
     return this.#waiting.bytes;
   }
 
-  /** True if a request with this id is not answered. */
+  /** True if a request with this id is unanswered. */
   isOpen(idText: string): boolean {
     return this.#open.has(idText);
   }
 
-  /** Takes the request in b[0, end) in; a newline stands behind it. */
+  /** Takes the request in b[0, end), with a newline behind it. */
   take(b: Buffer, end: number, idText: string, output: CallOutput): void {
     this.#open.set(idText, output);
     this.#waiting.add(() => {
@@ -87,7 +88,7 @@ export class OwnerLink implements Carrier, Streams {
     }, end);
   }
 
-  /** The caller does not want the answer any more. */
+  /** Called when the caller does not want the answer any more. */
   cancel(idText: string): void {
     if (!this.#open.has(idText)) return;
     const notice = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${idText}}}\n`;
@@ -98,7 +99,10 @@ export class OwnerLink implements Carrier, Streams {
 
   // --- the streams ---
 
-  /** An error whose message has no id that can be read belongs to what is being taken in. */
+  /**
+   * Called before an answer. An error to a message without a readable id belongs to the request that is being handed
+   * on.
+   */
   answering(idText: string): void {
     const id = idText === 'null' ? (this.#taking ?? idText) : idText;
     const output = this.#open.get(id);
@@ -109,7 +113,7 @@ export class OwnerLink implements Carrier, Streams {
     });
   }
 
-  /** The next message goes there, or nowhere. */
+  /** Sends the next message to `take`, or nowhere. */
   #aim(take: ((body: Buffer) => void) | undefined): void {
     this.outbox.aim(
       take &&
@@ -124,14 +128,14 @@ export class OwnerLink implements Carrier, Streams {
     this.answering(idText);
   }
 
-  /** A message that does not say which request of the caller it is about goes with any of them. */
+  /** Called before a message that does not name its request: it goes with any request of the caller. */
   during(idText: string): void {
     const [anyOutput] = idText === '' ? this.#open.values() : [];
     const output = anyOutput ?? this.#open.get(idText);
     this.#aim(output && ((body) => output.notify(body)));
   }
 
-  /** A caller of this era is told nothing outside a request. */
+  /** Called before a message outside a request: a caller of this era gets none. */
   aside(): void {
     this.outbox.aim(undefined);
   }

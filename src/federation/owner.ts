@@ -1,5 +1,6 @@
-// The owner's side: answers requests of other hosts for the servers that are offered. It checks what a request says of itself, and hands
-// it to the core as that of a client. A request that came twice is one call; its answer is kept until the caller has it.
+// The owner's side: answers requests of other hosts for the servers that are offered. It checks what a request says
+// about itself, and hands it to the core like that of a client. A request that came twice is one call; its answer is
+// kept until the caller has it.
 
 import { OTHER_HOSTS, type Places } from '../model/places.ts';
 import type { BusPrincipal } from '../model/principal.ts';
@@ -35,10 +36,15 @@ import {
   serverToken,
 } from './subject.ts';
 
-/** The least time that a call has to be answered before its caller is told that it has begun; the most is twice as long. */
+/**
+ * A call gets at least this time to be answered before its caller is told that it has begun; at most twice this time.
+ */
 const ACK_MS = 20;
 const TICK_MS = 1000;
-/** The most of one host, of all hosts that are on no list, of one user, and of all together. A host is named by its own word, a user by the subject. */
+/**
+ * The maximum number of streams for one host, for all unlisted hosts together, for one user, and for all. The host is
+ * only the sender's claim; the subject proves the user.
+ */
 interface StreamBounds {
   readonly ofHost: number;
   readonly unlisted: number;
@@ -46,28 +52,37 @@ interface StreamBounds {
   readonly all: number;
 }
 const STREAMS: StreamBounds = { ofHost: 256, unlisted: 256, ofUser: 1536, all: 2048 };
-/** The bounds at servers that give each stream an instance of its own: a process, as a rule. */
+/** The bounds at servers that give each stream its own instance, usually a process. */
 const INSTANCES: StreamBounds = { ofHost: 128, unlisted: 32, ofUser: 256, all: 512 };
-/** The most streams that one host, or all that are on no list, and one user may begin between two ticks: each costs a session. */
+/**
+ * The maximum number of streams that one host (or all unlisted hosts together), and one user, may begin between two
+ * ticks. Each stream costs a session.
+ */
 const MOST_NEW_OF_HOST = 256;
 const MOST_NEW_OF_USER = 512;
-/** The most requests of one sender that are told between two ticks that there was no room for them. Others have to ask again. */
+/**
+ * The maximum number of requests per sender, between two ticks, that are told that there was no room. The others get no
+ * word and have to be sent again.
+ */
 const MOST_TOLD = 64;
-/** The most senders for which that is counted. */
+/** The maximum number of senders that are counted for this. */
 const MOST_UNSERVED = 1024;
-/** The most bytes of requests that wait, and of answers that wait, for the same. */
+/** The maximum bytes of waiting requests and waiting answers, for the same senders. */
 const MOST_BYTES_OF_HOST = 64 * 1024 * 1024;
 const MOST_BYTES_UNLISTED = 64 * 1024 * 1024;
 const MOST_BYTES_OF_USER = 192 * 1024 * 1024;
 const MOST_BYTES = 256 * 1024 * 1024;
-/** A stream that has only listened for so long gives way where no idle one does. Its home comes back, and its own gets as long a time. */
+/**
+ * A stream that has only listened for so long gives way if no idle one can. Its home comes back, and the new stream
+ * gets as much time.
+ */
 const LISTENED_MS = 60_000;
-/** The most subjects that are remembered, and their length. */
+/** The maximum number of remembered subjects, and their maximum length. */
 const MOST_SUBJECTS = 256;
 const MOST_SUBJECT_LETTERS = 256;
-/** The most ended streams that are remembered. */
+/** The maximum number of ended streams that are remembered. */
 const MOST_ENDED = 4096;
-/** No caller asks again after this time for what it has asked on a stream that has ended. */
+/** After this time no caller asks again about a request on an ended stream. */
 const LATEST_MS = 600_000;
 
 export interface OwnerOptions extends OwnerContext {
@@ -76,11 +91,11 @@ export interface OwnerOptions extends OwnerContext {
   /** The places of clients that have no connection of their own. */
   readonly places: Places;
   readonly failed: (error: unknown) => void;
-  /** The run of a host that is on the list of hosts. */
+  /** Returns the run of a host that is on the list of hosts. */
   readonly runOf: (host: string) => string | undefined;
   /** Makes a session for a link, with this one view. */
   readonly accept: (link: Carrier, principal: BusPrincipal, view: string) => unknown;
-  /** A request was refused for what it is. */
+  /** Called when a request was refused because of its content. */
   readonly refused: (
     who: Pick<BusPrincipal, 'user' | 'host'> & { readonly server: string },
     why: string,
@@ -90,7 +105,10 @@ export interface OwnerOptions extends OwnerContext {
 
 export interface OfferedName {
   readonly name: string;
-  /** True if requests to any host that offers it may come here. False for one that remembers: each client has an instance of its own. */
+  /**
+   * True if requests to any host that offers the server may come here. False for a server that keeps state: each client
+   * has its own instance.
+   */
   readonly isForAny: boolean;
 }
 
@@ -98,38 +116,41 @@ const envelope = new Envelope(ERA_2026.keys);
 
 export class Owner {
   readonly #options: OwnerOptions;
-  /** By the token on the bus. */
+  /** Offers by their tokens on the bus. */
   readonly #offers = new Map<string, { readonly name: string; readonly end: () => void }>();
   readonly #streams = new Map<string, CallStream>();
   /** The names of offered servers. */
   #offered: ReadonlySet<string> = new Set();
-  /** Those of them that have an instance for each client. */
+  /** The offered servers with one instance per client. */
   #dedicated: ReadonlySet<string> = new Set();
   readonly #subjects = new Map<string, RequestSubject>();
-  /** The headers of each frame for callers that count. */
+  /** The headers of each frame for callers that count frames. */
   readonly #ownHeaders: FixedHeaders;
-  /** When streams have ended, by their keys, the oldest first. */
+  /** The end times of streams by their keys, oldest first. */
   readonly #ended = new Map<string, number>();
-  /** The time when the last one of those ended that are forgotten. */
+  /** The latest end time among the forgotten streams. */
   #forgottenMs = Number.NEGATIVE_INFINITY;
-  /** Hosts that give no sign of life, and the time until which their calls go on. */
+  /** Hosts without a sign of life, with the time until which their calls go on. */
   readonly #silent = new Map<string, number>();
-  /** Streams of hosts that have said goodbye: the run that has, and the time when they end, whoever is under that name by then. */
+  /**
+   * Streams of hosts that have said goodbye: the run that did, and the time when they end. They end then even if
+   * another run has the name.
+   */
   readonly #left = new Map<CallStream, { readonly run: string; readonly untilMs: number }>();
-  /** The streams that were begun since the last tick, by user and host, and by user. Those of hosts that are on no list count together. */
+  /** The number of streams begun since the last tick, by user and host, and by user. Unlisted hosts count together. */
   readonly #new = new Map<string, number>();
   readonly #intake: Intake;
   /** The requests since the last tick for which there was no room, by their senders. */
   readonly #unserved = new Map<string, { readonly who: Sender; readonly server: string; count: number }>();
   readonly #tick: Timer;
-  /** Calls that take what their callers say about them, by user and reply subject. */
+  /** Receivers of what callers say about their calls, by user and reply subject. */
   readonly #controlled = new Map<string, (message: ReceivedMessage) => void>();
   readonly #endControl: () => void;
   #isAckDue = false;
-  /** Calls whose callers have not been told that they have begun: those of the last look and before, and those since. */
+  /** Calls that have begun without a word to their callers: those of the last look or before, and the newer ones. */
   #waiting = new Set<OwnedCall>();
   #fresh = new Set<OwnedCall>();
-  /** All calls that were ever begun, for reports. */
+  /** The number of all calls ever begun, for reports. */
   begun = 0;
 
   constructor(options: OwnerOptions) {
@@ -170,7 +191,7 @@ export class Owner {
     for (const stream of [...this.#streams.values()]) if (!this.#offered.has(stream.server)) stream.end();
   }
 
-  /** Calls that are under way go on. */
+  /** Takes no more requests; calls under way go on. */
   takeNoMore(): void {
     for (const { end } of this.#offers.values()) end();
     this.#offers.clear();
@@ -179,7 +200,7 @@ export class Owner {
 
   #listen(token: string, name: string) {
     const { bus, tenant } = this.#options;
-    // The queue also holds the second connection of one daemon off a request.
+    // The queue also keeps the second connection of the same daemon from getting the request.
     const work: IntakeWork = {
       serve: (message) => this.#take(name, message),
       senderOf: (message) => this.#turnOf(message),
@@ -190,7 +211,10 @@ export class Owner {
     return { name, end: bus.subscribe(requestPattern(tenant, token), take, { queue: token }) };
   }
 
-  /** The sender for whose turn a request waits. All hosts that are on no list are one, in which their users take turns. */
+  /**
+   * Returns the sender that a request takes its turn for. All unlisted hosts are one sender, in which their users take
+   * turns.
+   */
   #turnOf({ subject, headers }: ReceivedMessage): Sender {
     const known = this.#subjectIn(subject);
     if (known === undefined) return NOBODY;
@@ -198,7 +222,10 @@ export class Owner {
     return this.#isListed(who.host) ? who : { user: '', host: who.user };
   }
 
-  /** True for what a sender says about a new stream, while it may begin none: to refuse it costs less than to let it wait. */
+  /**
+   * True for a message that asks for a new stream while its sender may begin none: refusing it costs less than letting
+   * it wait.
+   */
   #isInVain(server: string, { subject, headers }: ReceivedMessage): boolean {
     const known = this.#subjectIn(subject);
     if (known === undefined) return true;
@@ -208,7 +235,7 @@ export class Owner {
     );
   }
 
-  /** One that was sent before may have begun, so it is told nothing. */
+  /** Tells a sender that there is no room. A repeated request gets no word, because it may have begun. */
   #onNoRoom(server: string, message: ReceivedMessage, who: Sender): void {
     const { headers, reply } = message;
     const sender = `${who.user} ${who.host}`;
@@ -225,7 +252,7 @@ export class Owner {
       );
   }
 
-  /** The number of streams of calls, and of calls that are not answered. */
+  /** The number of streams, and of unanswered calls. */
   get load(): { readonly streams: number; readonly calls: number } {
     let calls = 0;
     for (const stream of this.#streams.values()) calls += stream.openCount;
@@ -239,14 +266,17 @@ export class Owner {
     return bytes;
   }
 
-  /** A host gives no sign of life: it is maybe cut off for a moment, and wants its answers when it is back. */
+  /**
+   * Called when a host gives no sign of life. It may be cut off for a moment, and wants its answers when it is back.
+   */
   hostSilent(host: string): void {
     this.#silent.set(host, this.#options.clock.now() + this.#options.limits.resumeGraceMs);
   }
 
   /**
-   * A run of a host has said goodbye, or another one is there: it asks nothing more, and may wait for what it has asked. The next run may have asked
-   * before anybody has heard of it, so a stream on which more is asked is the next one's.
+   * Called when a run of a host has said goodbye, or another run has come. The old run asks nothing more, but may wait
+   * for answers. The next run may ask before anybody has heard of it, so a stream with new requests belongs to the next
+   * run.
    */
   hostLeft(host: string, run: string): void {
     this.hostSilent(host);
@@ -257,7 +287,7 @@ export class Owner {
     }
   }
 
-  /** A host is gone: nobody takes answers there any more. */
+  /** Called when a host is gone: nobody takes answers there any more. */
   hostGone(host: string): void {
     this.#silent.delete(host);
     for (const stream of this.#streamsOf(host)) stream.end();
@@ -301,16 +331,17 @@ export class Owner {
       if (call !== undefined) return call.again(reply, headers);
       if (known.mayHaveBegun(place.number)) return this.#unknown(message, 'it is not known any more');
     }
-    // What was asked before may have been done: by the daemon before this one, or on a stream that is forgotten by now.
+    // A repeated request may have been done already: by the daemon before this one, or on a stream that is forgotten by
+    // now.
     const isForgotten = known === undefined && this.#options.clock.now() - this.#forgottenMs < LATEST_MS;
     if (headers[HEADER.again] !== undefined && (isForgotten || !this.#isOfThisRun(headers)))
       return this.#unknown(message, 'the daemon there has forgotten it');
-    // What was begun on a stream that has ended may have been done, whoever has the lease by now.
+    // A request that began on an ended stream may have been done, whoever has the lease by now.
     if (this.#ended.has(key)) return this.#unknown(message, 'its connection was ended');
     if (isFencedOff(server, headers, this.#options))
       return this.#fail(message, rpcError(WIRE_CODE.nobody, `Host ${this.#options.host} does not serve ${server} now`));
     if (known === undefined && !this.#offered.has(server))
-      // it was, when the request came
+      // it was offered when the request came
       return this.#fail(
         message,
         rpcError(WIRE_CODE.nobody, `Host ${this.#options.host} does not offer ${server} any more`),
@@ -327,7 +358,7 @@ export class Owner {
     stream.begin(subject, message, isNumbered ? place : undefined);
   }
 
-  /** Callers ask for the same again and again: what was read of a subject is remembered for a while. */
+  /** Reads a subject. Results are remembered for a while, because callers repeat their requests. */
   #subjectIn(text: string): RequestSubject | undefined {
     const known = this.#subjects.get(text);
     if (known !== undefined) return known;
@@ -346,12 +377,12 @@ export class Owner {
     return headers[HEADER.again]?.split(' ')[1] === this.#options.run;
   }
 
-  /** The name under which the new streams of a host are counted. */
+  /** Returns the name under which a host's new streams are counted. */
   #countedAs({ user, host }: Sender): string {
     return this.#isListed(host) ? `${user} ${host}` : '';
   }
 
-  /** Why a sender may begin no stream before the next tick. */
+  /** Returns the reason why a sender may begin no stream before the next tick. */
   #busyWith(who: Sender): string | undefined {
     const begunBy = (name: string): number => this.#new.get(name) ?? 0;
     if (begunBy(this.#countedAs(who)) >= MOST_NEW_OF_HOST)
@@ -393,7 +424,7 @@ export class Owner {
     return stream;
   }
 
-  /** Remembers a stream that has ended: a request of it that comes late, or twice, begins nothing. */
+  /** Remembers an ended stream, so that a late or repeated request on it begins nothing. */
   #noteEnded(key: string): void {
     this.#ended.set(key, this.#options.clock.now());
     if (this.#ended.size <= MOST_ENDED) return;
@@ -404,7 +435,9 @@ export class Owner {
     }
   }
 
-  /** True if a caller may have one more stream at a server. Where each client has an instance of its own, fewer may. */
+  /**
+   * True if a caller may have one more stream at a server. The bounds are lower where each client has its own instance.
+   */
   #hasRoomForStream(who: Sender, server: string): boolean {
     const isDedicated = (one: string): boolean => this.#dedicated.has(one);
     if (isDedicated(server) && !this.#isWithin(INSTANCES, who, (stream) => isDedicated(stream.server))) return false;
@@ -413,8 +446,8 @@ export class Owner {
   }
 
   /**
-   * True if there is room for one more of the streams that count. At a bound, the one that has been idle longest gives way: of those that count there, or of
-   * the user with most.
+   * True if there is room for one more of the counted streams. At a bound, the longest idle stream gives way: one of
+   * those that the bound counts, or, at the bound of all, one of the user with most.
    */
   #isWithin(bounds: StreamBounds, who: Sender, counts: (stream: CallStream) => boolean): boolean {
     const { ofHost, unlisted, ofUser, all } = this.#sums(who, (stream) => (counts(stream) ? 1 : 0));
@@ -428,7 +461,10 @@ export class Owner {
     return this.#endOne(ofMost(streams));
   }
 
-  /** Ends the stream on which nothing has been under way for longest, else the one that has only listened for longest. False if there is none. */
+  /**
+   * Ends the stream that has been idle longest; if none is idle, the one that has only listened longest. Returns false
+   * if there is none.
+   */
   #endOne(streams: readonly CallStream[]): boolean {
     const untilMs = this.#options.clock.now() - LISTENED_MS;
     const [idle] = streams
@@ -445,7 +481,7 @@ export class Owner {
     return ofHost + bytes <= MOST_BYTES_OF_HOST && ofUser + bytes <= MOST_BYTES_OF_USER && all + bytes <= MOST_BYTES;
   }
 
-  /** Sums over the streams of a caller's host, of hosts that are on no list, of the caller's user, and of all. */
+  /** Sums a value over the streams of the caller's host, of all unlisted hosts, of the caller's user, and of all. */
   #sums({ user, host }: Sender, of: (stream: CallStream) => number) {
     const sums = { ofHost: 0, unlisted: 0, ofUser: 0, all: 0 };
     for (const stream of this.#streams.values()) {
@@ -459,7 +495,7 @@ export class Owner {
     return sums;
   }
 
-  /** Forgets answers that were sent to a caller's host and may have come there. */
+  /** Forgets answers that were sent to a caller's host and may have arrived there. */
   #makeRoom({ user, host }: Sender): void {
     for (const stream of this.#streams.values())
       if (stream.principal.user === user && stream.principal.host === host) stream.forgetSent();
@@ -471,7 +507,10 @@ export class Owner {
     if (!this.#isAckDue) this.#acknowledgeLater();
   }
 
-  /** Looks twice at each call: of many short ones that are under way at a time, one look would acknowledge each that it happens to see. */
+  /**
+   * Looks twice at each call before it acknowledges it. With many short calls at a time, a single look would
+   * acknowledge every call that it happens to see.
+   */
   #acknowledgeLater(): void {
     this.#isAckDue = true;
     this.#options.clock.after(ACK_MS, () => {
@@ -504,7 +543,7 @@ export class Owner {
     const isRead = envelope.scan(b, 0, b.length, this.#options.limits.maxDepth) || envelope.has(Field.id);
     const id = isRead ? certainId(envelope, b) : 'null';
     const { bus, host, run } = this.#options;
-    // It has no number: it is no frame of a call that has begun.
+    // The frame has no number: it belongs to no call that has begun.
     const headers = { [HEADER.frame]: 'err', [HEADER.owner]: `${host} ${run}` };
     bus.publish({ subject: reply, headers, data: errorResponse(id, error) });
   }
@@ -534,7 +573,7 @@ export class Owner {
   }
 }
 
-/** Those of the user with most. */
+/** Returns the streams of the user with most. */
 function ofMost(streams: readonly CallStream[]): readonly CallStream[] {
   const byUser = new Map<string, CallStream[]>();
   for (const stream of streams) {
@@ -546,7 +585,7 @@ function ofMost(streams: readonly CallStream[]): readonly CallStream[] {
   return most;
 }
 
-/** Those that do nothing but listen, at least since then. The one that has done so for longest comes first. */
+/** Returns the streams that have only listened since `untilMs` or longer, longest first. */
 function listening(streams: readonly CallStream[], untilMs: number): CallStream[] {
   const sinceMs = ({ listensSinceMs = Number.POSITIVE_INFINITY }: CallStream): number => listensSinceMs;
   return streams.filter((one) => sinceMs(one) <= untilMs).toSorted((one, other) => sinceMs(one) - sinceMs(other));
@@ -554,12 +593,14 @@ function listening(streams: readonly CallStream[], untilMs: number): CallStream[
 
 const NOBODY: Sender = { user: '', host: '' };
 
-/** The key of a stream of calls. User and stream are tokens; only the host, which comes last, may be any text. */
+/**
+ * Returns the key of a stream of calls. User and stream are tokens; only the host may be any text, so it comes last.
+ */
 function streamKey({ user, host }: Sender, server: string, stream = ''): string {
   return `${user} ${stream} ${server.length} ${server} ${host}`;
 }
 
-/** The sender by its own word, but for the user, which is in the subject. */
+/** Reads the sender. Its host is its own claim; its user stands in the subject. */
 function senderOf({ user }: RequestSubject, headers: BusHeaders): Sender {
   return { user, host: (headerText(headers[HEADER.host]) ?? '').slice(0, 128) };
 }

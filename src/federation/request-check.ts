@@ -1,5 +1,5 @@
-// The check of a request that came over the bus: its subject, which the bus may have checked, its headers, by which others may have passed it on, and its
-// body, which alone is carried out, have to say the same.
+// Checks a request that came over the bus. Its subject, headers and body must agree. The bus may have checked the
+// subject, and others may have forwarded by the headers, but only the body is carried out.
 
 import { ERA_2026 } from '../protocol/era-2026.ts';
 import { BRIDGE_FIELDS } from '../protocol/request-envelope.ts';
@@ -23,7 +23,7 @@ interface RequestRefusal {
   readonly why: string;
 }
 
-/** The id of a request, as it was spelled, or why it is not handed on. */
+/** Returns the id of a request as spelled, or the reason why the request is not handed on. */
 export function checkedRequest({ subject, headers, body, maxDepth }: CheckedRequest): string | RequestRefusal {
   const mismatch = (why: string): RequestRefusal => ({ code: WIRE_CODE.mismatch, why: `Header mismatch: ${why}` });
   if (!envelope.scan(body, 0, body.length, maxDepth) || body.includes(0x0a))

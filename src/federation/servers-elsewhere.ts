@@ -1,5 +1,6 @@
-// The servers of other hosts that may be used here, and the names that they have: `NAME@HOST` for each, and `NAME` alone for any of those that offer it, or
-// for the one that serves it by a lease. It is made from what hosts say; it asks nobody, and does not know which names are defined here.
+// The servers of other hosts that may be used here, and their names: `NAME@HOST` for each, and `NAME` alone for any
+// host that offers it, or for the one that serves it by a lease. It is built from what hosts say. It asks nobody, and
+// does not know the names defined here.
 
 import { createHash } from 'node:crypto';
 import type { BusServer } from '../model/server-definition.ts';
@@ -10,18 +11,18 @@ import type { KnownHost } from './host-list.ts';
 import type { Holder } from './lease-table.ts';
 import { tokenOf } from './subject.ts';
 
-/** A connection that is not used ends soon: it costs two short messages to begin another one, and many hosts have many servers. */
+/** An unused connection ends soon: a new one costs only two short messages, and many hosts have many servers. */
 const IDLE_MS = 30_000;
 
 interface ElsewhereOptions {
-  /** Globs over names that are used here, with the host or without. */
+  /** Globs over names that are used here, with or without the host. */
   readonly use: readonly string[];
-  /** Why policy does not let a server of this name be used; undefined if it does. */
+  /** The reason why policy forbids a server of this name; undefined if it is allowed. */
   readonly refusalOf: (name: string) => string | undefined;
-  /** True if the hints on the tools of a server are believed. */
+  /** True if the hints on a server's tools are believed. */
   readonly trustsHints: (name: string) => boolean;
   readonly hasLease: (name: string) => boolean;
-  /** The host that is there and has the lease. */
+  /** Returns the host that is present and has the lease. */
   readonly leaseHolderOf: (name: string) => Holder | undefined;
 }
 
@@ -34,13 +35,13 @@ export class ServersElsewhere {
   readonly #options: ElsewhereOptions;
   readonly #use: (text: string) => boolean;
   #byName: ReadonlyMap<string, BusServer> = new Map();
-  /** The definition of each offer that was read. */
+  /** The definitions made so far, by their offers. */
   readonly #made = new WeakMap<OfferedServer, BusServer>();
-  /** Names without a host that were asked for, and that more than one host offers. */
+  /** Names without a host that were asked for and that several hosts offer. */
   readonly #anywhere = new Map<string, BusServer>();
-  /** The hosts that offer a name, whether or not it may be used. */
+  /** The hosts that offer each name, even if it may not be used. */
   #offerers: ReadonlyMap<string, readonly Offerer[]> = new Map();
-  /** The names that hosts offer, as leases and subjects have them. */
+  /** The offered names, by the tokens in leases and subjects. */
   #nameOfToken: ReadonlyMap<string, string> = new Map();
 
   constructor(options: ElsewhereOptions) {
@@ -48,7 +49,7 @@ export class ServersElsewhere {
     this.#use = anyOf(options.use);
   }
 
-  /** These hosts are there now. */
+  /** Called with the hosts that are present now. */
   update(hosts: readonly KnownHost[]): void {
     const byName = new Map<string, BusServer>();
     const { refusalOf } = this.#options;
@@ -57,7 +58,7 @@ export class ServersElsewhere {
     for (const [offeredName, offerers] of this.#offerers) {
       const isNameUsed = this.#use(offeredName);
       const isNameRefused = refusalOf(offeredName) !== undefined;
-      // A server that remembers is another one by its name alone: it may move to another host.
+      // A server that keeps state is a separate server under its name alone: it may move to another host.
       const isOnly = offerers.length === 1 && !offerers.some(({ offered }) => isBound(offered));
       for (const { offered, host } of offerers) {
         const name = `${offeredName}@${host}`;
@@ -69,29 +70,29 @@ export class ServersElsewhere {
     this.#anywhere.clear();
   }
 
-  /** Another host serves the server of this token now, or none. Returns its name, if anybody offers it. */
+  /** Called when another host, or none, serves the server of this token. Returns its name, if any host offers it. */
   leaseChanged(token: string): string | undefined {
     const name = this.#nameOfToken.get(token);
     if (name !== undefined) this.#anywhere.delete(name);
     return name;
   }
 
-  /** The servers, by their names with the host. */
+  /** The servers, by name with host. */
   get byName(): ReadonlyMap<string, BusServer> {
     return this.#byName;
   }
 
-  /** The names of those that remember something. */
+  /** The names of the servers that keep state. */
   get remembering(): string[] {
     return [...this.#offerers].flatMap(([name, of]) => (of.some(({ offered }) => isBound(offered)) ? name : []));
   }
 
-  /** True if each host that offers a server for everybody may be asked, so that NATS may choose one. */
+  /** True if every host that offers a shared server may be asked, so that NATS may choose one. */
   mayAskAny(name: string): boolean {
     return (this.#offerers.get(name) ?? []).every((one) => isBound(one.offered) || this.isUsable(name, one));
   }
 
-  /** The host that serves a server that remembers. Without a lease it is the only one that offers it. */
+  /** Returns the host that serves a server with state. Without a lease, it is the only host that offers it. */
   holderOf(name: string): Holder | undefined {
     const held = this.#options.leaseHolderOf(name);
     const usable = this.ownersOf(name);
@@ -106,8 +107,8 @@ export class ServersElsewhere {
   }
 
   /**
-   * The hosts that calls of a name alone go to. Where some of them offer it as a server that remembers and others do not, a lease decides: without one,
-   * a host that only says that it remembers takes the name from nobody.
+   * Returns the hosts that calls by a name alone go to. If hosts disagree about whether the server keeps state, a lease
+   * decides. Without a lease, a host that merely claims state takes the name from nobody.
    */
   ownersOf(name: string): readonly Offerer[] {
     const usable = (this.#offerers.get(name) ?? []).filter((one) => this.isUsable(name, one));
@@ -116,7 +117,7 @@ export class ServersElsewhere {
     return this.#options.hasLease(name) ? usable.filter(({ offered }) => isBound(offered)) : free;
   }
 
-  /** Names that hosts do not offer alike. */
+  /** The names that hosts offer differently. */
   get disagreements(): string[] {
     return [...this.#offerers].flatMap(([name, offerers]) => {
       const owners = this.ownersOf(name);
@@ -128,7 +129,7 @@ export class ServersElsewhere {
     });
   }
 
-  /** The definition of an offer; the same one while the offer is. */
+  /** Returns the definition of an offer; it stays the same object as long as the offer does. */
   #definitionOf(name: string, offered: OfferedServer, host: string, isOnly: boolean): BusServer {
     const known = this.#made.get(offered);
     const isSame = (known?.alsoNamed !== undefined) === isOnly && known?.trustHints === this.#options.trustsHints(name);
@@ -138,7 +139,7 @@ export class ServersElsewhere {
     return definition;
   }
 
-  /** All of one shape, as there may be thousands. */
+  /** Makes a definition. All have the same shape, because there may be thousands. */
   #definition(
     name: string,
     offered: OfferedServer,
@@ -164,7 +165,7 @@ export class ServersElsewhere {
     };
   }
 
-  /** A server by its name alone, where several hosts offer it: any of them answers, or the one that serves it now. */
+  /** Returns a server by its name alone if several hosts offer it: any of them answers, or its current holder. */
   anywhere(name: string): BusServer | undefined {
     const known = this.#anywhere.get(name);
     if (known !== undefined) return known;
@@ -187,7 +188,7 @@ export class ServersElsewhere {
     return definition;
   }
 
-  /** The name without a host by which calls reach this server now; undefined if they go elsewhere. */
+  /** Returns the name without a host that reaches this server now; undefined if calls by it go elsewhere. */
   alsoAs(name: string): string | undefined {
     const definition = this.#byName.get(name);
     if (definition === undefined) return undefined;
@@ -198,7 +199,7 @@ export class ServersElsewhere {
     return this.holderOf(offeredName)?.host === host ? offeredName : undefined;
   }
 
-  /** The names without a host that were asked for. */
+  /** The servers that were asked for by their names without a host. */
   get asked(): Iterable<BusServer> {
     return this.#anywhere.values();
   }

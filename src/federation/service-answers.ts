@@ -1,5 +1,6 @@
-// The answers to who asks if this daemon is there, and the same question to others: it measures how far away a host is, and if the daemon of its name is
-// alive. The three questions of NATS' own tools for services ($SRV.PING, INFO, STATS) get the same answer, so `nats micro ls` sees each daemon.
+// Answers other daemons that ask if this one is present, and asks them the same: it measures the distance to a host,
+// and checks that the daemon of its name is alive. The three questions of NATS' own tools for services ($SRV.PING,
+// INFO, STATS) get the same answer, so `nats micro ls` shows each daemon.
 
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../util/clock.ts';
@@ -20,9 +21,9 @@ interface ServiceOptions {
   readonly run: string;
   readonly version: string;
   readonly host: string;
-  /** Calls of other hosts since the start. */
+  /** Returns the number of calls of other hosts since the start. */
   readonly calls: () => number;
-  /** The calls that are not answered. */
+  /** Returns the number of unanswered calls. */
   readonly openCalls: () => number;
   readonly startedAt: string;
 }
@@ -36,7 +37,7 @@ export interface AskedHost {
 /** The answer of another daemon to a PING. */
 export interface ServiceAnswer {
   readonly latencyMs: number;
-  /** The calls that it works on for other hosts, by its word. */
+  /** The number of calls that it works on for other hosts, as it says. */
   readonly calls: number;
 }
 
@@ -48,7 +49,7 @@ export class ServiceAnswers {
     this.#options = options;
     const { tenant, host, run } = options;
     this.#ends = [
-      // Only a daemon that may use the name of its host hears this one, where NATS has permissions.
+      // Under NATS permissions, only a daemon that may use its host's name hears this subject.
       this.#listen(pingSubject({ tenant, user: '*', host }, run), 'PING'),
       ...VERBS.flatMap((verb) =>
         [`$SRV.${verb}`, `$SRV.${verb}.${NAME}`, `$SRV.${verb}.${NAME}.${run}`].map((subject) =>
@@ -98,7 +99,7 @@ export class ServiceAnswers {
     }
   }
 
-  /** Asks each of these daemons if it is there; a run that does not answer soon has no answer. */
+  /** Asks each of these daemons if it is present. A run that does not answer soon is missing in the result. */
   async ask(hosts: readonly AskedHost[], clock: Clock): Promise<ReadonlyMap<string, ServiceAnswer>> {
     const { bus, tenant, user, host: own } = this.#options;
     const found = new Map<string, ServiceAnswer>();

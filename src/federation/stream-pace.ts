@@ -1,25 +1,29 @@
-// The pace at which a home begins connections to one host. An owner refuses a host that begins too many in a second, so the home lets the
-// first ones go at once and spreads the others. It holds nothing: it only says how long each one waits.
+// The pace at which a home begins connections to one host. An owner refuses a host that begins too many in a second. So
+// the home lets the first ones go at once and spreads the others. This file holds nothing back: it only says how long
+// each one waits.
 
 import type { Clock } from '../util/clock.ts';
 
-/** So many begin at once. */
+/** The number of connections that may begin at once. */
 const AT_ONCE = 96;
-/** Then one begins after so many milliseconds: 128 in a second, which with those at once stay under the 256 that an owner takes. */
+/**
+ * After those, one begins every so many milliseconds: 128 per second. Together with the first ones they stay under the
+ * 256 that an owner takes.
+ */
 const MS_FOR_EACH = 1000 / 128;
-/** Hosts that are remembered before those that wait for nothing are forgotten. */
+/** Above this number of hosts, those without a wait are forgotten. */
 const MANY = 256;
 
 export class StreamPace {
   readonly #clock: Clock;
-  /** The time at which each host would have taken all that was begun, one after the other. */
+  /** The time at which each host would have taken all begun connections, one after the other. */
   readonly #fullMs = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Counts one more connection to a host, and returns the time that it has to wait. */
+  /** Counts one more connection to a host; returns how long it has to wait. */
   next(host: string): number {
     const nowMs = this.#clock.now();
     if (this.#fullMs.size >= MANY) this.#forgetOld(nowMs);
