@@ -1,12 +1,12 @@
-// Opens a connection to the bridge's socket, once it is certain that the socket is this user's own. Its socket reads to the
-// end what the daemon said before it went.
+// Opens a connection to the bridge's socket, after checking that the socket is this user's own. Its socket reads
+// everything that the daemon said before it went.
 
 import { Socket, type SocketConstructorOpts } from 'node:net';
 import { inspectSocket } from '../local/socket-path.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import type { FrameInput } from '../wire/frame-input.ts';
 
-/** With an `input` the socket reads frames into that, instead of emitting data. */
+/** Opens the socket. With an `input`, it reads frames into that instead of emitting data. */
 export async function openBridgeSocket(path: string, input?: FrameInput): Promise<Socket> {
   if (inspectSocket(path) === 'absent') throw notRunning(path);
   return new Promise((resolve, reject) => {
@@ -46,17 +46,20 @@ export function notBridge(path: string): BridgeError {
 }
 
 type Done = (error?: Error | null) => void;
-/** The failures of a write to a peer that has gone. With any other the peer may be there, and would never end. */
+/**
+ * The failures of a write to a peer that has gone. After any other failure the peer may still be there, and reading
+ * would never end.
+ */
 const GONE: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ECONNRESET']);
 
 type Chunks = { chunk: unknown; encoding: BufferEncoding }[];
 
 /**
- * Goes on reading after a failed write to a peer that has gone: its last words are still in the kernel, and say more than
- * the failure. With an input the socket reads frames into that, and emits no data.
+ * A socket that goes on reading after a failed write to a peer that has gone: the peer's last words are still in the
+ * kernel, and say more than the failure. With an input, it reads frames into that and emits no data.
  */
 export class PatientSocket extends Socket {
-  /** The bytes that the kernel has taken, and the other side may have read. */
+  /** The bytes that the kernel has taken; the other side may have read them. */
   takenBytes = 0;
   readonly input: FrameInput | undefined;
 
@@ -79,7 +82,7 @@ export class PatientSocket extends Socket {
     let hasReturned = false;
     write((error) => {
       if (!error) return done();
-      // Node tries at once, and only what was taken in part is tried again: so nothing of this one was taken.
+      // Node writes at once, and retries only the rest of a partial write. So nothing of this write was taken.
       if (!hasReturned) isRefused = true;
       if (!GONE.has(systemCode(error)) || this.readableEnded || this.destroyed) return done(error);
       this.once('end', () => done(error));

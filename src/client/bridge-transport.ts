@@ -1,5 +1,5 @@
-// The SDK's `Transport` over the bridge's socket, for the `Client` of either of its lines. It survives what happens to
-// socket and daemon (resuming-connection.ts), and says so by events.
+// The SDK's `Transport` over the bridge's socket, for the `Client` of both SDK lines. It survives the loss of socket
+// and daemon (resuming-connection.ts), and reports that by events.
 
 import { EventEmitter } from 'node:events';
 import { checkClientId } from '../protocol/client-id.ts';
@@ -19,23 +19,23 @@ import { callListener, handMessage } from './listener-call.ts';
 import type { ResumingConnection } from './resuming-connection.ts';
 
 export interface BridgeOptions {
-  /** The socket; else `MCP_BRIDGE_SOCKET`, the config file, or the default. */
+  /** The path of the socket; by default `MCP_BRIDGE_SOCKET`, the config file, or the default path. */
   readonly socketPath?: string | undefined;
-  /** The id to be known by; else `MCP_CLIENT_ID`, or `client.id` of the config file. */
+  /** The id that others know the client by; by default `MCP_CLIENT_ID`, or `client.id` of the config file. */
   readonly clientId?: string | undefined;
   /** The view of the servers: `discover`, `all`, `code`, `server:NAME`, or `toolset:NAME`. */
   readonly view?: string | undefined;
-  /** The methods it takes from other clients: all, none, or a list such as `review/*`. */
+  /** The methods that the client accepts from other clients: all, none, or a list such as `review/*`. */
   readonly accepts?: boolean | readonly string[] | undefined;
-  /** The directory that the client works in; else that of the process. */
+  /** The working directory of the client; by default that of the process. */
   readonly cwd?: string | undefined;
-  /** True to start a daemon where none runs; by default `mcpBridge.autoConnect` of the config file, or true. */
+  /** True to start a daemon if none runs; by default `mcpBridge.autoConnect` of the config file, or true. */
   readonly autostart?: boolean | undefined;
-  /** How it is come back to a daemon that is lost; what is not said here is as the config file has it. */
+  /** The settings for reconnecting to a lost daemon; missing ones come from the config file. */
   readonly reconnect?: ReconnectOptions | undefined;
-  /** The config file, instead of those that are looked for. */
+  /** The config file to use; the usual places are not searched then. */
   readonly configFile?: string | undefined;
-  /** Closes the transport, also while it connects. */
+  /** Closes the transport, even while it connects. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -53,12 +53,12 @@ export const BRIDGE_OPTIONS: OptionKinds<BridgeOptions> = {
 
 export interface BridgeEvents {
   connected: [];
-  /** The connection has dropped; what is asked meanwhile waits. */
+  /** The connection has dropped; requests made meanwhile wait. */
   lost: [{ readonly reason: string }];
   reconnecting: [{ readonly attempt: number; readonly delayMs: number }];
   /** `kept`: nothing was lost. `new`: another daemon was told everything again. */
   resumed: [{ readonly session: 'kept' | 'new' }];
-  /** With an error if it was not this side that closed it. */
+  /** The transport is closed. `error` is set if this side did not close it. */
   closed: [{ readonly error: BridgeError | undefined }];
 }
 
@@ -75,16 +75,16 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   #connection: ResumingConnection | undefined;
   #path = '';
   #hasStarted = false;
-  /** Ends what is under way before there is a connection. */
+  /** Ends everything under way before there is a connection. */
   readonly #leaving = new AbortController();
   #wantedId = '';
   #isFull = false;
   #wake: (() => void)[] = [];
   #closed: Promise<void> = Promise.resolve();
-  /** Why nothing can be sent any more. */
+  /** The reason why nothing can be sent any more. */
   #end: BridgeError | undefined;
 
-  /** Throws a BridgeError about options that cannot be. */
+  /** Throws a BridgeError if an option is invalid. */
   constructor(options: BridgeOptions = {}) {
     super();
     checkOptions(options, BRIDGE_OPTIONS, 'BridgeTransport');
@@ -99,14 +99,14 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   }
 
   /**
-   * The id that the bridge knows this client by; '' before it has answered `initialize`. Without a handshake, the id that was asked
-   * for.
+   * The id by which the bridge knows this client; '' before it has answered `initialize`. Without a handshake, the id
+   * that this side asked for.
    */
   get clientId(): string {
     return this.#connection?.clientId || this.#wantedId;
   }
 
-  /** Connects; the daemon is started if there is none. */
+  /** Connects; starts the daemon if there is none. */
   async start(): Promise<void> {
     if (this.#hasStarted) throw new BridgeError('USAGE', 'This transport was started already: each has one connection');
     this.#hasStarted = true;
@@ -163,7 +163,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     this.#emit('connected');
   }
 
-  /** Resolves when the bridge takes more; while the connection is away, what is sent waits. */
+  /** Sends a message. Resolves when the bridge takes more; while the connection is away, messages wait. */
   async send(message: JsonRpcMessage, _options?: object): Promise<void> {
     const connection = this.#connection;
     if (connection === undefined) throw new BridgeError('DAEMON_NOT_RUNNING', 'This transport is not connected');
@@ -213,7 +213,7 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
   }
 
   #received(b: Buffer, start: number, end: number): void {
-    if (this.#end !== undefined) return; // a listener has closed it in the middle of a read
+    if (this.#end !== undefined) return; // a listener has closed the transport in the middle of a read
     handMessage(this, () => JSON.parse(b.toString('utf8', start, end)) as JsonRpcMessage);
   }
 
@@ -223,13 +223,13 @@ export class BridgeTransport extends EventEmitter<BridgeEvents> {
     else this.#emit('reconnecting', { attempt: event.attempt, delayMs: event.delayMs });
   }
 
-  /** Unlike `emit`, each listener is called whatever another one throws. */
+  /** Tells all listeners. Unlike `emit`, it calls each listener even if another one throws. */
   #emit<Name extends keyof BridgeEvents>(name: Name, ...about: BridgeEvents[Name]): void {
     for (const listener of this.rawListeners(name)) callListener(() => Reflect.apply(listener, this, about));
   }
 }
 
-/** Loads the code that connects, which a program may never need. */
+/** Loads the code that connects; a program may never need it. */
 function loadCore() {
   return Promise.all([
     import('./locate.ts'),

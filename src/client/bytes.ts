@@ -1,8 +1,8 @@
-// Searches and changes in the bytes of frames.
+// Searches and edits the bytes of frames.
 
 import { expectSyntaxError } from '../util/expected-error.ts';
 
-/** As much as `limits.maxMessageBytes` may allow, but no more than fits into a text. */
+/** The maximum size of a text: as much as `limits.maxMessageBytes` may allow, but no more than fits into a string. */
 export const MAX_TEXT_BYTES: number = 512 * 1024 * 1024 - 1024;
 
 export const NEWLINE: Buffer = Buffer.from('\n');
@@ -12,7 +12,10 @@ export function startsWith(b: Buffer, from: number, word: Buffer): boolean {
   return b.compare(word, 0, word.length, from, Math.min(from + word.length, b.length)) === 0;
 }
 
-/** A copy of b[start, end), with a newline, in which `text` stands for b[from, to). Each character of it is one byte. */
+/**
+ * Returns a copy of b[start, end), with a newline, in which `text` replaces b[from, to). Each character of `text` is
+ * one byte.
+ */
 export function replaced(
   b: Buffer,
   { start, end }: { start: number; end: number },
@@ -21,7 +24,7 @@ export function replaced(
   return Buffer.concat([b.subarray(start, from), Buffer.from(text, 'latin1'), b.subarray(to, end), NEWLINE]);
 }
 
-/** The JSON at b[start, end), decoded; undefined if it is none, which no bridge sends. */
+/** Decodes the JSON at b[start, end); undefined if it is none, but no bridge sends that. */
 export function valueIn(b: Buffer, start: number, end: number): unknown {
   try {
     return JSON.parse(b.toString('utf8', start, end));

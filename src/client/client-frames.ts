@@ -1,5 +1,5 @@
-// What comes from the client on its way to a daemon. Each frame is looked at, so that it is known what is unanswered;
-// while there is no daemon, they wait.
+// Carries the client's frames to a daemon. It looks at each frame, so that unanswered requests are known. While there
+// is no daemon, frames wait.
 
 import { isUtf8 } from 'node:buffer';
 import { KEYS_2025 } from '../protocol/keys-2025.ts';
@@ -17,7 +17,10 @@ import { MethodKind, methodKind, type OpenRequest } from './open-requests.ts';
 import { errorAnswer, OUTCOME_UNKNOWN, tooLarge } from './own-messages.ts';
 
 export interface ClientFramesOptions {
-  /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself; or is said once for all requests. */
+  /**
+   * The additions to `_meta` of the client's `initialize`, for members that the client has not set. Without a
+   * handshake, they are said once for all requests.
+   */
   readonly meta: Readonly<Record<string, unknown>>;
   /** Sends whole frames. */
   readonly send: (piece: Buffer) => void;
@@ -28,13 +31,13 @@ export interface ClientFramesOptions {
 }
 
 const NEWLINE_BYTE = 0x0a;
-/** Short lines are read as a text: more of it than this, or longer ones, would cost more than they bring. */
+/** Short lines are read as a text. Texts above this size, or longer lines, would cost more than they bring. */
 export const MOST_TEXT = 64 * 1024;
 export const MOST_LINE = 4096;
 
 const INITIALIZED: Buffer = Buffer.from('"notifications/initialized"');
 const CANCELLED: Buffer = Buffer.from('"notifications/cancelled"');
-/** Begins the methods that this side sends for itself: another daemon does not get those frames. */
+/** The beginning of methods that this side sends for itself; another daemon does not get those frames. */
 const OWN: Buffer = Buffer.from('"bridge/');
 
 export class ClientFrames {
@@ -55,17 +58,17 @@ export class ClientFrames {
     this.#run = new FrameRun(send, sendLong);
   }
 
-  /** True while there is a daemon that takes them. */
+  /** True while there is a daemon that takes frames. */
   set isLive(isLive: boolean) {
     this.#isLive = isLive;
   }
 
-  /** True while plain requests may go on as they come: the daemon knows whose they are. */
+  /** True while plain requests may pass unchanged, because the daemon knows their client. */
   get #mayPassOn(): boolean {
     return this.#isLive && this.#ledger.isKnown;
   }
 
-  /** Whole frames have come, each with its newline; they leave with `flush` at the latest. */
+  /** Takes whole frames, each with its newline; they leave with `flush` at the latest. */
   frames(b: Buffer, start: number, end: number): void {
     const isShort = end - start <= MOST_TEXT && end - start <= this.#ledger.maxMessageBytes;
     if (!this.#mayPassOn || !isShort || b.indexOf(NEWLINE_BYTE, start) - start > MOST_LINE)
@@ -99,7 +102,7 @@ export class ClientFrames {
     if (text.length > runAt) this.#run.addAll(b, start + runAt, end);
   }
 
-  /** One frame has come; it leaves with `flush` at the latest. */
+  /** Takes one frame; it leaves with `flush` at the latest. */
   frame(b: Buffer, start: number, end: number): void {
     this.#ledger.traffic?.settle();
     if (this.#mayPassOn && !this.#isTooLarge(start, end) && this.#head.isRequest([b.subarray(start, end + 1)])) {
@@ -110,7 +113,7 @@ export class ClientFrames {
     this.#whole(b, start, end);
   }
 
-  /** The same of a long frame, in pieces that have it and its newline. */
+  /** Takes a long frame, in pieces that hold it and its newline; it leaves with `flush` at the latest. */
   longFrame(pieces: readonly Buffer[], bytes: number): void {
     this.#ledger.traffic?.settle();
     if (this.#mayPassOn && !this.#isTooLarge(0, bytes - 1) && this.#head.isRequest(pieces)) {
@@ -121,7 +124,7 @@ export class ClientFrames {
     this.#whole(joined(pieces, bytes), 0, bytes - 1);
   }
 
-  /** A request is on its way to the daemon. */
+  /** Called when a request is on its way to the daemon. */
   #sent(request: OpenRequest): void {
     request.position = this.#ledger.stream.sentBytes + this.#run.bytes;
     request.sendings++;
@@ -152,7 +155,7 @@ export class ClientFrames {
   send(frame: WaitingFrame): void {
     const { b, start, end, request } = frame;
     const ledger = this.#ledger;
-    if (this.#isTooLarge(start, end)) return this.#giveBack(frame); // for this daemon, if not for the one before
+    if (this.#isTooLarge(start, end)) return this.#giveBack(frame); // this daemon may take less than the last one
     const isHello = request !== undefined && request === ledger.hello;
     if (!ledger.isKnown && !isHello) this.#sayDefaults();
     this.#run.add(b, start, end);
@@ -165,14 +168,14 @@ export class ClientFrames {
     } else if (!ledger.isInitialized && this.#isInitialized(b, start, end)) ledger.becomeInitialized();
   }
 
-  /** A client without a handshake says in no `initialize` what it wants to see. */
+  /** Says what the client wants to see, for a client without a handshake: it has no `initialize` for that. */
   #sayDefaults(): void {
     const line = defaultsLine(this.#meta);
     this.#run.add(line, 0, line.length - 1);
     this.#ledger.becomeKnown();
   }
 
-  /** The frames that another daemon can be sent, from those that a daemon never looked at. */
+  /** Returns the frames that another daemon may get, from pieces that no daemon has looked at. */
   repeatable(pieces: readonly Buffer[]): WaitingFrame[] {
     const repeatable: WaitingFrame[] = [];
     const envelope = this.#envelope;
@@ -192,18 +195,18 @@ export class ClientFrames {
     return end - start > this.#ledger.maxMessageBytes;
   }
 
-  /** The daemon would end the session for it, with all that is under way. */
+  /** Refuses a frame that is too large. The daemon would end the session for it, with everything under way. */
   #refuse(b: Buffer, start: number, end: number): void {
     const envelope = this.#envelope;
     const hasId = envelope.id(b, Field.id) !== undefined;
     if (envelope.kind !== 'response' || !hasId)
       return this.#say(hasId ? envelope.raw(b, Field.id) : 'null', start, end);
-    // A server waits for this one.
+    // The frame is an answer, and a server waits for it.
     const line = errorAnswer(envelope.raw(b, Field.id), tooLarge(end - start, this.#ledger.maxMessageBytes));
     this.frame(line, 0, line.length - 1);
   }
 
-  /** Answers a frame that has waited for a daemon, which turns out not to take it. */
+  /** Answers a frame that waited for a daemon, after that daemon turned out not to take it. */
   #giveBack({ start, end, request }: WaitingFrame): void {
     if (request === undefined) return this.#say('null', start, end);
     this.#ledger.requests.close(request);
@@ -254,7 +257,7 @@ export class ClientFrames {
     const envelope = this.#envelope;
     if (!startsWith(b, envelope.from(Field.method), CANCELLED)) return;
     const id = envelope.id(b, Field.requestId);
-    // Its answer may still come, and then passes; but no daemon is asked again.
+    // Its answer may still come, and then passes; but no other daemon is asked.
     if (id !== undefined) this.#ledger.requests.cancelled(id);
   }
 
@@ -263,7 +266,7 @@ export class ClientFrames {
     return isRead && startsWith(b, this.#envelope.from(Field.method), INITIALIZED);
   }
 
-  /** A batch is taken apart; what the daemon refuses as one stays one, and the daemon says what it thinks of it. */
+  /** Takes a batch apart. A batch that the daemon refuses as a whole stays whole, and the daemon says why. */
   #unreadable(b: Buffer, start: number, end: number): void {
     const batch = this.#envelope.fault === 'batch' && this.#ledger.mayBatch ? cutBatch(b, start) : undefined;
     if (batch === undefined || batch.isTooLong || batch.messages.length === 0)

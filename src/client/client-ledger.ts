@@ -1,5 +1,5 @@
-// The words of a client and its daemons that outlive a daemon: what is unanswered, what was set, who was introduced.
-// Only the ledger changes its state, by methods that name what has happened.
+// Keeps everything between a client and its daemons that outlives a daemon: open requests, settings, and the
+// introduction. Only the ledger changes its state, by methods that name what has happened.
 
 import { idOf } from '../wire/frame-head.ts';
 import type { Introduction, Welcome } from './introduction.ts';
@@ -8,7 +8,7 @@ import { type OpenRequest, OpenRequests } from './open-requests.ts';
 import { SessionStream } from './session-stream.ts';
 import type { UnreadTraffic } from './unread-traffic.ts';
 
-/** A frame that no daemon has looked at: b[start, end), with a newline or the CR before one behind it. */
+/** A frame that no daemon has looked at: b[start, end), followed by a newline, or by the CR before one. */
 export interface WaitingFrame {
   readonly b: Buffer;
   readonly start: number;
@@ -20,7 +20,7 @@ export interface WaitingFrame {
 /** The one revision that has batches. */
 const BATCHING_VERSION = '2025-03-26';
 
-/** While there is no daemon. */
+/** The maximum that waits while there is no daemon. */
 const MOST_WAITING = 256;
 const MOST_WAITING_BYTES = 1024 * 1024;
 
@@ -28,13 +28,16 @@ export class ClientLedger {
   readonly requests = new OpenRequests();
   readonly questions = new OpenQuestions();
   readonly stream = new SessionStream();
-  /** Requests and answers that passed unread; undefined for a client that has all read as it passes. */
+  /** The requests and answers that passed unread; undefined for a client that reads everything as it passes. */
   readonly traffic: UnreadTraffic | undefined;
   #hasEnded = false;
   #introduction: Introduction | undefined;
   #hello: OpenRequest | undefined;
   #welcome: Welcome | undefined;
-  /** The daemon at hand knows what goes into `_meta`. It forgets what an `initialize` said that it has refused. */
+  /**
+   * How much of the additions to `_meta` the current daemon knows. A daemon forgets what an `initialize` said if it
+   * refuses that.
+   */
   #told: 'nothing' | 'refused' | 'all' = 'nothing';
   #clientId = '';
   #maxMessageBytes = Number.POSITIVE_INFINITY;
@@ -43,7 +46,7 @@ export class ClientLedger {
   readonly #ownIds = new Set<unknown>();
   #ownCount = 0;
 
-  /** `unread` makes what keeps frames that pass unread. */
+  /** Makes the ledger. `unread` makes the store for frames that pass unread. */
   constructor(unread?: (stream: SessionStream, requests: OpenRequests) => UnreadTraffic) {
     this.traffic = unread?.(this.stream, this.requests);
   }
@@ -55,30 +58,30 @@ export class ClientLedger {
     return this.#introduction;
   }
 
-  /** The request of the client's `initialize` while that is unanswered. */
+  /** The client's `initialize` request while it is unanswered. */
   get hello(): OpenRequest | undefined {
     return this.#hello;
   }
 
-  /** The first answer to it. */
+  /** The first answer to the client's `initialize`. */
   get welcome(): Welcome | undefined {
     return this.#welcome;
   }
 
-  /** The client has said `initialize`, in these bytes if they can be said again. */
+  /** Called when the client has said `initialize`. `request` has its bytes if they can be said again. */
   introduced(request: OpenRequest | undefined, introduction: Introduction): void {
     this.#introduction = request === undefined ? undefined : introduction;
     this.#hello = request;
   }
 
-  /** The client's own `initialize` was answered with a result. */
+  /** Called when the client's own `initialize` was answered with a result. */
   welcomed(welcome: Welcome): void {
     this.#closeHello();
     this.#welcome = welcome;
     this.stream.agree(welcome.token);
   }
 
-  /** The client's own `initialize` was refused: it may try again. */
+  /** Called when the client's own `initialize` was refused: the client may try again. */
   refused(): void {
     this.#closeHello();
     this.#introduction = undefined;
@@ -90,18 +93,21 @@ export class ClientLedger {
     this.#hello = undefined;
   }
 
-  /** The answer of a daemon to `initialize` holds until the next one answers. */
+  /** Takes a daemon's answer to `initialize`; it holds until the next daemon answers. */
   agree({ clientId, maxMessageBytes }: Welcome): void {
     this.#clientId = clientId;
     this.#maxMessageBytes = maxMessageBytes;
   }
 
-  /** True once the daemon at hand was told what goes into `_meta`: by `initialize`, or for requests that need none. */
+  /**
+   * True once the current daemon knows the additions to `_meta`: from `initialize`, or from a notice for requests
+   * without one.
+   */
   get isKnown(): boolean {
     return this.#told === 'all';
   }
 
-  /** True while the daemon at hand has heard nothing from the client. */
+  /** True while the current daemon has heard nothing from the client. */
   get isSilent(): boolean {
     return this.#told === 'nothing';
   }
@@ -110,23 +116,23 @@ export class ClientLedger {
     this.#told = 'all';
   }
 
-  /** The connection to the daemon has dropped. */
+  /** Called when the connection to the daemon has dropped. */
   lost(): void {
     this.#told = 'nothing';
     this.settle();
   }
 
-  /** The client's id at the last daemon; '' before it has said so. */
+  /** The client's id at the last daemon; '' before a daemon has said it. */
   get clientId(): string {
     return this.#clientId;
   }
 
-  /** The longest message that the last daemon takes. */
+  /** The maximum message size of the last daemon. */
   get maxMessageBytes(): number {
     return this.#maxMessageBytes;
   }
 
-  /** True when a daemon has heard from the client that it is initialized. */
+  /** True once a daemon has heard from the client that it is initialized. */
   get isInitialized(): boolean {
     return this.#isInitialized;
   }
@@ -135,7 +141,10 @@ export class ClientLedger {
     this.#isInitialized = true;
   }
 
-  /** A daemon that knows a version answers in it, so what is sent before its answer has come is taken apart too. */
+  /**
+   * True if batches are taken apart. A daemon that knows a version answers in it, so this also holds for what is sent
+   * before its answer.
+   */
   get mayBatch(): boolean {
     const { protocolVersion } = this.#welcome ?? this.#introduction ?? {};
     return protocolVersion === BATCHING_VERSION;
@@ -143,7 +152,10 @@ export class ClientLedger {
 
   // --- what passes ---
 
-  /** The client has ended its side: all that passes is read, to see when everything is answered. */
+  /**
+   * True once the client has ended its side. Everything that passes is read then, to see when all requests are
+   * answered.
+   */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
@@ -153,15 +165,15 @@ export class ClientLedger {
     this.settle();
   }
 
-  /** Reads all that has passed unread, so that it is known what is unanswered. */
+  /** Reads everything that has passed unread, so that unanswered requests are known. */
   settle(): void {
     this.traffic?.settle();
     this.requests.settle();
   }
 
   /**
-   * True while neither side says anything that must be seen as it passes, except what shows in the bytes at once: the
-   * handshake is over, no question is open, and the session keeps what is sent.
+   * True while frames may pass unread, except those that show in their bytes that they must be seen: the handshake is
+   * over, no question is open, and the session keeps what is sent.
    */
   get mayPassUnread(): boolean {
     return (
@@ -193,17 +205,17 @@ export class ClientLedger {
     this.#waiting.push(frame);
   }
 
-  /** These wait before all others. */
+  /** Queues these frames before all others. */
   waitFirst(frames: readonly WaitingFrame[]): void {
     this.#waiting.unshift(...frames);
   }
 
-  /** The messages that waited, in the order in which they came. */
+  /** Takes the waiting messages, in the order in which they came. */
   takeWaiting(): readonly WaitingFrame[] {
     return this.#waiting.splice(0);
   }
 
-  /** Nothing reaches a daemon any more: returns the requests that are unanswered. */
+  /** Called when no daemon can be reached any more; returns the unanswered requests. */
   giveUp(): readonly OpenRequest[] {
     this.#waiting = [];
     this.#hello = undefined;
@@ -212,7 +224,7 @@ export class ClientLedger {
 
   // --- this side's own requests ---
 
-  /** An id for a request of this side's own, whose answer the client does not see. */
+  /** Makes an id for a request of this side's own. The client does not see the answer. */
   ownId(): string {
     let id: string;
     do id = `mcp-bridge/own-${++this.#ownCount}`;
@@ -221,17 +233,17 @@ export class ClientLedger {
     return id;
   }
 
-  /** True if this text is the id of such a request. */
+  /** True if this text is the id of a request of this side's own. */
   isOwn(idText: string): boolean {
     return this.#ownIds.size > 0 && this.#ownIds.has(idOf(idText));
   }
 
-  /** True for the answer to such a request; the request is over with that. */
+  /** True for the answer to a request of this side's own; the request is over then. */
   takeOwn(id: unknown): boolean {
     return this.#ownIds.size > 0 && this.#ownIds.delete(id);
   }
 
-  /** Forgets all such requests: nobody waits for their answers. */
+  /** Forgets all requests of this side's own: nobody waits for their answers. */
   forgetOwn(): void {
     this.#ownIds.clear();
   }

@@ -1,4 +1,4 @@
-// What a program says to another client of the bridge, as a request for any MCP client's `request`:
+// Builds what a program says to another client of the bridge, as a request for any MCP client's `request`:
 //
 //   await client.request(messageTo('reviewer', 'review/start', { branch: 'main' }), ReviewResult)
 
@@ -8,9 +8,9 @@ const FROM = 'mcp-bridge/from';
 const HOPS = 'mcp-bridge/hops';
 
 export interface MessageOptions {
-  /** It wants no answer; the request is answered with `{}` once it is on its way. */
+  /** True if it wants no answer; the request is answered with `{}` once it is on its way. */
   readonly notify?: boolean;
-  /** The params of the message that this one is sent because of: so a loop is found out. */
+  /** The params of the message that caused this one; the bridge uses them to detect loops. */
   readonly causedBy?: object | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface BridgeRequest {
   readonly params: Record<string, unknown>;
 }
 
-/** For a client that accepts this method. Its answer is the receiver's own. */
+/** Returns a request for a client that accepts this method. The answer is the receiver's own. */
 export function messageTo(
   to: string,
   method: string,
@@ -37,7 +37,7 @@ export function messageTo(
   };
 }
 
-/** The sender of a message, as the bridge says; undefined for a message that no client sent. */
+/** Returns the sender of a message, as the bridge says; undefined for a message that no client sent. */
 export function senderOf(params: object): string | undefined {
   const from = membersOf(metaOf(params))[FROM];
   return typeof from === 'string' ? from : undefined;

@@ -10,7 +10,7 @@ export interface ConnectableClient<Transport> {
 }
 
 export interface ConnectOptions extends BridgeOptions {
-  /** How the client introduces itself. */
+  /** The name and version with which the client introduces itself. */
   readonly name?: string | undefined;
   readonly version?: string | undefined;
 }
@@ -26,11 +26,14 @@ const CONNECT_OPTIONS: OptionKinds<AllOptions> = {
   ...BRIDGE_OPTIONS,
 };
 
-/** Connects a client of the SDK that was made already. */
+/** Connects a client of the SDK that already exists. */
 export async function connectToBridge<C extends ConnectableClient<BridgeTransport>>(
   options: BridgeOptions & { readonly client: C },
 ): Promise<C>;
-/** Connects a new `Client` of `@modelcontextprotocol/sdk`, which is loaded for it. Its `transport` has the events. */
+/**
+ * Connects a new `Client` of `@modelcontextprotocol/sdk`, and loads that package for it. Its `transport` has the
+ * events.
+ */
 export async function connectToBridge(options?: ConnectOptions): Promise<Client>;
 export async function connectToBridge(all: AllOptions = {}): Promise<unknown> {
   checkOptions(all, CONNECT_OPTIONS, 'connectToBridge');

@@ -9,11 +9,11 @@ import type { UnreadTraffic } from './unread-traffic.ts';
 
 export interface ConnectionOptions extends ReconnectPolicyOptions {
   readonly client: ServedClient;
-  /** Opens a connection to the daemon, which is started if there is none and `mayStart`. */
+  /** Opens a connection to the daemon. Starts one if there is none and `mayStart` is true. */
   readonly dial: (mayStart: boolean) => Promise<Duplex>;
-  /** Goes into `_meta` of the client's `initialize`, where the client has not set it itself. */
+  /** The additions to `_meta` of the client's `initialize`, for members that the client has not set. */
   readonly meta: Readonly<Record<string, unknown>>;
-  /** Makes what keeps frames that pass unread, for a client that needs none of them read. */
+  /** Makes the store for frames that pass unread, for a client that needs none of them read. */
   readonly unread?: ((stream: SessionStream, requests: OpenRequests) => UnreadTraffic) | undefined;
 }
 
@@ -24,19 +24,21 @@ export type ConnectionEvent =
   | { readonly kind: 'resumed'; readonly session: 'kept' | 'new' };
 
 export interface ServedClient {
-  /** A whole frame for it: b[start, end), with a newline behind. */
+  /** Called with a whole frame for the client: b[start, end), with a newline behind it. */
   frame(b: Buffer, start: number, end: number): void;
-  /** Whole frames, each with its newline. */
+  /** Called with whole frames, each with its newline. */
   frames(b: Buffer, start: number, end: number): void;
-  /** The same of a long frame, in pieces that have it and its newline. */
+  /** Called with a long frame, in pieces that hold it and its newline. */
   longFrame(pieces: readonly Buffer[], bytes: number): void;
-  /** True if it refers no more to the bytes of frames that it was handed: then they may be overwritten. */
+  /** True if the client no longer refers to the bytes of frames that it was handed; they may be overwritten then. */
   isDone(): boolean;
-  /** Called when nothing more has come for now. False: no more until `taken` is called. */
+  /**
+   * Called when nothing more has come for now. If it returns false, the client takes no more until `taken` is called.
+   */
   flush(): boolean;
   /** Called with true when the client should send no more for the moment. */
   full(isFull: boolean): void;
   event(event: ConnectionEvent): void;
-  /** It is over: as the client wanted it, or for this reason. Called once, last. */
+  /** Called once, last, when the connection is over: because the client wanted it, or for this reason. */
   closed(error: BridgeError | undefined): void;
 }

@@ -1,4 +1,4 @@
-// A session of the role `control`: asks the daemon about itself. For the command line and scripts.
+// A session of the role `control`: asks the daemon about itself, for the command line and scripts.
 
 import type { Socket } from 'node:net';
 import type { EventBatch } from '../control/event-report.ts';
@@ -25,9 +25,9 @@ export type {
   StatusReport,
 } from '../control/report.ts';
 
-/** The daemon's time for an answer that it has at hand. */
+/** The daemon's time for an answer that needs no work. */
 const ANSWER_TIMEOUT_MS = 10_000;
-/** The daemon's own answers may be long, for instance the list of 10,000 clients. */
+/** The maximum size of a daemon's own answer; a list of 10,000 clients is long. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 export class ControlClient {
@@ -35,7 +35,7 @@ export class ControlClient {
   readonly #rpc: RpcSession;
   readonly path: string;
 
-  /** Takes the events of watches. */
+  /** Called with the events of watches. */
   onEvents: ((batch: EventBatch) => void) | undefined;
 
   private constructor(path: string, socket: Socket) {
@@ -44,13 +44,13 @@ export class ControlClient {
     this.#rpc = new RpcSession(socket, {
       maxFrameBytes: MAX_ANSWER_BYTES,
       onNotification: (method, params) => {
-        // Only a daemon of this build or an older one is asked.
+        // The daemon is of this build or an older one, so the params have this type.
         if (method === 'bridge/event') this.onEvents?.(params as unknown as EventBatch);
       },
     });
   }
 
-  /** Connects with `open`, which need not use the socket alone. */
+  /** Connects with `open`, which may use more than the socket. */
   static async open(path: string, version: string, open = openBridgeSocket): Promise<ControlClient> {
     const client = new ControlClient(path, await open(path));
     const clientInfo = { name: 'mcp-bridge', version };
@@ -66,7 +66,10 @@ export class ControlClient {
     throw notBridge(path);
   }
 
-  /** Calls a control method. The answer's type is that of the method: only a daemon of this build or an older one answers. */
+  /**
+   * Calls a control method. The answer has the method's type, because only a daemon of this build or an older one
+   * answers.
+   */
   async call<Method extends ControlMethod>(
     method: Method,
     params: ControlParams<Method> = {},
@@ -93,7 +96,7 @@ export class ControlClient {
     return new Promise((resolve) => this.#socket.once('close', () => resolve()));
   }
 
-  /** Stops and goes on reading what the daemon sends. */
+  /** Stops reading what the daemon sends; `resume` goes on. */
   pause(): void {
     this.#socket.pause();
   }

@@ -1,12 +1,12 @@
-// Of which build the daemon is that has a path, at the price of reading one small file. The daemon itself decides nothing
-// by it; whoever finds another build than its own asks the daemon (older-daemon.ts).
+// Finds the build of the daemon at a path, at the price of reading one small file. The daemon itself decides nothing by
+// it. A program that finds another build than its own asks the daemon (older-daemon.ts).
 
 import { readFileSync } from 'node:fs';
 import { lockPathOf } from '../local/socket-path.ts';
 import { expectSystemError } from '../util/expected-error.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
 
-/** Undefined if no daemon has left a note there. */
+/** Returns the build; undefined if no daemon has left a note there. */
 export function notedBuild(path: string): string | undefined {
   try {
     const { build, version } = membersOf(JSON.parse(readFileSync(lockPathOf(path), 'utf8')));
@@ -17,7 +17,7 @@ export function notedBuild(path: string): string | undefined {
   }
 }
 
-/** By the numbers of their versions; 0 if those are the same. */
+/** Compares two versions by their numbers; 0 if these are the same. */
 export function compareVersions(one: string, other: string): number {
   const [a, b] = [one, other].map((text) => (text.split(/[+-]/)[0] ?? '').split('.').map(Number));
   for (let i = 0; i < 3; i++) {

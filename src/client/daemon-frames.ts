@@ -1,5 +1,5 @@
-// What comes from a daemon on its way to the client. Each frame is counted and looked at; what is between this side and
-// the daemon alone goes no further.
+// Carries a daemon's frames to the client. It counts and looks at each frame. Messages between this side and the daemon
+// go no further.
 
 import { KEYS_2025 } from '../protocol/keys-2025.ts';
 import { membersOf, textOf } from '../util/json-value.ts';
@@ -23,11 +23,11 @@ export interface DaemonFramesPorts {
   readonly deliverAll: (b: Buffer, start: number, end: number) => void;
   /** A frame for the client. */
   readonly deliver: (b: Buffer, start: number, end: number) => void;
-  /** The same of a long frame, in pieces that have it and its newline. */
+  /** Called with a long frame, in pieces that hold it and its newline. */
   readonly deliverLong: (pieces: readonly Buffer[], bytes: number) => void;
-  /** An `initialize` was answered, the client's or one of this side's own. */
+  /** Called when an `initialize` was answered: the client's, or one of this side's own. */
   readonly answered: (answer: Welcome | Refusal) => void;
-  /** The daemon goes in order. */
+  /** Called when the daemon says farewell. */
   readonly leaving: (farewell: Farewell) => void;
 }
 
@@ -41,7 +41,7 @@ const CANCELLED: Buffer = Buffer.from('"notifications/cancelled"');
 const ACKNOWLEDGED: Buffer = Buffer.from('"notifications/subscriptions/acknowledged"');
 
 export class DaemonFrames {
-  /** This side says `initialize` by itself: nothing of what comes before the answer is the client's. */
+  /** True while this side says `initialize` by itself: nothing before the answer is for the client. */
   isGreeting = false;
   /** The id of an `initialize` of this side's own. */
   greetingId: string | undefined;
@@ -63,7 +63,7 @@ export class DaemonFrames {
     };
   }
 
-  /** Whole frames have come, each with its newline. */
+  /** Takes whole frames, each with its newline. */
   frames(b: Buffer, start: number, end: number): void {
     const isShort = end - start <= MOST_TEXT && b.indexOf(NEWLINE_BYTE, start) - start <= MOST_LINE;
     if (!isShort || this.#isShakingHands)
@@ -107,19 +107,22 @@ export class DaemonFrames {
     if (this.#isForClient()) this.#ports.deliver(b, start, end);
   }
 
-  /** The same of a long frame, in pieces that have it and its newline. */
+  /** Takes a long frame, in pieces that hold it and its newline. */
   longFrame(pieces: readonly Buffer[], bytes: number): void {
     if (this.#isShakingHands || !this.#head.isAnswer(pieces)) return this.#whole(joined(pieces, bytes), 0, bytes - 1);
     this.#ledger.stream.received(bytes);
     if (this.#isForClient()) this.#ports.deliverLong(pieces, bytes);
   }
 
-  /** An answer to `initialize` may come next, which has to be read. */
+  /** True if an answer to `initialize` may come next; it must be read. */
   get #isShakingHands(): boolean {
     return this.isGreeting || this.greetingId !== undefined || this.#ledger.hello !== undefined;
   }
 
-  /** An answer has come, of which the daemon has read all, and this side the ends: each answers what has its id. */
+  /**
+   * True if an answer is for the client. The daemon has read all of the answer, and this side only its ends; it answers
+   * the request with its id.
+   */
   #isForClient(): boolean {
     const { idText, isError } = this.#head;
     if (this.#ledger.isOwn(idText)) return !this.#ledger.takeOwn(idOf(idText));
@@ -146,7 +149,7 @@ export class DaemonFrames {
     }
   }
 
-  /** True for the answer to an `initialize`: it is not counted, because counting begins behind it. */
+  /** True for the answer to an `initialize`. It is not counted, because counting begins behind it. */
   #isWelcome(b: Buffer, start: number, end: number): boolean {
     const { hello } = this.#ledger;
     if (hello === undefined && this.greetingId === undefined) return false;
@@ -163,7 +166,10 @@ export class DaemonFrames {
     return true;
   }
 
-  /** True for an error that answers nothing the client has said: it concerns the connection, and another one can be made. */
+  /**
+   * True for an error that answers nothing the client has said. It concerns the connection, and another connection can
+   * be made.
+   */
   #isAboutConnection(b: Buffer): boolean {
     const isResponse = this.#ledger.isSilent && this.#envelope.kind === 'response';
     return isResponse && this.#envelope.id(b, Field.id) === undefined;
@@ -176,7 +182,7 @@ export class DaemonFrames {
     this.lastWord = textOf(message);
   }
 
-  /** The client's own `initialize` was answered. */
+  /** Called when the client's own `initialize` was answered. */
   #welcomed(b: Buffer, start: number, end: number): void {
     const ledger = this.#ledger;
     const answer = readWelcome(b, start, end);
@@ -214,7 +220,7 @@ export class DaemonFrames {
     this.#deliver(b, { start, end }, Field.id, text);
   }
 
-  /** True if this was for this side alone, or has been delivered. */
+  /** True if the notification was for this side alone, or has been delivered. */
   #heed(b: Buffer, start: number, end: number): boolean {
     const envelope = this.#envelope;
     const method = envelope.from(Field.method);
@@ -227,7 +233,10 @@ export class DaemonFrames {
     return true;
   }
 
-  /** A subscription has begun; true if that was told before, by an earlier daemon. Then the client hears what may have changed. */
+  /**
+   * Called when a subscription has begun. Returns true if an earlier daemon has said so before; then the client hears
+   * what may have changed.
+   */
   #heedSubscription(b: Buffer, start: number, end: number): boolean {
     const { _meta, notifications } = membersOf(membersOf(JSON.parse(b.toString('utf8', start, end))).params);
     const id = membersOf(_meta)[SUBSCRIPTION_ID];
@@ -260,7 +269,7 @@ export class DaemonFrames {
     return true;
   }
 
-  /** Delivers a frame with another text in the place of a field's, if there is one. */
+  /** Delivers a frame. If there is a `text`, it replaces that of a field. */
   #deliver(b: Buffer, frame: { start: number; end: number }, field: Field, text: string | undefined): void {
     if (text === undefined) return this.#ports.deliver(b, frame.start, frame.end);
     const respelled = replaced(b, frame, { ...this.#envelope.span(field), text });
@@ -268,7 +277,7 @@ export class DaemonFrames {
   }
 }
 
-/** The notices for a subscription after a time without a daemon. The id is in its own spelling. */
+/** Returns the notices for a subscription after a time without a daemon. The id is as spelled. */
 function changesSince(idText: string, wanted: Readonly<Record<string, unknown>>): Buffer[] {
   const tell = (what: string, about: string): Buffer =>
     notification(`notifications/${what}`, `{${about}"_meta":{"${SUBSCRIPTION_ID}":${idText}}}`);
@@ -280,7 +289,7 @@ function changesSince(idText: string, wanted: Readonly<Record<string, unknown>>)
   ];
 }
 
-/** Older daemons say nothing of them. */
+/** Reads the ids; older daemons send none. */
 function idsIn(unsent: unknown): RequestId[] {
   return Array.isArray(unsent) ? unsent.filter((id: unknown) => isRequestId(id)) : [];
 }

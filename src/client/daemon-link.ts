@@ -1,14 +1,14 @@
-// One connection to a daemon, as frames; of a frame that is unfinished when it ends nothing is kept.
+// One connection to a daemon, as frames. An unfinished frame at its end is dropped.
 
 import type { Duplex } from 'node:stream';
 import { FrameInput } from '../wire/frame-input.ts';
 import { PatientSocket } from './bridge-socket.ts';
 
 export interface DaemonLinkHandler {
-  /** Whole frames, each with its newline. */
+  /** Called with whole frames, each with its newline. */
   frames(link: DaemonLink, b: Buffer, start: number, end: number): void;
   longFrame(link: DaemonLink, pieces: readonly Buffer[], bytes: number): void;
-  /** All frames of a chunk have come. */
+  /** Called when all frames of a chunk have come. */
   chunkEnded(link: DaemonLink): void;
   /** True if nobody refers any more to the frames that have come. */
   isDone(link: DaemonLink): boolean;
@@ -17,14 +17,14 @@ export interface DaemonLinkHandler {
   closed(link: DaemonLink, error: Error | undefined): void;
 }
 
-/** The daemon has a limit of its own; this is what its config may raise that to. */
+/** The maximum size of a frame. The daemon has its own limit; its config may raise that to this. */
 const MOST_FRAME_BYTES = 1 << 30;
-/** For what is still to be sent when it is left. */
+/** The time for sending the rest when this side leaves. */
 const LEAVE_MS = 2000;
 /** A daemon that is told of the end says what is left, and ends. A stopped one (Ctrl-Z) does neither. */
 const LAST_WORDS_MS = 30_000;
 
-/** The memory into which a socket to a daemon reads frames. */
+/** Makes the memory into which a socket to a daemon reads frames. */
 export function newDaemonInput(): FrameInput {
   return new FrameInput({ maxFrameBytes: MOST_FRAME_BYTES, isTakenAtOnce: true });
 }
@@ -62,18 +62,18 @@ export class DaemonLink {
     });
   }
 
-  /** The bytes at the end of what was written that never left: nobody has them. */
+  /** The number of bytes at the end of the output that never left: nobody has them. */
   get refusedBytes(): number {
     return this.#stream instanceof PatientSocket ? this.#writtenBytes - this.#stream.takenBytes : 0;
   }
 
-  /** False: no more until `drained`. */
+  /** Writes bytes. False means: no more until `drained`. */
   write(bytes: Buffer): boolean {
     this.#writtenBytes += bytes.length;
     return this.#stream.write(bytes) || this.#stream.writableLength === 0;
   }
 
-  /** The same of several pieces, which leave together. */
+  /** Writes several pieces, which leave together. False means: no more until `drained`. */
   writeAll(pieces: readonly Buffer[]): boolean {
     this.#stream.cork();
     let takes = true;
@@ -82,7 +82,7 @@ export class DaemonLink {
     return takes || this.#stream.writableLength === 0;
   }
 
-  /** The kernel has copied all that was written. */
+  /** True if the kernel has copied everything written. */
   get hasSentAll(): boolean {
     return this.#stream instanceof PatientSocket && this.#stream.writableLength === 0;
   }
@@ -104,7 +104,7 @@ export class DaemonLink {
     }, LAST_WORDS_MS).unref();
   }
 
-  /** Closes as soon as what was written is on its way. */
+  /** Closes as soon as everything written is on its way. */
   leave(): void {
     const late = setTimeout(() => this.destroy(), LEAVE_MS).unref();
     this.#stream.end(() => {

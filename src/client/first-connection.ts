@@ -1,5 +1,5 @@
-// The first connection of a client. Who may start the daemon starts it; who may not waits for somebody else to, as long as
-// the settings for coming back allow.
+// The first connection of a client. A client that may start the daemon starts it. Any other client waits for somebody
+// else to start it, as long as the settings for reconnecting allow.
 
 import type { Socket } from 'node:net';
 import type { ReconnectSettings } from '../util/backoff.ts';
@@ -9,30 +9,30 @@ import type { FrameInput } from '../wire/frame-input.ts';
 import { openOrStart, type StartSettings } from './open-or-start.ts';
 
 export interface FirstConnection {
-  /** Looks again at each attempt. */
+  /** Returns the path; it is looked up again at each attempt. */
   readonly path: () => string;
-  /** How a daemon is started; undefined if none may be. */
+  /** The settings for starting a daemon; undefined if none may be started. */
   readonly start: StartSettings | undefined;
-  /** The socket reads frames into this, instead of emitting data. */
+  /** Makes the memory into which the socket reads frames, instead of emitting data. */
   readonly newInput?: (() => FrameInput) | undefined;
   readonly reconnect: ReconnectSettings;
   readonly clock: Clock;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly random: () => number;
-  /** Ends the attempts; then the reason is thrown. */
+  /** Ends the attempts; then its reason is thrown. */
   readonly signal: AbortSignal;
-  /** The next attempt comes soon. */
+  /** Called before the next attempt. */
   readonly waits?: (attempt: number) => void;
 }
 
-/** Rejects with why there is no connection: with the last attempt's own error, as if it had been the only one. */
+/** Opens the first connection. Rejects with the last attempt's own error, as if that had been the only attempt. */
 export async function openFirst(options: FirstConnection): Promise<Socket> {
   const { path, start, newInput, reconnect: settings, clock, sleep, random, signal, waits } = options;
   const open = (): Promise<Socket> => openOrStart(path(), start, newInput);
   const first = open();
   if (start !== undefined || !settings.isEnabled) return first;
   try {
-    return await first; // mostly there is a daemon, and nothing of what follows is needed
+    return await first; // usually a daemon runs, and none of the following is needed
   } catch (error) {
     if (!isAbsent(error)) throw error;
   }

@@ -1,5 +1,5 @@
-// Gathers frames that stand behind each other in one chunk, so that they leave in one write and without a copy. A long
-// frame leaves in the pieces in which it came, in one write too.
+// Gathers frames that follow each other in one chunk, so that they leave in one write and without a copy. A long frame
+// leaves in the pieces in which it came, also in one write.
 
 import { NEWLINE } from './bytes.ts';
 
@@ -17,12 +17,12 @@ export class FrameRun {
     this.#writeAll = writeAll;
   }
 
-  /** Bytes that were gathered and not written yet. */
+  /** The number of gathered bytes that are not written yet. */
   get bytes(): number {
     return this.#b === undefined ? 0 : this.#to - this.#from;
   }
 
-  /** b[start, end) is a frame; behind it there is a newline, or the CR before one, which is left out. */
+  /** Adds a frame in b[start, end). A newline follows it, or the CR before one, which is left out. */
   add(b: Buffer, start: number, end: number): void {
     if (this.#b !== b || this.#to !== start) this.flush();
     if (b[end] !== NEWLINE_BYTE) {
@@ -35,7 +35,7 @@ export class FrameRun {
     this.#to = end + 1;
   }
 
-  /** b[start, end) are whole frames with their newlines. */
+  /** Adds whole frames in b[start, end), with their newlines. */
   addAll(b: Buffer, start: number, end: number): void {
     if (this.#b !== b || this.#to !== start) this.flush();
     if (this.#b === undefined) this.#from = start;
@@ -43,7 +43,7 @@ export class FrameRun {
     this.#to = end;
   }
 
-  /** The pieces have one frame and its newline. */
+  /** Adds one frame in pieces that hold it and its newline. */
   addLong(pieces: readonly Buffer[]): void {
     this.flush();
     this.#writeAll(pieces);

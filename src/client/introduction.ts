@@ -1,6 +1,6 @@
-// The client's `initialize`, and what the bridge answers to it. The first is handed on in the client's own bytes, with
-// what is added to them, and kept to be said again to the next daemon; the second is read for what has been agreed about
-// resuming, which is none of the client's business.
+// The client's `initialize`, and the bridge's answer to it. The first is handed on in the client's own bytes, plus
+// additions, and kept to be said again to the next daemon. The second is read for the agreement about resuming; the
+// client never sees that part.
 
 import { isClientId } from '../protocol/client-id.ts';
 import type { ResumeRequest } from '../protocol/initialize.ts';
@@ -12,18 +12,18 @@ import { notification } from './own-messages.ts';
 import { type Refusal, readRefusal } from './rpc-refusal.ts';
 
 export interface Welcome {
-  /** Undefined from a daemon that cannot resume. */
+  /** Undefined if the daemon cannot resume. */
   readonly token: string | undefined;
   readonly isResumed: boolean;
-  /** How many of our bytes the daemon has. */
+  /** The number of our bytes that the daemon has. */
   readonly received: number;
   readonly protocolVersion: string;
-  /** The lists of which changes are told: tools, prompts, resources. */
+  /** The lists with change notifications: tools, prompts, resources. */
   readonly changingLists: readonly string[];
   /** True if the daemon sends updates of resources. */
   readonly hasSubscriptions: boolean;
   readonly clientId: string;
-  /** The daemon takes no longer message. */
+  /** The maximum message size of the daemon. */
   readonly maxMessageBytes: number;
 }
 
@@ -36,8 +36,8 @@ const OURS = ['resumeToken', 'resumed', 'received', 'graceMs', 'daemon', 'maxMes
 const RESUME = 'mcp-bridge/resume';
 
 /**
- * The client's `initialize` in b[start, end) as a line, with that it can resume, and with `meta` where the client has not
- * said it. Undefined for what no daemon takes for one.
+ * Returns the client's `initialize` in b[start, end) as a line. It adds that the client can resume, and the members of
+ * `meta` that the client has not set. Undefined for bytes that no daemon takes as an `initialize`.
  */
 export function introductionLine(
   b: Buffer,
@@ -51,16 +51,19 @@ export function introductionLine(
   const theirs = findMembers(b, span.from, Object.keys(meta));
   if (theirs === undefined) return replaced(b, frame, { ...span, text: jsonOf({ ...meta, [RESUME]: true }) });
   const unsaid = Object.entries(meta).filter(([name]) => !theirs.spans.has(name));
-  // Of a name that is there twice the last one counts: whether it can resume is not for the client to say.
+  // If a name is there twice, the last one counts: the client has no say in whether it can resume.
   return extended(b, frame, theirs, { ...Object.fromEntries(unsaid), [RESUME]: true });
 }
 
-/** The members that all requests of a client without a handshake have in common: said once, before the first of them. */
+/**
+ * Returns the line with the members that all requests of a client without a handshake share. It is sent once, before
+ * the first request.
+ */
 export function defaultsLine(meta: object): Buffer {
   return notification('bridge/defaults', `{"_meta":${jsonOf(meta)}}`);
 }
 
-/** With more members at the end of an object. */
+/** Adds members at the end of an object. */
 function extended(
   b: Buffer,
   frame: { start: number; end: number },
@@ -71,29 +74,29 @@ function extended(
   return replaced(b, frame, { from: close, to: close, text });
 }
 
-/** JSON in which each character is one byte. */
+/** Returns JSON in which each character is one byte. */
 export function jsonOf(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('latin1');
 }
 
 export class Introduction {
-  /** As it was said for the first time. */
+  /** The line that was sent first. */
   readonly line: Buffer;
 
   constructor(line: Buffer) {
     this.line = line;
   }
 
-  /** The version that is asked for; '' without one. */
+  /** The version that the client asks for; '' without one. */
   get protocolVersion(): string {
     return textOf(membersOf(membersOf(JSON.parse(this.line.toString())).params).protocolVersion);
   }
 
-  /** Said again, under an id of its own, for the client that others know by `clientId`. */
+  /** Returns the `initialize` to say again, under an id of its own, for the client that others know by `clientId`. */
   again(id: string, clientId: string, resume: ResumeRequest | true): Buffer {
     const message = membersOf(JSON.parse(this.line.toString()));
     const params = membersOf(message.params);
-    // What a daemon has made up, or appended, may be longer than what it takes.
+    // An id that a daemon has made up, or extended, may be longer than a daemon accepts.
     const named = isClientId(clientId) ? { 'mcp-bridge/clientId': clientId } : {};
     const _meta = { ...membersOf(params._meta), ...named, [RESUME]: resume };
     return Buffer.from(`${JSON.stringify({ ...message, id, params: { ...params, _meta } })}\n`);
@@ -120,7 +123,7 @@ export function readWelcome(b: Buffer, start: number, end: number): Welcome | Re
   };
 }
 
-/** The same answer as the client gets it, which does not learn the token. `meta` is where its `_meta` stands. */
+/** Returns the answer for the client, without the token. `meta` is where its `_meta` stands. */
 export function withoutResumption(
   b: Buffer,
   frame: { start: number; end: number },

@@ -1,5 +1,5 @@
-// Checks the options of the library at once, where the program gives them: most faults would show only when it connects or
-// reconnects, or never.
+// Checks the options of the library as soon as the program gives them. Otherwise most faults would show only when it
+// connects or reconnects, or never.
 
 import { RECONNECT_BOUNDS, type ReconnectSettings } from '../util/backoff.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -15,13 +15,15 @@ const FITS = {
   'a function': (value: unknown) => typeof value === 'function',
   'an AbortSignal': (value: unknown) => typeof (value as AbortSignal | null)?.throwIfAborted === 'function',
   'a client of the SDK': (value: unknown) => typeof (value as { connect?: unknown } | null)?.connect === 'function',
-  /** Somebody else looks at it. */
+  /** Accepts anything; another place checks it. */
   anything: () => true,
 };
 
 export type OptionKinds<Options> = Readonly<Record<keyof Options, keyof typeof FITS>>;
 
-/** Throws what is wrong with them. `taker` is what the program calls, or the option that they are parts of. */
+/**
+ * Throws if the options are wrong. `taker` is the function that the program calls, or the option that contains them.
+ */
 export function checkOptions<Options>(options: unknown, kinds: OptionKinds<Options>, taker: string): void {
   const takes = Object.keys(kinds).join(', ');
   if (typeof options !== 'object' || options === null)
@@ -44,7 +46,7 @@ export function unfit(message: string, hint?: string): BridgeError {
 
 export interface ReconnectOptions {
   readonly enabled?: boolean | undefined;
-  /** In a row, without success. */
+  /** The maximum number of attempts in a row without success. */
   readonly maxAttempts?: number | undefined;
   readonly initialDelayMs?: number | undefined;
   readonly maxDelayMs?: number | undefined;
@@ -57,7 +59,7 @@ const RECONNECT_OPTIONS: OptionKinds<ReconnectOptions> = {
   maxDelayMs: 'anything',
 };
 
-/** Throws what is wrong with them. */
+/** Throws if the options are wrong. */
 export function checkReconnect(wanted: ReconnectOptions | undefined): void {
   if (wanted === undefined) return;
   if (typeof wanted !== 'object' || wanted === null)
@@ -81,7 +83,7 @@ export function checkReconnect(wanted: ReconnectOptions | undefined): void {
     );
 }
 
-/** Options that are not given are as configured; of the two delays a given one counts before the other. */
+/** Fills in missing options from the config. A given delay takes precedence over the configured other one. */
 export function reconnectSettings(wanted: ReconnectOptions = {}, configured: ReconnectSettings): ReconnectSettings {
   const initialDelayMs = wanted.initialDelayMs ?? configured.initialDelayMs;
   return {

@@ -1,4 +1,5 @@
-// How a program that uses the library starts a daemon where none runs: by the `mcp-bridge` that lies beside the library.
+// Settings by which a program with the library starts a daemon if none runs: with the `mcp-bridge` that lies beside the
+// library.
 
 import { fileURLToPath } from 'node:url';
 import { homeDir } from '../local/home-dir.ts';
@@ -14,7 +15,9 @@ export function ownPlace(environment: OwnPlace['environment']): OwnPlace {
   return { environment, homedir: homeDir(environment) };
 }
 
-/** Undefined if none may be started: by the program's own wish, else by the config file. */
+/**
+ * Returns the settings; undefined if no daemon may be started, by the program's own wish or else by the config file.
+ */
 export function librarySettings(
   located: Located,
   autostart: boolean | undefined,

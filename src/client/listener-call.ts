@@ -1,5 +1,5 @@
-// Calls a listener of the program's. What it throws is the program's to hear of, as an uncaught error in a turn of its
-// own, and changes nothing of what the connection does; an `EventTarget` does the same.
+// Calls a listener of the program. If the listener throws, the program gets an uncaught error in a separate turn, and
+// the connection goes on unchanged; an `EventTarget` does the same.
 
 export function callListener(call: () => void): void {
   try {
@@ -16,7 +16,10 @@ interface MessageListeners<Message> {
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
-/** A failure with one message goes to `onerror`, where there is one; the next message is handed on all the same. */
+/**
+ * Hands a message to the listeners. A failure with one message goes to `onerror`, if there is one; the next message is
+ * handed on all the same.
+ */
 export function handMessage<Message>(listeners: MessageListeners<Message>, read: () => Message): void {
   callListener(() => {
     try {

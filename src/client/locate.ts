@@ -1,5 +1,5 @@
-// How a client finds its bridge: by flag, environment, config file or default, just as the daemon does; and by which id
-// and how it goes there. The library, `connect` and all commands ask here.
+// Finds the bridge of a client: by flag, environment, config file or default, just as the daemon does. Also finds the
+// client's id and how it connects. The library, `connect` and all commands ask here.
 
 import { dirname } from 'node:path';
 import { clientSettingsOf, NO_CLIENT_SETTINGS, type OwnClientSettings } from '../config/client-settings.ts';
@@ -16,31 +16,31 @@ export interface LocateOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly homedir: string;
-  /** True if a config that is a program counts in the working directory. */
+  /** True if a config in the working directory may be a program. */
   readonly runsPrograms?: boolean | undefined;
 }
 
-/** The part of the config file that clients need, and its path; `file` is undefined without one. */
+/** The part of the config file that clients need, and its path. `file` is undefined without one. */
 export interface LoadedSettings extends FoundConfigFile {
   readonly config: OwnClientSettings;
 }
 
 export interface Located<Loaded extends LoadedSettings = LoadedSettings> extends SocketPath {
-  /** Looks again: the default is another one while another user holds its name. */
+  /** Returns the path, looked up again: the default path changes while another user holds its name. */
   readonly where: () => string;
-  /** Undefined leaves it to the daemon. */
+  /** Undefined leaves the choice to the daemon. */
   readonly clientId: string | undefined;
-  /** The place where it was chosen, for messages. */
+  /** The place where the id was chosen, for messages. */
   readonly clientIdSource: string;
-  /** True if a daemon is started where none runs. */
+  /** True to start a daemon if none runs. */
   readonly autoConnect: boolean;
   readonly reconnect: ReconnectSettings;
   readonly loaded: Loaded;
-  /** A config file that cannot be read: whoever needs nothing else of it goes on without it. */
+  /** The error of an unreadable config file. A program that needs nothing else from the file goes on without it. */
   readonly configError: BridgeError | undefined;
 }
 
-/** How much of the config file is read, and what holds without one. */
+/** How much of the config file to read, and what holds without one. */
 export interface ConfigReading<Loaded> {
   readonly load: (place: ConfigPlace) => Promise<Loaded>;
   readonly none: Loaded;
@@ -48,7 +48,7 @@ export interface ConfigReading<Loaded> {
 
 const NO_SETTINGS: LoadedSettings = { config: NO_CLIENT_SETTINGS, file: undefined, origin: 'none' };
 
-/** Faults elsewhere in the file are the daemon's to report. */
+/** Loads the part for clients. The daemon reports faults elsewhere in the file. */
 async function loadClientSettings(place: ConfigPlace): Promise<LoadedSettings> {
   const { file, origin } = findConfigFile(place);
   if (file === undefined) return NO_SETTINGS;
@@ -57,12 +57,12 @@ async function loadClientSettings(place: ConfigPlace): Promise<LoadedSettings> {
   return { config: clientSettingsOf(reader, root, pathsIn(file, place.homedir)), file, origin };
 }
 
-/** Finds the bridge; nothing is read of the config file but what a client needs. */
+/** Finds the bridge; reads only the part of the config file that a client needs. */
 export function locateBridge(options: LocateOptions): Promise<Located> {
   return locateReading(options, { load: loadClientSettings, none: NO_SETTINGS });
 }
 
-/** Finds the bridge, with as much of the config file as the caller wants. */
+/** Finds the bridge; reads as much of the config file as the caller wants. */
 export async function locateReading<Loaded extends LoadedSettings>(
   options: LocateOptions,
   reading: ConfigReading<Loaded>,
@@ -90,8 +90,8 @@ export async function locateReading<Loaded extends LoadedSettings>(
 }
 
 /**
- * The config that a daemon started here is given. It is for all of this user's clients, so no directory configures it;
- * this user's own it finds itself, and goes on finding it.
+ * Returns the config arguments for a daemon that is started here. It serves all of this user's clients, so no directory
+ * configures it. It finds this user's own config by itself, now and later.
  */
 export function serveArgsOf({ loaded: { file, origin } }: Pick<Located, 'loaded'>): string[] {
   if (file === undefined || origin === 'directory') return [];

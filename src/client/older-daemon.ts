@@ -1,5 +1,5 @@
-// What a newer program does about the daemon of an older one: it ends it if nobody uses it and a client has started it;
-// otherwise it says that it is there. A daemon that a person has started is never ended.
+// Deals with the daemon of an older program. If nobody uses the daemon and a client has started it, the newer program
+// ends it; otherwise the newer program reports it. A daemon that a person has started is never ended.
 
 import { statSync } from 'node:fs';
 import { LockFile } from '../local/lock-file.ts';
@@ -15,20 +15,20 @@ export interface OwnBuild {
   readonly program: string;
 }
 
-/** The part of a daemon's status that counts here; an older daemon says less. */
+/** The part of a daemon's status that this file needs; an older daemon says less. */
 type Status = Pick<StatusReport, 'version' | 'uptimeMs' | 'clients' | 'pid'> &
   Partial<Readonly<{ build: string; autostarted: boolean; parked: number }>>;
 
 const GONE_MS = 10_000;
 const LOOK_MS = 10;
 
-/** Ends the daemon at `path` if it is an older one that may be ended; else a line about it, if one is due. */
+/** Ends the daemon at `path` if it is an older one that may be ended; else returns a line about it, if one is due. */
 export async function replaceOlder(path: string, own: OwnBuild): Promise<string | undefined> {
   let client: ControlClient;
   try {
     client = await ControlClient.open(path, own.version);
   } catch (error) {
-    // None, or none that answers: whoever connects next finds out.
+    // There is no daemon, or none that answers; the next connection finds out.
     if (error instanceof BridgeError) return undefined;
     throw error;
   }
@@ -46,7 +46,7 @@ export async function replaceOlder(path: string, own: OwnBuild): Promise<string 
   }
 }
 
-/** True for an older daemon. With the same version, it is older if it started before this program was made. */
+/** True for an older daemon. If the versions are the same, it is older if it started before this program was made. */
 export function isOlder({ version, build, uptimeMs }: Status, own: OwnBuild, nowMs: number): boolean {
   const difference = compareVersions(version, own.version);
   if (difference !== 0) return difference < 0;
@@ -62,7 +62,7 @@ function inUse(path: string, { build, version, autostarted }: Status, own: OwnBu
   );
 }
 
-/** Its lock is free when it has gone. */
+/** Waits for the daemon's end: its lock is free then. */
 async function untilFree(path: string): Promise<void> {
   for (let waitedMs = 0; waitedMs < GONE_MS; waitedMs += LOOK_MS) {
     const lock = LockFile.take(lockPathOf(path));

@@ -1,4 +1,4 @@
-// A connection to the daemon, which is started if none runs.
+// Opens a connection to the daemon; starts one if none runs.
 
 import type { Socket } from 'node:net';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -6,10 +6,13 @@ import type { FrameInput } from '../wire/frame-input.ts';
 import { openBridgeSocket } from './bridge-socket.ts';
 import type { StartOptions } from './start-daemon.ts';
 
-/** How a daemon is started, wherever its socket is. */
+/** The settings for starting a daemon, wherever its socket is. */
 export type StartSettings = Omit<StartOptions, 'path' | 'open'>;
 
-/** Without `start` there must be one. `newInput` is what its socket reads frames into, instead of emitting data. */
+/**
+ * Opens a connection. Without `start` a daemon must run. With `newInput`, the socket reads frames into that instead of
+ * emitting data.
+ */
 export async function openOrStart(
   path: string,
   start: StartSettings | undefined,

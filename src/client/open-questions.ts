@@ -1,16 +1,17 @@
-// What servers have asked the client. When the daemon that passed a question on is gone, its answer is nobody's any more;
-// and the next daemon may count its own questions from one again, so what is asked twice under one id is respelled.
+// The questions of servers to the client. When the daemon that passed a question on is gone, the client's answer
+// belongs to nobody. The next daemon may count its own questions from one again, so the second question under one id
+// gets another spelling.
 
 import type { RequestId } from '../wire/request-id.ts';
 
-/** The most void questions without an answer that are kept; beyond it the oldest are forgotten. */
+/** The maximum number of void questions without an answer that are kept; the oldest are forgotten first. */
 const MOST_VOID = 1024;
 
 interface Question {
-  /** Its id towards the client, and towards the daemon, as they are spelled. */
+  /** Its id as the client sees it, and as the daemon spells it. */
   readonly clientText: string;
   readonly daemonText: string;
-  /** The id towards the daemon. */
+  /** The id as the daemon sees it. */
   readonly daemonId: RequestId;
 }
 
@@ -19,12 +20,12 @@ export class OpenQuestions {
   readonly #void = new Set<RequestId>();
   #respelled = 0;
 
-  /** True if no answer of the client's needs a look. */
+  /** True if no answer of the client needs a look. */
   get isIdle(): boolean {
     return this.#open.size === 0 && this.#void.size === 0;
   }
 
-  /** How the client is to see the id of a question that has come; undefined if as it is. */
+  /** Notes a question. Returns the id for the client; undefined if it stays unchanged. */
   asked(id: RequestId, idText: string): string | undefined {
     if (!this.#void.has(id)) {
       this.#open.set(id, { clientText: idText, daemonText: idText, daemonId: id });
@@ -38,7 +39,7 @@ export class OpenQuestions {
     return clientText;
   }
 
-  /** The fate of a client's answer: it is dropped, passes as it is, or passes under this id. */
+  /** Decides about a client's answer: it is dropped, passes unchanged, or passes under this id. */
   answered(id: RequestId): 'drop' | 'pass' | { readonly idText: string } {
     if (this.#void.delete(id)) return 'drop';
     const question = this.#open.get(id);
@@ -47,7 +48,7 @@ export class OpenQuestions {
     return { idText: question.daemonText };
   }
 
-  /** The daemon takes a question back; how the client knows it, if under another id. */
+  /** Called when the daemon takes a question back. Returns the client's id for it, if that is another one. */
   takenBack(id: RequestId): string | undefined {
     for (const [clientId, { daemonId, clientText, daemonText }] of this.#open) {
       if (daemonId !== id) continue;
@@ -57,14 +58,17 @@ export class OpenQuestions {
     return undefined;
   }
 
-  /** The ids, as the daemon spells them, of all that are open; they count as answered. */
+  /** Takes all open questions, which count as answered then. Returns their ids as the daemon spells them. */
   takeAll(): string[] {
     const all = [...this.#open.values()].map(({ daemonText }) => daemonText);
     this.#open.clear();
     return all;
   }
 
-  /** Nobody waits for the answers to those that are open; the client's ids of them, as they are spelled. */
+  /**
+   * Called when nobody waits for the answers to open questions any more. Returns the client's ids of these questions,
+   * as spelled.
+   */
   abandon(): string[] {
     const ids = [...this.#open.values()].map(({ clientText }) => clientText);
     for (const id of this.#open.keys()) this.#void.add(id);

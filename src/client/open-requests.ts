@@ -1,5 +1,5 @@
-// The requests of the client that have no answer yet, with their bytes: each gets exactly one answer, from whichever daemon
-// runs by then. Also the settings of the client, which a new daemon has to be told, and the kinds of methods.
+// The client's unanswered requests, with their bytes. Each gets exactly one answer, from whichever daemon runs by then.
+// Also keeps the client's settings, which a new daemon has to be told, and knows the kinds of methods.
 
 import { isUtf8 } from 'node:buffer';
 import { KEYS_2025 } from '../protocol/keys-2025.ts';
@@ -17,39 +17,39 @@ export interface OpenRequest {
   /** The id in its own bytes. */
   readonly idText: string;
   readonly kind: MethodKind;
-  /** True if it may be done twice. */
+  /** True if the request may be done twice. */
   readonly isSafe: boolean;
-  /** Its frame is b[start, end). */
+  /** The buffer of the request's frame, which is b[start, end). */
   b: Buffer;
   start: number;
   end: number;
-  /** For those that set something: `params`, and the resource's URI, as they are spelled. */
+  /** Set for requests that set something: `params`, and the resource's URI, as spelled. */
   readonly params: string;
   readonly uri: string;
-  /** The place where its frame ends among the bytes of this session; undefined before it was sent in it. */
+  /** The place where its frame ends among the bytes of this session; undefined until it is sent in this session. */
   position: number | undefined;
-  /** A daemon that is gone has had it. */
+  /** True if a lost daemon has had the request. */
   isMaybeDone: boolean;
-  /** How many daemons have had it. */
+  /** The number of daemons that have had the request. */
   sendings: number;
-  /** For a subscription: the client knows that it has begun. */
+  /** True if the client knows that its subscription has begun. */
   hasBegun: boolean;
 }
 
 /**
- * A request that sets nothing, of which only the ends were read: enough to know it again by its answer. All of it is
- * scanned once more has to be known; then those are forgotten that the daemon has refused without saying which they were.
+ * A request that sets nothing. Only its ends were read, enough to match it with its answer. It is scanned as a whole
+ * once more must be known; requests that the daemon refused without naming them are forgotten then.
  */
 interface PlainRequest {
   b: Buffer;
   start: number;
   end: number;
-  /** It came in these, with its newline: then they count, and b has nothing. */
+  /** The pieces in which it came, with its newline. If they are set, b is empty. */
   readonly pieces: readonly Buffer[] | undefined;
   readonly position: number;
 }
 
-/** Longer ones keep the memory that they came in. */
+/** Longer frames keep the memory in which they came. */
 const MOST_COPIED = 4096;
 
 const scanner = new Envelope(KEYS_2025);
@@ -78,7 +78,7 @@ function requestOf(read: Envelope, b: Buffer, start: number, end: number): OpenR
   };
 }
 
-/** All of it, read; none if the daemon refuses it. */
+/** Scans the whole request; returns nothing if the daemon refuses it. */
 function scanned(plain: PlainRequest): readonly OpenRequest[] {
   const { b, start, end } = plain.pieces === undefined ? plain : frameIn(plain.pieces);
   if (!isUtf8(b.subarray(start, end)) || !scanner.scan(b, start, end, DEEPEST) || scanner.kind !== 'request') return [];
@@ -89,7 +89,7 @@ function scanned(plain: PlainRequest): readonly OpenRequest[] {
   return [request];
 }
 
-/** Requests that are not sent yet come last; places are counted behind the `initialize`. */
+/** Orders requests as they were sent, those not sent yet last. Places are counted from behind the `initialize`. */
 function inOrder(one: OpenRequest, other: OpenRequest): number {
   const placeOf = ({ kind, position = Number.MAX_SAFE_INTEGER }: OpenRequest): number =>
     kind === MethodKind.initialize ? 0 : position;
@@ -101,7 +101,7 @@ function frameIn(pieces: readonly Buffer[]): Frame {
   return { b: joined(pieces, bytes), start: 0, end: bytes - 1 };
 }
 
-/** True if no part of a frame stands in this memory any more. */
+/** True if no part of a frame is in this memory any more. */
 function hasLeft(
   frame: { b: Buffer; start: number; end: number; readonly pieces?: readonly Buffer[] | undefined },
   memory: ArrayBufferLike,
@@ -116,18 +116,18 @@ function hasLeft(
   return true;
 }
 
-/** The spelling under which a plain request has this id. */
+/** Returns the spelling under which a plain request has this id. */
 function textOf(id: RequestId): string {
   return typeof id === 'number' ? String(id) : `"${id}"`;
 }
 
 export class OpenRequests {
   readonly #requests = new Map<RequestId, OpenRequest>();
-  /** By their ids as they are spelled; none of them is among the others. */
+  /** Plain requests by their ids as spelled; none of them is in `#requests`. */
   readonly #plain = new Map<string, PlainRequest>();
-  /** Asked under ids of which another one is open: the daemon refuses each, unless that one is answered by then. */
+  /** Requests under the id of another open one. The daemon refuses each, unless the other one is answered by then. */
   #doubles: OpenRequest[] = [];
-  /** By URI, the `params` that asked for it. */
+  /** The `params` of each subscription, by URI. */
   readonly #subscriptions = new Map<string, string>();
   #logLevel: string | undefined;
 
@@ -139,7 +139,7 @@ export class OpenRequests {
     return this.#plain.has(textOf(id)) || this.#requests.has(id);
   }
 
-  /** The first of the open requests with this id. */
+  /** Returns the first open request with this id. */
   get(id: RequestId | undefined): OpenRequest | undefined {
     this.settle();
     return id === undefined ? undefined : this.#requests.get(id);
@@ -149,13 +149,16 @@ export class OpenRequests {
     return this.#requests.get(request.id) === request || this.#doubles.includes(request);
   }
 
-  /** In the order in which they were asked, the doubles behind the others. */
+  /** Returns the requests in the order in which they were asked, the doubles behind the others. */
   all(): readonly OpenRequest[] {
     this.settle();
     return [...this.#requests.values(), ...this.#doubles];
   }
 
-  /** `read` has scanned b[start, end), a request. Undefined if its id is none: the daemon refuses it. */
+  /**
+   * Adds a request that `read` has scanned in b[start, end). Undefined if its id is invalid; the daemon refuses it
+   * then.
+   */
   add(read: Envelope, b: Buffer, start: number, end: number): OpenRequest | undefined {
     const request = requestOf(read, b, start, end);
     if (request === undefined) return undefined;
@@ -164,21 +167,24 @@ export class OpenRequests {
     return request;
   }
 
-  /** A plain request is sent, and ends at `position`. False if another one has its id: then it is none that is plain. */
+  /**
+   * Adds a plain request that is sent and ends at `position`. False if another request has its id; then it cannot be
+   * plain.
+   */
   addPlain(idText: string, b: Buffer, start: number, end: number, position: number): boolean {
     if (this.#isTaken(idText)) return false;
     this.#plain.set(idText, { b, start, end, pieces: undefined, position });
     return true;
   }
 
-  /** The same of a long one, in pieces that have it and its newline. */
+  /** Adds a long plain request, in pieces that hold it and its newline. */
   addLong(idText: string, pieces: readonly Buffer[], position: number): boolean {
     if (this.#isTaken(idText)) return false;
     this.#plain.set(idText, { b: NOTHING, start: 0, end: 0, pieces, position });
     return true;
   }
 
-  /** An answer has come to the request with the id that is spelled so. */
+  /** Called when an answer has come to the request with this id, as spelled. */
   answeredAs(idText: string, isResult: boolean): void {
     if (!this.#plain.delete(idText)) this.#answered(idOf(idText), isResult);
   }
@@ -192,7 +198,7 @@ export class OpenRequests {
     else this.#requests.set(request.id, request);
   }
 
-  /** Scans the plain requests: from here on they are like all others. */
+  /** Scans the plain requests; they are like all others then. */
   settle(): void {
     if (this.#plain.size === 0) return;
     const requests = [...this.#requests.values()];
@@ -202,14 +208,14 @@ export class OpenRequests {
     for (const request of requests.sort(inOrder)) this.#requests.set(request.id, request);
   }
 
-  /** True if this memory may be used for something else: short frames that stand in it are copied. */
+  /** True if this memory may be reused. Copies short frames out of it. */
   leave(memory: ArrayBufferLike): boolean {
     for (const one of this.#plain.values()) if (!hasLeft(one, memory)) return false;
     for (const one of this.#requests.values()) if (!hasLeft(one, memory)) return false;
     return this.#doubles.every((one) => hasLeft(one, memory));
   }
 
-  /** Ends a request with this id. With several, an error answers the last one: its id is in use. */
+  /** Ends a request with this id. If there are several, an error answers the last one: its id is in use. */
   answered(id: RequestId, isResult: boolean): void {
     if (!this.#plain.delete(textOf(id))) this.#answered(id, isResult);
   }
@@ -222,14 +228,14 @@ export class OpenRequests {
     if (isResult) this.#remember(request);
   }
 
-  /** Nobody waits for its answer any more. */
+  /** Called when nobody waits for the request's answer any more. */
   cancelled(id: RequestId): void {
     if (this.#plain.delete(textOf(id))) return;
     const request = this.#requests.get(id);
     if (request !== undefined) this.close(request);
   }
 
-  /** This very one is over. */
+  /** Ends exactly this request. */
   close(request: OpenRequest): void {
     if (this.#requests.get(request.id) !== request) {
       this.#doubles = this.#doubles.filter((one) => one !== request);
@@ -243,14 +249,14 @@ export class OpenRequests {
     this.#requests.set(next.id, next);
   }
 
-  /** True if a request ends at this place among the bytes sent. */
+  /** True if a request ends at this place among the sent bytes. */
   hasAt(place: number): boolean {
     for (const { position } of this.#plain.values()) if (position === place) return true;
     for (const { position } of this.#requests.values()) if (position === place) return true;
     return this.#doubles.some(({ position }) => position === place);
   }
 
-  /** Keeps, of the requests sent before `place`, those that end at one of these places. */
+  /** Keeps only requests that end at one of these places, and those sent behind `place`. */
   keepOnly(place: number, open: ReadonlySet<number>): void {
     const isOver = (position: number | undefined): boolean =>
       position !== undefined && position <= place && !open.has(position);
@@ -259,7 +265,7 @@ export class OpenRequests {
       if (isOver(request.position)) this.close(request);
   }
 
-  /** Ends the subscriptions; returns their ids as they are spelled. */
+  /** Ends the subscriptions; returns their ids as spelled. */
   endSubscriptions(): readonly string[] {
     const listening = this.all().filter(({ kind }) => kind === MethodKind.listen);
     for (const request of listening) this.close(request);
@@ -279,13 +285,13 @@ export class OpenRequests {
     else if (kind === MethodKind.setLevel) this.#logLevel = params;
   }
 
-  /** The requests, each with its `params`, that set in a new session what was set in this one. */
+  /** Returns the requests, each with its `params`, that repeat this session's settings in a new session. */
   settings(): readonly (readonly [string, string])[] {
     const subscriptions = [...this.#subscriptions.values()].map((params) => ['resources/subscribe', params] as const);
     return this.#logLevel === undefined ? subscriptions : [...subscriptions, ['logging/setLevel', this.#logLevel]];
   }
 
-  /** The resources subscribed to, each as its URI is spelled. */
+  /** The subscribed resources, each by its URI as spelled. */
   get subscribed(): Iterable<string> {
     return this.#subscriptions.keys();
   }
@@ -293,9 +299,9 @@ export class OpenRequests {
 
 export const MethodKind = {
   other: 0,
-  /** Changes nothing, so it may be done twice. */
+  /** The method changes nothing, so the request may be done twice. */
   safe: 1,
-  /** A subscription, which has no answer for as long as it goes on; the next daemon may be asked again. */
+  /** A subscription. It has no answer while it goes on; the next daemon may be asked again. */
   listen: 2,
   initialize: 3,
   subscribe: 4,
@@ -323,7 +329,7 @@ const KINDS = new ByteTable<MethodKind>([
   ].map((name) => [name, MethodKind.safe] as const),
 ]);
 
-/** b[from, to) is the method's name with its quotes. */
+/** Returns the kind of a method. b[from, to) is its name with quotes. */
 export function methodKind(b: Buffer, from: number, to: number): MethodKind {
   return KINDS.find(b, from + 1, to - 1) ?? MethodKind.other;
 }

@@ -1,9 +1,9 @@
-// This side's own messages, as whole frames. Text that was cut out of frames has one byte a character.
+// This side's own messages, as whole frames. Text that was cut out of frames has one byte per character.
 
 import { BRIDGE_RESTARTED, INTERNAL_ERROR, INVALID_REQUEST, outcomeUnknownAfter } from '../protocol/rpc-codes.ts';
 
 export interface ErrorSaid {
-  /** The number of JSON-RPC, if it is not an internal error. */
+  /** The error number of JSON-RPC; by default that of an internal error. */
   readonly number?: number;
   readonly code: string;
   readonly message: string;
@@ -24,7 +24,7 @@ export function tooLarge(bytes: number, most: number): ErrorSaid {
   };
 }
 
-/** `params` is JSON. */
+/** Returns a notification as a frame. `params` is JSON. */
 export function notification(method: string, params?: string): Buffer {
   return line(`"method":"${method}"${params === undefined ? '' : `,"params":${params}`}`);
 }
@@ -35,7 +35,7 @@ export function request(id: string, method: string, params: string): Buffer {
 
 export function errorAnswer(idText: string, { number = INTERNAL_ERROR, code, message, hint }: ErrorSaid): Buffer {
   const error = JSON.stringify({ code: number, message, data: { code, hint } });
-  // A message may name a file in any letters; the id is bytes already.
+  // A message may name a file in any script, so it is encoded; the id already is one byte per character.
   return line(`"id":${idText},"error":${Buffer.from(error).toString('latin1')}`);
 }
 

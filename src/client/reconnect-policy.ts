@@ -1,6 +1,6 @@
-// How a client or an inbound server reconnects to its bridge: at once, then after delays that grow (util/backoff.ts), as
-// often as its settings allow. Also decides who starts the next daemon: a daemon that somebody has stopped is not started
-// again before a client needs one.
+// How a client or an inbound server reconnects to its bridge: at once, then after growing delays (util/backoff.ts), as
+// often as its settings allow. Also decides who starts the next daemon: after a person has stopped the daemon, none is
+// started until a client needs one.
 
 import pRetry from 'p-retry';
 import { AttemptPace, fullJitter, type ReconnectSettings } from '../util/backoff.ts';
@@ -18,9 +18,9 @@ export interface ReconnectPolicyOptions {
 }
 
 export interface ReconnectPolicyPorts {
-  /** Resolves when the session goes on. A daemon is started if there is none and `mayStart`. */
+  /** Resolves when the session goes on. Starts a daemon if there is none and `mayStart` is true. */
   readonly attempt: (mayStart: boolean) => Promise<void>;
-  /** The next attempt comes after so long. */
+  /** Called before the next attempt, with its delay. */
   readonly waits?: (attempt: number, delayMs: number) => void;
   /** True if no further attempt can do better. */
   readonly isFinal?: (error: unknown) => boolean;
@@ -28,32 +28,32 @@ export interface ReconnectPolicyPorts {
   readonly isNeeded: () => boolean;
 }
 
-/** The last words of a daemon that goes in order. */
+/** The last words of a daemon that ends in order. */
 export interface Farewell {
-  /** The daemon has looked at so many of the bytes that it was sent. */
+  /** The number of received bytes that the daemon has looked at. */
   readonly received: number;
   readonly reason: string;
-  /** The requests that it has looked at and sent to nobody. */
+  /** The requests that the daemon has looked at and sent to nobody. */
   readonly unsent: readonly RequestId[];
 }
 
-/** The codes of refusals that last: the daemon will refuse tomorrow too. */
+/** The codes of lasting refusals: the daemon will refuse tomorrow too. */
 export const LASTING_REFUSALS = ['SERVER_NOT_FOUND', 'SERVER_AUTH_REQUIRED', 'VIEW_UNKNOWN'] as const;
-/** A daemon that has just started is without the servers that dial in; they come back to it within so many attempts. */
+/** A newly started daemon lacks the inbound servers; they come back to it within so many attempts. */
 const MOST_REFUSALS = 5;
-/** A daemon that restarts brings the next one itself; only if that takes longer than this is one started. */
+/** A restarting daemon brings the next one itself. A client starts one only if that takes longer than this. */
 const RESTART_MS = 5000;
 
 export class ReconnectPolicy {
   readonly #options: ReconnectPolicyOptions;
   readonly #ports: ReconnectPolicyPorts;
   readonly #pace = new AttemptPace();
-  /** Made when it is needed: in Node its first use takes as long as all else here. */
+  /** Made when needed: in Node its first use takes as long as everything else here. */
   #over: AbortController | undefined;
   #pause: AbortController | undefined;
-  /** `asked`: it is to be tried at once. `heard`: it has been tried for a client that needs it. */
+  /** `asked`: try at once. `heard`: it was tried for a client that needs it. */
   #need: 'none' | 'asked' | 'heard' = 'none';
-  /** How often in a row it was refused for what lasts. */
+  /** The number of lasting refusals in a row. */
   #refusals = 0;
   #farewell: Farewell | undefined;
   #reason = '';
@@ -63,19 +63,19 @@ export class ReconnectPolicy {
     this.#ports = ports;
   }
 
-  /** The daemon was ended because somebody wanted so, or because nobody used it. */
+  /** True if the daemon ended because somebody wanted that, or because nobody used it. */
   get wasStopped(): boolean {
     return this.#farewell !== undefined && this.#farewell.reason !== 'restart';
   }
 
-  /** The connection has dropped, for this reason; its daemon may have said farewell. */
+  /** Called when the connection has dropped for this reason. Its daemon may have said farewell. */
   lost(reason: string, farewell: Farewell | undefined): void {
     this.#reason = reason;
     this.#farewell = farewell;
-    if (farewell !== undefined) this.#pace.beginAnew(); // what its end takes does not count
+    if (farewell !== undefined) this.#pace.beginAnew(); // the time that its end takes does not count
   }
 
-  /** Resolves when the session goes on, and rejects with a BridgeError when enough was tried. */
+  /** Reconnects. Resolves when the session goes on; rejects with a BridgeError after enough attempts. */
   async run(): Promise<void> {
     const { clock, path, random, reconnect: settings } = this.#options;
     if (!settings.isEnabled) throw this.#notWanted();
@@ -103,8 +103,8 @@ export class ReconnectPolicy {
   }
 
   /**
-   * The client needs a daemon, as of now. After a stop it is then tried again, as by a client that was asleep: once, because
-   * what fails for one thing that is asked fails for the next.
+   * Called when the client needs a daemon from now on. After a stop, it is tried again as for a client that was asleep,
+   * but only once: if it fails for one request, it fails for the next.
    */
   ask(): void {
     if (!this.wasStopped || this.#need !== 'none') return;
@@ -112,7 +112,7 @@ export class ReconnectPolicy {
     this.#pause?.abort();
   }
 
-  /** Nobody wants it any more. */
+  /** Ends the attempts: nobody wants them any more. */
   end(): void {
     this.#over?.abort();
     this.#pause?.abort();
@@ -139,7 +139,7 @@ export class ReconnectPolicy {
     return this.#need === 'asked';
   }
 
-  /** True if the refusal must be shown: without an open request, further attempts cost nobody anything. */
+  /** True if the refusal must be shown. Without an open request, further attempts cost nobody anything. */
   #isRefused(): boolean {
     return this.#refusals >= MOST_REFUSALS && this.#ports.isNeeded();
   }
@@ -162,11 +162,14 @@ export class ReconnectPolicy {
 }
 
 export interface ReconnectLoopOptions<Reached = void> {
-  /** Resolves when it goes on. Attempts are counted from 1; `elapsedMs`: since it was lost. */
+  /**
+   * Resolves when the connection is made. Attempts are counted from 1; `elapsedMs` is the time since the first attempt
+   * began.
+   */
   attempt(number: number, elapsedMs: number): Promise<Reached>;
-  /** The next attempt comes after so long. */
+  /** Called before the next attempt, with its delay. */
   readonly waits?: ((attempt: number, delayMs: number) => void) | undefined;
-  /** True if no further attempt can do better; then this is the error at the end. */
+  /** True if no further attempt can do better; the loop then ends with this error. */
   readonly isFinal?: ((error: unknown) => boolean) | undefined;
   readonly settings: ReconnectSettings;
   /** The pace of all reconnections of one client together; undefined for the first connection. */
@@ -175,7 +178,7 @@ export interface ReconnectLoopOptions<Reached = void> {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   random(): number;
   readonly signal: AbortSignal;
-  /** The path at which the daemon is looked for. */
+  /** Returns the path at which the daemon is expected. */
   readonly path: () => string;
 }
 
@@ -200,7 +203,7 @@ export async function reconnectLoop<Reached = void>(options: ReconnectLoopOption
   }
   try {
     if (settings.maxAttempts === 1) throw last;
-    // It counts and ends; the delays are ours, because its own are never shorter than their bound's half.
+    // p-retry counts and ends. The delays are ours: its own are never shorter than half of their bound.
     return await pRetry((retry) => attempt(retry + 1, fullJitter(settings, retry, options.random())), {
       retries: settings.maxAttempts - 2,
       minTimeout: 0,

@@ -1,6 +1,5 @@
-// Puts a new daemon in the place of one that is gone, once it has answered the client's `initialize`: the daemon gets the
-// client's settings and its open requests again, and the client hears what may have changed. Also takes back what no
-// daemon has read.
+// Brings a new daemon up to date once it has answered the client's `initialize`. The daemon gets the client's settings
+// and open requests again, and the client hears what may have changed. Also takes back frames that no daemon has read.
 
 import type { ClientFrames } from './client-frames.ts';
 import type { ClientLedger, WaitingFrame } from './client-ledger.ts';
@@ -16,10 +15,10 @@ export interface ReplayPorts {
   readonly tell: (line: Buffer) => void;
 }
 
-/** A request that so many daemons have ended on is not given to another. */
+/** A request on which so many daemons have ended is not given to another. */
 const MOST_SENDINGS = 3;
 
-/** The session with the last daemon is over, and what it was sent may have been done. */
+/** Notes that the session with the last daemon is over: the requests sent in it may have been done. */
 function markMaybeDone({ requests }: ClientLedger): void {
   for (const request of requests.all()) {
     if (request.position === undefined) continue;
@@ -40,7 +39,7 @@ export function replayToNewDaemon(
   const begun = requests.all().filter((one) => one.isMaybeDone);
   const repeated: OpenRequest[] = [];
   for (const one of begun) {
-    // Of several with one id only one can be announced.
+    // If several have one id, only the first can be announced.
     const isFirst = requests.get(one.id) === one;
     const mayRepeat = isFirst && one.sendings < MOST_SENDINGS && (canRepeat || one.isSafe);
     if (mayRepeat) repeated.push(one);
@@ -59,11 +58,11 @@ export function replayToNewDaemon(
   if (isGreeted && ledger.isInitialized) tellChanges(ledger, tell);
 }
 
-/** Sends what waited for a daemon. */
+/** Sends the frames that waited for a daemon. */
 export function sendWaiting(ledger: ClientLedger, frames: ClientFrames): void {
   for (const frame of ledger.takeWaiting()) {
     const { request } = frame;
-    // One that was cancelled meanwhile is nobody's; one that an earlier daemon had was sent already.
+    // Skips a request that was cancelled meanwhile, and one that an earlier daemon had: the latter was sent already.
     const isWanted = request === undefined || ledger.requests.isOpen(request);
     if (isWanted && request?.position === undefined) frames.send(frame);
   }
@@ -76,7 +75,7 @@ function tellChanges({ questions, requests, welcome }: ClientLedger, tell: Repla
   for (const uri of requests.subscribed) tell(notification('notifications/resources/updated', `{"uri":${uri}}`));
 }
 
-/** Answers everything that is unanswered with an error, because no daemon can be reached. */
+/** Answers every open request with an error, because no daemon can be reached. */
 export function failAll(
   ledger: ClientLedger,
   error: { readonly code: string; readonly message: string; readonly hint: string | undefined },
@@ -94,15 +93,15 @@ export function failAll(
 
 interface Unread {
   readonly from: number;
-  /** Undefined if so much is not kept. */
+  /** Undefined if there are more bytes than are kept. */
   readonly pieces: readonly Buffer[] | undefined;
 }
 
-/** Sent frames that reached nobody: the next daemon gets them as if they had never been sent. */
+/** Sent frames that no daemon has read. The next daemon gets them as if they had never been sent. */
 export class UnreadFrames {
   readonly #ledger: ClientLedger;
   readonly #fromClient: ClientFrames;
-  /** Frames that the last connection did not take: only another session is sent them as new. */
+  /** Frames that the last connection did not take. They are sent again only in another session. */
   #neverLeft: Unread | undefined;
 
   constructor(ledger: ClientLedger, fromClient: ClientFrames) {
@@ -110,7 +109,7 @@ export class UnreadFrames {
     this.#fromClient = fromClient;
   }
 
-  /** A connection has dropped, whose daemon may have said farewell. */
+  /** Called when a connection has dropped. Its daemon may have said farewell. */
   dropped(refusedBytes: number, farewell: Farewell | undefined): void {
     if (farewell !== undefined) return this.#left(farewell);
     const { stream } = this.#ledger;
@@ -120,19 +119,19 @@ export class UnreadFrames {
     this.#neverLeft = { from, pieces: stream.sentFrom(from) };
   }
 
-  /** A daemon has gone in order, and has looked at so many bytes: the session has ended. */
+  /** Called when a daemon has ended in order after it looked at so many bytes. The session has ended with it. */
   #left({ received, unsent }: Farewell): void {
     const { stream, requests } = this.#ledger;
     this.#takeBack({ from: received, pieces: stream.sentFrom(received) });
     stream.token = undefined;
-    // They stand before what it has not looked at.
+    // They stand before the bytes that the daemon has not looked at.
     const known = unsent.flatMap((id) => requests.get(id) ?? []);
     const taken = known.filter(({ position }) => position !== undefined);
     for (const request of taken) takeBack(request);
     this.#ledger.waitFirst(taken.map(asWaiting));
   }
 
-  /** The session does not go on. */
+  /** Called when the session does not go on. */
   sessionEnded(): void {
     if (this.#neverLeft !== undefined) this.#takeBack(this.#neverLeft);
   }
@@ -144,13 +143,13 @@ export class UnreadFrames {
     for (const request of unseen) takeBack(request);
     const again = pieces === undefined ? [] : this.#fromClient.repeatable(pieces);
     const found = new Set(again.map(({ request }) => request));
-    // All, if so much is not kept; else only those that share their id with another one.
+    // Contains all of them if the bytes are not kept; else only those that share their id with another one.
     const missed = unseen.filter((request) => !found.has(request));
     this.#ledger.waitFirst([...again, ...missed.map(asWaiting)]);
   }
 }
 
-/** No daemon has had it, as if it had not been sent. */
+/** Treats the request as not sent: no daemon has had it. */
 function takeBack(request: OpenRequest): void {
   request.position = undefined;
   request.sendings--;

@@ -1,6 +1,6 @@
-// The lasting client: a connection to the bridge that outlives sockets and daemons (docs/adr/0019). It reconnects when a
-// socket drops, and resumes the session; a new daemon gets the client's handshake again. Each request gets exactly one
-// answer. Payloads pass as the bytes they are.
+// The lasting client: a connection to the bridge that outlives sockets and daemons (docs/adr/0019). It reconnects when
+// a socket drops, and resumes the session. A new daemon gets the client's handshake again. Each request gets exactly
+// one answer. Payloads pass as unchanged bytes.
 
 import type { Duplex } from 'node:stream';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -32,10 +32,10 @@ const MAY_FOLLOW: Readonly<Record<ConnectionState, readonly ConnectionState[]>> 
 
 const ENDED = { code: 'REQUEST_REFUSED', message: 'The client has ended its side, and answers nothing more' };
 
-/** The code that is needed only without a daemon is loaded behind the first answer, or after so long without one. */
+/** Code that is needed only without a daemon is loaded after the first answer, or after this time without one. */
 const LOAD_MS = 1000;
 
-/** The parts of a client that come back to a daemon; made when the first one is lost. */
+/** The parts of a client that reconnect to a daemon; made when the first one is lost. */
 interface Return {
   readonly code: LaterCode;
   readonly policy: ReconnectPolicy;
@@ -45,7 +45,7 @@ interface Return {
 interface Loss {
   readonly reason: string;
   readonly farewell: Farewell | undefined;
-  /** The bytes at the end of what was written that never left. */
+  /** The number of written bytes at the end that never left. */
   readonly refusedBytes: number;
 }
 
@@ -93,27 +93,27 @@ export class ResumingConnection {
     return this.#ledger.clientId;
   }
 
-  /** Begins on this connection to the daemon. */
+  /** Begins with this connection to the daemon. */
   open(stream: Duplex): void {
     this.#attach(stream);
     this.#goLive();
     this.#options.clock.after(LOAD_MS, () => this.#loadSoon());
   }
 
-  /** Behind the first answer, which it must not hold up. */
+  /** Loads the code after the first answer, so that the load does not delay it. */
   #loadSoon(): void {
     if (this.#isLoading || this.#isClosed()) return;
     this.#isLoading = true;
-    setImmediate(() => void this.#load().catch(() => undefined)); // whoever needs it hears of the failure
+    setImmediate(() => void this.#load().catch(() => undefined)); // the next user of the code hears of the failure
   }
 
-  /** The code is read while the package is there that it belongs to. */
+  /** Loads the code early, while its package is still there. */
   #load(): Promise<typeof import('./later.ts')> {
     this.#loading ??= import('./later.ts');
     return this.#loading;
   }
 
-  /** The one place where the state changes. */
+  /** Changes the state; nothing else does. */
   #transition(to: ConnectionState): void {
     invariant(MAY_FOLLOW[this.#state].includes(to), `a connection that is ${this.#state} does not become ${to}`);
     this.#state = to;
@@ -122,22 +122,22 @@ export class ResumingConnection {
 
   // --- the client's side ---
 
-  /** The client has sent b[start, end), a frame with a newline, or the CR before one, behind it. */
+  /** Called when the client has sent b[start, end), a frame that is followed by a newline, or by the CR before one. */
   frame(b: Buffer, start: number, end: number): void {
     if (this.#state !== 'closed') this.#fromClient.frame(b, start, end);
   }
 
-  /** The client has sent whole frames, each with its newline. */
+  /** Called when the client has sent whole frames, each with its newline. */
   frames(b: Buffer, start: number, end: number): void {
     if (this.#state !== 'closed') this.#fromClient.frames(b, start, end);
   }
 
-  /** The same of a long frame, in pieces that have it and its newline. */
+  /** Called when the client has sent a long frame, in pieces that hold it and its newline. */
   longFrame(pieces: readonly Buffer[], bytes: number): void {
     if (this.#state !== 'closed') this.#fromClient.longFrame(pieces, bytes);
   }
 
-  /** True if nobody refers any more to frames of the client in this memory. */
+  /** True if nobody refers to the client's frames in this memory any more. */
   mayReuse(memory: ArrayBufferLike): boolean {
     const { stream, requests, traffic, hasWaiting } = this.#ledger;
     if (this.#state !== 'live' || this.#link?.hasSentAll !== true) return false;
@@ -154,24 +154,27 @@ export class ResumingConnection {
     this.#flow.check(this.#state === 'live');
   }
 
-  /** The client takes more. */
+  /** Called when the client takes more. */
   taken(): void {
     this.#link?.resume();
   }
 
-  /** The client sends nothing more: it is left once everything is answered, and the daemon has nothing more to say. */
+  /**
+   * Called when the client sends nothing more. The connection ends once everything is answered and the daemon has
+   * nothing more to say.
+   */
   end(): void {
     if (this.#ledger.hasEnded || this.#state === 'closed') return;
     this.#ledger.end();
     this.#refuseQuestions();
-    // Nobody hears of changes any more, and a subscription would go on for ever.
+    // Nobody hears of changes any more, and a subscription would go on forever.
     for (const idText of this.#ledger.requests.endSubscriptions())
       this.#say(notification('notifications/cancelled', `{"requestId":${idText}}`));
     this.flush();
     this.#leaveIfDone();
   }
 
-  /** The client goes, whatever is unanswered. */
+  /** Called when the client leaves, even with unanswered requests. */
   close(): void {
     if (this.#state === 'closed') return;
     this.#takeLeave();
@@ -221,7 +224,7 @@ export class ResumingConnection {
     if (this.#ledger.hasEnded) this.#refuseQuestions();
   }
 
-  /** Nobody is there to answer them. */
+  /** Refuses the servers' questions: nobody is there to answer them. */
   #refuseQuestions(): void {
     for (const idText of this.#ledger.questions.takeAll()) this.#say(errorAnswer(idText, ENDED));
   }
@@ -256,7 +259,7 @@ export class ResumingConnection {
     this.#ledger.lost();
     const farewell = this.#farewell;
     const reason = farewell?.reason ?? error?.message ?? 'the connection was closed';
-    // There is no session to come back to, and nothing is asked.
+    // There is no session to resume, and nothing is asked.
     if (this.#ledger.introduction === undefined && !this.#isNeeded()) return this.#transition('asleep');
     this.#options.client.event({ kind: 'lost', reason });
     if (!this.#isClosed()) void this.#comeBack({ reason, farewell, refusedBytes: link.refusedBytes });
@@ -323,7 +326,7 @@ export class ResumingConnection {
 
   #answered(answer: Welcome | Refusal): void {
     if ('token' in answer) this.#ledger.agree(answer);
-    this.#resumption?.answered(answer); // else it is that to the client's own handshake
+    this.#resumption?.answered(answer); // else the answer is to the client's own handshake
   }
 
   #goOn(code: LaterCode, pieces: readonly Buffer[]): void {
@@ -363,7 +366,10 @@ export class ResumingConnection {
     return this.#state === 'closed';
   }
 
-  /** Nothing is open that is known of. What else there is to say, such as what was no message, the daemon knows. */
+  /**
+   * Ends the connection if nothing known is open. The daemon may still have something to say, for instance about bytes
+   * that were no message.
+   */
   #leaveIfDone(): void {
     if (!this.#ledger.hasEnded || this.#isNeeded() || this.#state === 'leaving' || this.#isClosed()) return;
     if (this.#state !== 'live') return this.#finish(undefined);
@@ -372,7 +378,7 @@ export class ResumingConnection {
     this.#link?.endWriting();
   }
 
-  /** Or the end of the connection would not be that of the session. */
+  /** Tells the daemon that the session ends, not only the connection. */
   #takeLeave(): void {
     if (this.#state === 'live' && this.#ledger.stream.token !== undefined) this.#say(notification('bridge/leave'));
     this.#fromClient.flush();
@@ -392,18 +398,18 @@ export class ResumingConnection {
     this.#options.client.closed(error);
   }
 
-  /** Answers what is unanswered: there is no way back, which was tried. */
+  /** Answers every open request: reconnecting has failed. */
   #failAll(error: BridgeError): void {
     this.#return?.unread.sessionEnded();
     this.#return?.code.failAll(this.#ledger, error, (line) => this.#tell(line));
   }
 }
 
-/** Tells the client to send no more while the daemon does not take it, or while there is none and enough waits. */
+/** Tells the client to send no more while the daemon takes nothing, or while there is no daemon and enough waits. */
 class ClientFlow {
   readonly #ledger: ClientLedger;
   readonly #tell: (isFull: boolean) => void;
-  /** The connection takes no more. */
+  /** True while the connection takes no more. */
   isBlocked = false;
   #isFull = false;
 
@@ -412,7 +418,7 @@ class ClientFlow {
     this.#tell = tell;
   }
 
-  /** Tells the client if it is another way than it was. */
+  /** Notifies the client, but only on change. */
   check(isLive: boolean): void {
     const isFull = this.isBlocked || (!isLive && this.#ledger.waitsEnough);
     if (isFull === this.#isFull) return;

@@ -1,11 +1,11 @@
-// The `error` member of an answer, as a client reads it: anybody may have written it, so each part may be anything.
+// The `error` member of an answer, as a client reads it. Anybody may have written it, so each part may be anything.
 
 import { membersOf, textOf } from '../util/json-value.ts';
 
 export interface Refusal {
-  /** The number that JSON-RPC has for it; undefined if the answer has none. */
+  /** The error's JSON-RPC number; undefined if the answer has none. */
   readonly number: number | undefined;
-  /** The bridge's own word; '' if the error is not the bridge's. */
+  /** The bridge's own code; '' if the error is not the bridge's. */
   readonly code: string;
   readonly message: string;
   readonly hint: string | undefined;

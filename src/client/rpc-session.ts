@@ -1,6 +1,6 @@
-// A JSON-RPC session with the bridge over one socket, where each message may be decoded: it splits frames, numbers requests,
-// keeps the open ones, reads errors and says `initialize`. Each request ends exactly once. The session never decides what a
-// failure means to a person: its users know what they asked for.
+// A JSON-RPC session with the bridge over one socket, for users that may decode each message. It splits frames, numbers
+// requests, keeps the open ones, reads errors and says `initialize`. Each request ends exactly once. The session never
+// decides what a failure means to a person: its users know what they asked for.
 
 import type { Socket } from 'node:net';
 import { INTERNAL_ERROR, METHOD_NOT_FOUND } from '../protocol/rpc-codes.ts';
@@ -14,11 +14,11 @@ import { type Refusal, readRefusal } from './rpc-refusal.ts';
 
 export interface Answer {
   readonly result: unknown;
-  /** The result in the bytes in which it came. */
+  /** Returns the result in its original bytes. */
   text(): string;
 }
 
-/** `foreign` means that the other side says what no bridge says. */
+/** `foreign` means that the other side says something that no bridge says. */
 type FailureKind = 'closed' | 'foreign' | 'refused' | 'timeout';
 
 export class RpcFailure extends Error {
@@ -39,7 +39,7 @@ export interface RpcSessionOptions {
   /** Answers a request of the bridge with a result; undefined for a method that this side does not know. */
   readonly onRequest?: ((method: string, params: unknown) => Promise<object> | undefined) | undefined;
   readonly onNotification?: ((method: string, params: Readonly<Record<string, unknown>>) => void) | undefined;
-  /** The session reads one answer and leaves all frames behind it, unread, to `passTo`. */
+  /** True if the session reads one answer and leaves all later frames, unread, to `passTo`. */
   readonly isPassedOn?: boolean;
 }
 
@@ -96,7 +96,10 @@ export class RpcSession {
     return this.#open.has(id);
   }
 
-  /** `params` is the text of a JSON object, on one line. Rejects with an RpcFailure, or with the reason of the signal. */
+  /**
+   * Sends a request. `params` is the text of a JSON object, on one line. Rejects with an RpcFailure, or with the
+   * signal's reason.
+   */
   request(method: string, params: string, { signal, timeoutMs }: RequestOptions = {}): Promise<Answer> {
     const id = ++this.#lastId;
     if (signal?.aborted === true) return Promise.reject(signal.reason);
@@ -119,7 +122,7 @@ export class RpcSession {
     );
   }
 
-  /** Hands on the frames that came behind the answer, and those that come. `closed` is called once, last. */
+  /** Hands on the frames behind the answer, those here and those to come. `closed` is called once, last. */
   passTo(frame: (frame: Frame) => void, closed: () => void): void {
     this.#splitter.handTo(this.#sink(frame));
     if (this.#socket.closed) return void setImmediate(closed);
@@ -145,7 +148,7 @@ export class RpcSession {
     }
     const { id, method, error, result } = message;
     if (typeof method === 'string') return this.#asked(method, message);
-    // A message that the bridge could not read has no id there, for instance one over its limit.
+    // The bridge has no id for a message that it could not read, for instance one over its limit.
     if (id === null) return this.#failAll(refused(error));
     const request = this.#open.get(Number(id));
     if (request === undefined) return;

@@ -1,6 +1,6 @@
-// A stdio server that is offered to the bridge, over one connection after the other, and its process. The server is
-// initialized once, by the first connection. Ids and progress tokens say over which connection they came, so that an
-// answer never reaches another one.
+// A stdio server that is offered to the bridge, over one connection after the other, and its process. The first
+// connection initializes the server, once. Ids and progress tokens name their connection, so that an answer never
+// reaches another one.
 
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
@@ -25,7 +25,7 @@ export class ServedProcess {
   readonly #stdin: Writable;
   readonly #stdout: Readable;
   #link: RegisteredLink | undefined;
-  /** The server's answer to `initialize`, and under which id it is expected. */
+  /** The server's answer to `initialize`, and the id under which it is expected. */
   #hello: string | undefined;
   #helloId: string | undefined;
   readonly #requests = new TurnRequests();
@@ -36,14 +36,14 @@ export class ServedProcess {
     const splitter = new FrameSplitter(MAX_TEXT_BYTES, {
       frame: (b, start, end) => this.#fromServer({ b, start, end }),
       overflowed: () => undefined,
-      badFrame: () => undefined, // what is no message goes to nobody
+      badFrame: () => undefined, // input that is no message goes to nobody
     });
     stdout.on('data', (chunk: Buffer) => splitter.push(chunk));
     stdin.on('drain', () => this.#link?.socket.resume());
-    stdin.on('error', () => undefined); // its end is heard of where it runs
+    stdin.on('error', () => undefined); // its end is noticed where the process runs
   }
 
-  /** Serves over this link; resolves when that is closed. */
+  /** Serves over this link; resolves when the link is closed. */
   serve(link: RegisteredLink): Promise<void> {
     this.#link = link;
     this.#requests.begin();
@@ -59,7 +59,7 @@ export class ServedProcess {
     });
   }
 
-  /** Nobody waits for what was asked, and nobody answers what the server has asked. */
+  /** Called when a link is lost: nobody waits for the bridge's requests, and nobody answers the server's. */
   #lost(): void {
     this.#link = undefined;
     this.#stdout.resume();
@@ -158,24 +158,24 @@ function withNewline(b: Buffer, start: number, end: number): Buffer {
 
 const INPUT_GRACE_MS = 500;
 const TERM_GRACE_MS = 3000;
-/** The time for the last output, which is still in the pipe; another process may hold that open for ever. */
+/** The time for the last output, which is still in the pipe. Another process may hold the pipe open forever. */
 const OUTPUT_GRACE_MS = 200;
 /** Shells add this to the number of the signal that ended a process. */
 const SIGNALLED = 128;
 
 interface Ending {
-  /** A sentence on it, without its subject. */
+  /** A sentence about the end, without its subject. */
   readonly how: string;
-  /** As a shell would have it. */
+  /** The exit code as a shell would report it. */
   readonly code: number;
 }
 
 export interface AttachedProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
-  /** Resolves when it runs. Rejects if it could not be started. */
+  /** Resolves when the process runs. Rejects if it could not be started. */
   readonly started: Promise<void>;
-  /** Resolves when it has ended; never if it could not be started. */
+  /** Resolves when the process has ended; never if it could not be started. */
   readonly ended: Promise<Ending>;
   hasEnded(): boolean;
   stop(): Promise<void>;
@@ -219,7 +219,7 @@ export function attachProcess(
     ];
     await ended;
     for (const timer of timers) clearTimeout(timer);
-    signalAll('SIGTERM'); // what it has left behind
+    signalAll('SIGTERM'); // ends what the process has left behind
   };
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
   return { stdin: child.stdin, stdout: child.stdout, started, ended, hasEnded, stop };

@@ -1,5 +1,5 @@
-// A server's registration with the bridge: connects, registers the server under its name, and reconnects when the daemon has
-// gone. The server itself (a served process, the SDK's transport) gets each connection in turn.
+// A server's registration with the bridge: connects, registers the server under its name, and reconnects when the
+// daemon has gone. The server itself (a served process, or the SDK's transport) gets each connection in turn.
 
 import type { Socket } from 'node:net';
 import {
@@ -30,18 +30,18 @@ export type { DialInState, LeavingReason };
 
 export interface ServerRegistrationOptions {
   readonly hello: ServerIntroduction;
-  /** The path at which the daemon is looked for. */
+  /** Returns the path at which the daemon is expected. */
   readonly where: () => string;
-  /** How one is started where none runs; undefined if none may be. */
+  /** The settings for starting a daemon if none runs; undefined if none may be started. */
   readonly start: StartSettings | undefined;
   readonly reconnect: ReconnectSettings;
-  /** Called with each connection, and again when somebody decides whether others may see the server. */
+  /** Called with each connection, and when somebody decides whether others may see the server. */
   readonly told: (state: DialInState) => void;
-  /** The connection is gone; `farewell` is why, if the daemon went in order. */
+  /** Called when the connection is gone. `farewell` is the reason, if the daemon ended in order. */
   readonly lost: (farewell: LeavingReason | undefined) => void;
 }
 
-/** Serves over a connection; resolves when that is closed. */
+/** Serves over a connection; resolves when the connection is closed. */
 export type Serve = (link: RegisteredLink) => Promise<void>;
 
 export class ServerRegistration {
@@ -49,7 +49,7 @@ export class ServerRegistration {
   readonly #policy: ReconnectPolicy;
   #isLeft = false;
   readonly #leaving = new AbortController();
-  /** To the daemon, which knows of no server yet. */
+  /** A connection to the daemon, which knows of no server yet. */
   #reached: Socket | undefined;
   #link: RegisteredLink | undefined;
 
@@ -71,7 +71,7 @@ export class ServerRegistration {
     );
   }
 
-  /** Sees that there is a daemon, before anything is registered. */
+  /** Makes sure that there is a daemon before anything is registered. */
   async reach(): Promise<void> {
     const { where: path, start, reconnect } = this.#options;
     const { signal } = this.#leaving;
@@ -81,7 +81,7 @@ export class ServerRegistration {
     this.#reached = socket;
   }
 
-  /** Registers the server, unless it is left meanwhile. Rejects with why the bridge does not take it. */
+  /** Registers the server, unless it leaves meanwhile. Rejects with the reason if the bridge does not take it. */
   async register(): Promise<void> {
     const { where, start, hello } = this.#options;
     const reached = this.#reached;
@@ -94,12 +94,12 @@ export class ServerRegistration {
     }
   }
 
-  /** Serves for as long as it goes; resolves when it was left, and rejects when the bridge could not be reached again. */
+  /** Serves until the end. Resolves when the server has left; rejects when the bridge could not be reached again. */
   async stay(serve: Serve): Promise<void> {
     const { told } = this.#options;
     for (let link = this.#link; link !== undefined; link = this.#link) {
       const served = serve(link);
-      link.stateChanged = told; // what has come already counts in what is told now
+      link.stateChanged = told; // this call already includes any earlier change
       told(link.state);
       await served;
       if (this.isLeft) return;
@@ -137,14 +137,14 @@ export class ServerRegistration {
     this.#taken(await RegisteredLink.open(where(), hello, (path) => openOrStart(path, mayStart ? start : undefined)));
   }
 
-  /** It may have been left while it came. */
+  /** Takes over a connection; the server may have left while it was made. */
   #taken(link: RegisteredLink): void {
     if (this.isLeft) link.socket.destroy();
     else this.#link = link;
   }
 }
 
-/** The bridge was reached, again and again, but for somebody else who has the name now. */
+/** Explains a repeated refusal: the bridge was reached, but somebody else has the name now. */
 function whoseName(error: unknown): unknown {
   const { cause } = error instanceof BridgeError ? error : {};
   return cause instanceof BridgeError && cause.code === 'SERVER_EXISTS' ? cause : error;
@@ -152,16 +152,16 @@ function whoseName(error: unknown): unknown {
 
 export interface ServerIntroduction {
   readonly name: string;
-  /** The program that is behind it, for people. */
+  /** The program behind the server, for people. */
   readonly program: string;
   readonly version: string;
-  /** A sentence on where another name is written. */
+  /** A sentence about where to write another name. */
   readonly renaming: string;
 }
 
 export interface RegisteredLinkHandler {
   frame(frame: Frame): void;
-  /** Once, last. */
+  /** Called once, last. */
   closed(): void;
 }
 
@@ -170,7 +170,7 @@ const ANSWER_MS = 10_000;
 /** One connection of a registered server. */
 export class RegisteredLink {
   readonly socket: Socket;
-  /** Told when somebody has decided about the server meanwhile. */
+  /** Called when somebody has decided about the server meanwhile. */
   stateChanged: (state: DialInState) => void = () => undefined;
   #state: DialInState;
   #farewell: LeavingReason | undefined;
@@ -182,7 +182,10 @@ export class RegisteredLink {
     this.#rpc = rpc;
   }
 
-  /** Connects with `open`, which need not use the socket alone. Rejects with why the bridge does not take the server. */
+  /**
+   * Connects with `open`, which may use more than the socket. Rejects with the reason if the bridge does not take the
+   * server.
+   */
   static async open(path: string, hello: ServerIntroduction, open = openBridgeSocket): Promise<RegisteredLink> {
     const { name, program, version } = hello;
     const socket = await open(path);
@@ -204,7 +207,7 @@ export class RegisteredLink {
     return this.#state;
   }
 
-  /** Why the daemon has gone, if it did so in order. */
+  /** The reason why the daemon has gone, if it ended in order. */
   get farewell(): LeavingReason | undefined {
     return this.#farewell;
   }
@@ -217,13 +220,13 @@ export class RegisteredLink {
     }
     if (method !== SERVER_STATE) return false;
     const state = DIAL_IN_STATES.find((known) => known === membersOf(params()).state);
-    if (state === undefined) return true; // of a later bridge
+    if (state === undefined) return true; // it comes from a later bridge
     this.#state = state;
     this.stateChanged(state);
     return true;
   }
 
-  /** Hands on the frames that have come and those that come. */
+  /** Hands on the frames that have come, and those to come. */
   listen(handler: RegisteredLinkHandler): void {
     this.#rpc.passTo(
       (frame) => handler.frame(frame),
@@ -246,10 +249,10 @@ function registrationError({ kind, refusal }: RpcFailure, path: string, hello: S
   return new BridgeError('DAEMON_UNRESPONSIVE', `The daemon at ${path} ${how}`, { hint: 'See: mcp-bridge status' });
 }
 
-/** `REQUEST_REFUSED` is for good; with any other code the next attempt may succeed. */
+/** Makes the error of a refusal. `REQUEST_REFUSED` is final; with any other code the next attempt may succeed. */
 function refusalError({ number, code, message, hint, error }: Refusal, { renaming }: ServerIntroduction): BridgeError {
   const isForNow = code === 'SERVER_EXISTS' || code === 'SHUTTING_DOWN';
-  // The daemon refuses a connection that it has no room for before it has read anything, and with no code.
+  // A daemon without room refuses a connection before it has read anything, and without a code.
   const unsaid = number === INTERNAL_ERROR && code === '' ? 'DAEMON_UNRESPONSIVE' : 'REQUEST_REFUSED';
   const remedy = code === 'SERVER_EXISTS' ? `${renaming} Those that there are: mcp-bridge servers` : hint;
   return new BridgeError(isForNow ? code : unsaid, message || 'The bridge refuses it', {

@@ -1,6 +1,6 @@
-// For a program that is an MCP server and offers itself to the bridge: a transport for the SDK's `Server` and `McpServer`,
-// of either line. It connects, and connects again when the daemon has been started again; what was asked over one
-// connection is never answered over another.
+// A transport for the SDK's `Server` and `McpServer`, of both SDK lines, for a program that is an MCP server and offers
+// itself to the bridge. It connects, and reconnects after a restart of the daemon. A request over one connection is
+// never answered over another.
 
 import type { DialInState } from '../protocol/inbound-server.ts';
 import { INTERNAL_ERROR } from '../protocol/rpc-codes.ts';
@@ -22,20 +22,22 @@ import type { RegisteredLink, ServerRegistration } from './server-registration.t
 import type { TurnRequests } from './turn-requests.ts';
 
 export interface BridgeServerOptions {
-  /** The name that others are to see. */
+  /** The name that others see. */
   readonly name: string;
   readonly version?: string | undefined;
-  /** The socket; else `MCP_BRIDGE_SOCKET`, the config file, or the default, as for all clients. */
+  /**
+   * The path of the socket; by default `MCP_BRIDGE_SOCKET`, the config file, or the default path, as for all clients.
+   */
   readonly socketPath?: string | undefined;
-  /** True to start a daemon where none runs; by default `mcpBridge.autoConnect` of the config file, or true. */
+  /** True to start a daemon if none runs; by default `mcpBridge.autoConnect` of the config file, or true. */
   readonly autostart?: boolean | undefined;
-  /** How it is come back to a daemon that is lost; what is not said here is as the config file has it. */
+  /** The settings for reconnecting to a lost daemon; missing ones come from the config file. */
   readonly reconnect?: ReconnectOptions | undefined;
-  /** The config file, instead of those that are looked for. */
+  /** The config file to use; the usual places are not searched then. */
   readonly configFile?: string | undefined;
   /**
-   * Told each time that it is connected whether others may see it, again when somebody decides about that meanwhile, and
-   * each time that it is not connected any more.
+   * Called on each connection with the decision whether others may see the server, again when that changes, and with
+   * `lost` when the connection is gone.
    */
   readonly onState?: ((state: DialInState | 'lost') => void) | undefined;
 }
@@ -64,10 +66,10 @@ export class BridgeServerTransport {
   #link: RegisteredLink | undefined;
   #hasStarted = false;
   #isClosed = false;
-  /** Loaded when it connects, as all that a program without a connection can do without. */
+  /** Loaded on connecting, like everything that a program without a connection does not need. */
   #requests: TurnRequests | undefined;
 
-  /** Throws a BridgeError about options that cannot be. */
+  /** Throws a BridgeError if an option is invalid. */
   constructor(options: BridgeServerOptions) {
     checkOptions(options, SERVER_OPTIONS, 'BridgeServerTransport');
     if (options.name === undefined)
@@ -76,7 +78,9 @@ export class BridgeServerTransport {
     this.#options = options;
   }
 
-  /** Connects; the daemon is started if there is none. Rejects if that fails, or if it does not take this server. */
+  /**
+   * Connects; starts the daemon if there is none. Rejects if that fails, or if the daemon does not take this server.
+   */
   async start(): Promise<void> {
     if (this.#hasStarted) throw new BridgeError('USAGE', 'This transport was started already: each has one server');
     this.#hasStarted = true;
@@ -130,7 +134,7 @@ export class BridgeServerTransport {
     return new Promise((closed) => link.listen({ frame: (frame) => this.#received(link, frame), closed }));
   }
 
-  /** Nobody waits for what was asked over that connection, and nobody answers what the server has asked. */
+  /** Called when the connection is lost: nobody waits for requests over it, and nobody answers the server's own. */
   #lost(): void {
     this.#link = undefined;
     const { abandoned = [], unanswered = [], error } = this.#requests?.end() ?? {};
@@ -159,7 +163,7 @@ export class BridgeServerTransport {
     handMessage(this, () => message as JsonRpcMessage);
   }
 
-  /** Undefined for what nobody waits for any more. */
+  /** Prepares a message for the bridge; undefined if nobody waits for it any more. */
   #outward(message: Tree): Tree | undefined {
     const { id, method } = message;
     if (typeof method !== 'string') {
@@ -190,7 +194,7 @@ export class BridgeServerTransport {
   }
 }
 
-/** The bridge's message as the server gets it, with ids that say over which connection they came. */
+/** Returns the bridge's message as the server gets it. Its ids name its connection. */
 function inward(message: Tree, requests: TurnRequests): object {
   const { id, method } = message;
   if (typeof method !== 'string') {
@@ -210,7 +214,7 @@ function inward(message: Tree, requests: TurnRequests): object {
   return { ...message, id: towards, params: { ...params, _meta } };
 }
 
-/** Loads the code that connects, which a program may never need. */
+/** Loads the code that connects; a program may never need it. */
 function loadCore() {
   return Promise.all([
     import('./locate.ts'),

@@ -1,5 +1,5 @@
-// What is said to a daemon on a new connection before anything else, so that the client's session goes on: its token; or,
-// where that is no good, the client's `initialize` again. What follows from the answer is for the one who asked.
+// The first words to a daemon on a new connection, so that the client's session goes on: its token, or, if that fails,
+// the client's `initialize` again. The caller decides what follows from the answer.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
@@ -17,27 +17,30 @@ export interface SessionResumptionOptions {
   readonly ledger: ClientLedger;
   readonly fromDaemon: DaemonFrames;
   readonly clock: Clock;
-  /** The session goes on; these pieces of what was sent in it have not come. */
+  /** Called when the session goes on. These pieces of its output have not arrived. */
   readonly kept: (pieces: readonly Buffer[]) => void;
-  /** Another session has begun. */
+  /** Called when another session has begun. */
   readonly renewed: (session: NewSession) => void;
 }
 
 export interface NewSession {
-  /** The client had an answer to its `initialize` from the daemon before. */
+  /** True if the last daemon answered the client's `initialize`. */
   readonly isGreeted: boolean;
-  /** The daemon can be told of requests that may have been done. */
+  /** True if the daemon can be told of requests that may have been done. */
   readonly canRepeat: boolean;
 }
 
-/** How long a daemon may take to answer. */
+/** The maximum time for a daemon's answer. */
 const MOST_MS = 30_000;
 
 export class SessionResumption {
   readonly #options: SessionResumptionOptions;
   readonly #timer: Timer;
   readonly #end: Deferred<void> = deferred();
-  /** The last introduction: the session's token, the client's `initialize` again, or that for the first time. */
+  /**
+   * The last introduction: the session's token, the client's `initialize` again, or its `initialize` for the first
+   * time.
+   */
   #wish: 'resume' | 'again' | 'first' = 'first';
 
   constructor(options: SessionResumptionOptions) {
@@ -45,7 +48,10 @@ export class SessionResumption {
     this.#timer = options.clock.after(MOST_MS, () => options.link.destroy());
   }
 
-  /** Resolves once `succeeded` is called; rejects with why the session cannot go on over this connection. */
+  /**
+   * Introduces the client. Resolves once `succeeded` is called; rejects with the reason if the session cannot go on
+   * over this connection.
+   */
   begin(): Promise<void> {
     const { fromDaemon } = this.#options;
     fromDaemon.isGreeting = true;
@@ -75,7 +81,7 @@ export class SessionResumption {
     this.#fail(new BridgeError('DAEMON_NOT_RUNNING', why));
   }
 
-  /** Nobody waits for what becomes of it any more. */
+  /** Stops: nobody waits for the outcome any more. */
   end(): void {
     const { fromDaemon } = this.#options;
     this.#timer.cancel();
@@ -87,7 +93,7 @@ export class SessionResumption {
     const { link, ledger, fromDaemon, renewed } = this.#options;
     const { introduction, hello, welcome, stream } = ledger;
     if (introduction === undefined || (hello !== undefined && hello.position === undefined)) {
-      // The client has not said `initialize` to any daemon: there is nothing to go on with.
+      // The client has not said `initialize` to any daemon, so there is nothing to resume.
       return renewed({ isGreeted: false, canRepeat: false });
     }
     ledger.becomeKnown();
@@ -110,7 +116,7 @@ export class SessionResumption {
     const pieces = stream.sentFrom(received);
     stream.token = pieces === undefined ? undefined : token;
     if (pieces !== undefined) return kept(pieces);
-    // More than is kept was lost on the way: that session is of no use any more.
+    // More bytes were lost on the way than are kept, so that session is useless.
     link.write(notification('bridge/leave'));
     link.leave();
   }
@@ -120,7 +126,7 @@ export class SessionResumption {
       this.#options.ledger.stream.token = undefined;
       return this.#greet();
     }
-    // The client was told.
+    // The client has got this refusal itself.
     if (this.#wish === 'first') return this.#options.renewed({ isGreeted: false, canRepeat: false });
     const lasting = LASTING_REFUSALS.find((one) => one === code);
     const said = `The daemon refused the client: ${message}`;

@@ -1,12 +1,13 @@
-// Both directions of a session, counted in bytes: what was sent and may have to be sent again, and how much has come.
-// Counting begins behind the handshake. Bytes are kept while a session may be resumed: never for a client without a handshake.
+// Both directions of a session, counted in bytes: the sent bytes that may have to be sent again, and the number of
+// received bytes. Counting begins behind the handshake. Bytes are kept while a session may be resumed; never for a
+// client without a handshake.
 
 import { KeptBytes } from '../wire/kept-bytes.ts';
 import { RECEIVED_BYTES, RECEIVED_FRAMES } from '../wire/resume-notices.ts';
 
-/** Beyond this the oldest is let go of, and the session cannot be resumed from there. */
+/** Beyond this the oldest bytes are dropped, and the session cannot be resumed from there. */
 const MOST_KEPT = 8 * 1024 * 1024;
-/** Sent bytes are never changed, so all are kept where they are. */
+/** Sent bytes never change, so all are kept where they are. */
 const kept = (): KeptBytes => new KeptBytes(MOST_KEPT, 0);
 
 export class SessionStream {
@@ -18,7 +19,7 @@ export class SessionStream {
   #said = 0;
   #framesSinceSaid = 0;
 
-  /** An `initialize` is on its way. What is sent behind it may belong to a session that can be resumed. */
+  /** Called when an `initialize` is on its way. Anything sent behind it may belong to a session that can be resumed. */
   begin(): void {
     this.token = undefined;
     this.#isKept = true;
@@ -26,7 +27,7 @@ export class SessionStream {
     this.#sent = 0;
   }
 
-  /** It was answered. */
+  /** Called when the `initialize` was answered. */
   agree(token: string | undefined): void {
     this.token = token;
     this.#isKept = token !== undefined;
@@ -62,14 +63,14 @@ export class SessionStream {
     return this.#kept.isIn(memory);
   }
 
-  /** So many bytes of whole frames have come, their newlines included. */
+  /** Counts received bytes of whole frames, with their newlines. */
   received(bytes: number, frames = 1): void {
     if (this.token === undefined) return;
     this.#received += bytes;
     this.#framesSinceSaid += frames;
   }
 
-  /** How many bytes have come, if the daemon should hear of it now. */
+  /** Returns the number of received bytes if the daemon should hear it now. */
   toSay(): number | undefined {
     if (this.#framesSinceSaid < RECEIVED_FRAMES && this.#received - this.#said < RECEIVED_BYTES) return undefined;
     this.#framesSinceSaid = 0;

@@ -1,5 +1,5 @@
-// Starts a daemon in the background and waits until it takes connections. However many do this at once, one of them
-// starts it and the others wait for it; and should two start one all the same, the path's lock lets one of them live.
+// Starts a daemon in the background and waits until it takes connections. If many programs do this at once, one starts
+// the daemon and the others wait for it. If two start one all the same, the path's lock lets only one live.
 
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
@@ -15,26 +15,26 @@ import { openBridgeSocket } from './bridge-socket.ts';
 
 export interface StartOptions {
   readonly path: string;
-  /** The command that runs `mcp-bridge`, and what to pass on to `serve`. */
+  /** The command that runs `mcp-bridge`, and the arguments for `serve`. */
   readonly program: string;
   readonly serveArgs: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly homedir: string;
-  /** Opens a connection; else it is a plain one. */
+  /** Opens a connection; by default a plain one. */
   readonly open?: ((path: string) => Promise<Socket>) | undefined;
 }
 
-/** From spawning a daemon to its first connection: some 10 s in all, beginning with steps of 20 ms. */
+/** The retries from spawning a daemon to its first connection: some 10 s in all, beginning with steps of 20 ms. */
 const CONNECT_RETRIES = { retries: 24, minTimeout: 20, maxTimeout: 1000, factor: 1.5 };
-/** For one that is still going away, which may take as long as its calls do. */
+/** The retries while a daemon is still ending, which may take as long as its calls do. */
 const START_RETRIES = { retries: 60, minTimeout: 100, maxTimeout: 500, factor: 1.5, maxRetryTime: 30_000 };
 const TAIL_BYTES = 4000;
-/** How often those that wait for another one's daemon look for it. */
+/** The interval at which waiting programs look for another program's daemon. */
 const LOOK_MS = 10;
-/** A process that takes longer to start a daemon was stopped in the middle: nobody waits for it any more. */
+/** A process that takes longer to start a daemon was stopped halfway: nobody waits for it any more. */
 const PATIENCE_MS = 15_000;
 
-/** A connection to the daemon that now runs, and where that one logs. */
+/** Returns a connection to the daemon that now runs, and its log file. */
 export async function startDaemon(
   options: StartOptions,
   patienceMs: number = PATIENCE_MS,
@@ -47,7 +47,7 @@ export async function startDaemon(
   return { socket, logFile };
 }
 
-/** A process that is started costs more than all the waiting of those who need it. */
+/** Starts a daemon alone. The others wait, because each started process costs more than all their waiting. */
 async function startAlone(options: StartOptions, logFile: string, patienceMs: number): Promise<Socket> {
   const name = options.path.replace(/[^\w.-]/g, '_').slice(-200);
   makeDir(logFile);
@@ -80,11 +80,11 @@ async function startOnce(options: StartOptions, logFile: string): Promise<Socket
     throw new BridgeError('DAEMON_START_FAILED', `The daemon cannot be started: ${options.program} has gone`, {
       hint: 'Is mcp-bridge being installed? Else install it again.',
     });
-  putAsideLog(logFile); // daemons that do not get as far as looking after it write there too
+  putAsideLog(logFile); // daemons that fail too early to rotate it write there too
   const log = openLog(logFile);
   const sizeBefore = statSync(logFile).size;
   let hasExited = false;
-  // Nothing of ours stays open in it, or `$(mcp-bridge start)` would wait for the daemon's end.
+  // The child gets none of our open files, or `$(mcp-bridge start)` would wait for the daemon's end.
   const args = [options.program, 'serve', '--mcp-bridge-socket', options.path, ...options.serveArgs];
   const child = spawn(process.execPath, args, {
     detached: true,
@@ -102,7 +102,7 @@ async function startOnce(options: StartOptions, logFile: string): Promise<Socket
     const { path, open = openBridgeSocket } = options;
     return await pRetry(() => open(path), {
       ...CONNECT_RETRIES,
-      // A daemon of ours that exited has lost to another one, which may still be on its way, or has failed for good.
+      // If our daemon exited, it has lost to another one, which may not be ready yet, or it has failed for good.
       shouldRetry: ({ error, attemptNumber }) =>
         error instanceof BridgeError && error.code === 'DAEMON_NOT_RUNNING' && (!hasExited || attemptNumber < 6),
     });
@@ -144,11 +144,11 @@ function startError(said: string, logFile: string, cause: unknown): BridgeError 
   });
 }
 
-/** The last error, or the last line, of a log behind `from`: a start that fails ends with it. */
+/** Returns the last error, or the last line, of a log behind `from`: a failed start ends with it. */
 function tailOf(file: string, from: number): string {
   const fd = openSync(file, 'r');
   const size = statSync(file).size;
-  const start = Math.max(size < from ? 0 : from, size - TAIL_BYTES); // it may have been put aside meanwhile
+  const start = Math.max(size < from ? 0 : from, size - TAIL_BYTES); // the log may have been put aside meanwhile
   const tail = Buffer.alloc(Math.max(0, size - start));
   readSync(fd, tail, 0, tail.length, start);
   closeSync(fd);

@@ -1,5 +1,5 @@
-// `connect`: stdin and stdout on one side, the bridge on the other, as one server that never breaks (client/). It runs
-// once for each client, so it loads nothing that it can do without.
+// `connect`: relays between stdin and stdout on one side and the bridge on the other, as one server that never breaks
+// (client/). It runs once per client, so it loads nothing that it can do without.
 
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
@@ -22,16 +22,18 @@ export interface Relay extends Omit<ConnectionOptions, 'client'> {
   readonly stdout: Writable;
   /** The first connection to the daemon. */
   readonly socket: Parameters<ResumingConnection['open']>[0];
-  /** Calls back when this process is told to end. */
+  /** Registers `leave`, to be called when this process is told to end. */
   readonly onEnd: (leave: () => void) => void;
 }
 
-/** The daemon has a limit of its own; this is what its config may raise that to. */
+/** The maximum size of a frame. The daemon has its own limit; its config may raise that to this. */
 const MOST_FRAME_BYTES = 1 << 30;
-/** A client that has ended its side is asked for a sign of life so often, while answers are missing. */
+/**
+ * The interval of the writes that check if the client is alive, after it has ended its side while answers are missing.
+ */
 const SPACE_MS = 1000;
 
-/** Relays until the client has ended it, and has every answer; or to the error for which it cannot go on. */
+/** Relays until the client has ended it and has every answer, or until an error makes that impossible. */
 export function relay({
   stdin: openInput,
   stdout,
@@ -42,7 +44,7 @@ export function relay({
   return new Promise((resolve) => {
     let takes = true;
     let asking: NodeJS.Timeout | undefined;
-    // A socket says of all that is not tiny that it has enough, also when the kernel has just taken it.
+    // After any larger write a socket reports that it is full, even if the kernel has just taken everything.
     const write = (bytes: Buffer): void => {
       takes = stdout.write(bytes) || stdout.writableLength === 0;
     };
@@ -56,7 +58,7 @@ export function relay({
       frame: (b, start, end) => run.add(b, start, end),
       frames: (b, start, end) => run.addAll(b, start, end),
       longFrame: (pieces) => run.addLong(pieces),
-      // Of another stream nobody knows who still has what was written.
+      // On any other stream, nobody knows who still holds the written bytes.
       isDone: () => stdout instanceof Socket && stdout.writableLength === 0,
       flush: () => {
         run.flush();
@@ -64,7 +66,7 @@ export function relay({
       },
       full: (isFull) => void (isFull ? stdin.pause() : stdin.resume()),
       event: () => undefined,
-      // Not before the client's pipe has taken what was written to it.
+      // Ends only after the client's pipe has taken everything written.
       closed: (error) => {
         clearInterval(asking);
         stdin.destroy();
@@ -89,7 +91,7 @@ export function relay({
     if (emitsData) stdin.on('data', (chunk: Buffer) => input.push(chunk, 0, chunk.length));
     stdin.once('end', () => {
       connection.end();
-      // Only a write tells whether anybody is still there; a space is part of the answer behind it (docs/adr/0004).
+      // Only a write shows if the client is still there; a space is part of the following answer (docs/adr/0004).
       asking = setInterval(() => stdout.write(' '), SPACE_MS).unref();
     });
     stdin.on('error', clientGone);
@@ -98,13 +100,13 @@ export function relay({
       takes = true;
       connection.taken();
     });
-    // Else the daemon would keep the session for a client that does not come back.
+    // Otherwise the daemon would keep the session for a client that does not come back.
     onEnd(clientGone);
     connection.open(socket);
   });
 }
 
-/** Tells a client that there is no bridge, in answer to the first things it asks. */
+/** Tells a client that there is no bridge, in answer to its first requests. */
 export function answerUnavailable(
   stdin: Readable,
   stdout: Writable,
@@ -128,12 +130,12 @@ export function answerUnavailable(
   });
 }
 
-/** Undefined for what is not to be answered. */
+/** Returns the id for the answer; undefined if the line gets none. */
 function idOf(line: string): unknown {
   try {
     return (JSON.parse(line) as { id?: unknown }).id;
   } catch (error) {
     expectSyntaxError(error);
-    return null; // Not JSON, so it has no id.
+    return null; // it is not JSON, so it has no id
   }
 }

@@ -1,5 +1,5 @@
-// A session for the commands that use tools, in the view `discover` by default. Servers may ask it to show a form, and nothing
-// else. Numbers too long for JavaScript pass it unchanged, in either direction.
+// A session for the commands that use tools, in the view `discover` by default. Servers may ask it to show a form, and
+// nothing else. Numbers too long for JavaScript pass unchanged, in both directions.
 
 import type { Socket } from 'node:net';
 import { outcomeUnknownAfter } from '../protocol/rpc-codes.ts';
@@ -27,7 +27,7 @@ export interface CallOptions {
   readonly onLog?: ((message: LogMessage) => void) | undefined;
   /** Cancels the call; it then fails with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** True for a call that changes something: it may have been done though no answer comes. */
+  /** True for a call that changes something: it may have been done even without an answer. */
   readonly isAct?: boolean | undefined;
 }
 
@@ -35,20 +35,20 @@ export interface SessionOptions {
   readonly version: string;
   readonly cwd: string;
   readonly view?: string;
-  /** The id that it has among the clients. */
+  /** The id that others know the client by. */
   readonly clientId?: string;
   /** True if long results stay whole. */
   readonly wantsWholeResults?: boolean;
-  /** Answers the forms that servers show to the person; without it, their questions are refused. */
+  /** Answers the forms that servers show to the person. Without it, their questions are refused. */
   readonly onElicit?: ((params: unknown) => Promise<object | undefined>) | undefined;
 }
 
 export class ToolClient {
   readonly #socket: Socket;
   readonly #rpc: RpcSession;
-  /** The options of open requests by their ids, which are the progress tokens too. */
+  /** The options of open requests by their ids, which are also their progress tokens. */
   readonly #requests = new Map<number, CallOptions>();
-  /** The options of tasks by the token of the call that began each: the server goes on to use it. */
+  /** The options of tasks by the progress token of the call that began each; the server goes on using that token. */
   readonly #tasks = new Map<number, CallOptions>();
 
   private constructor(socket: Socket, onElicit: SessionOptions['onElicit']) {
@@ -111,7 +111,7 @@ export class ToolClient {
     }
   }
 
-  /** Resolves when all that was sent is on its way. */
+  /** Closes the session. Resolves when everything sent is on its way. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       this.#socket.once('close', () => resolve());
@@ -145,7 +145,10 @@ export class ToolClient {
   }
 }
 
-/** A fault of this side is an error: the person has declined nothing. A form that cannot be shown is declined. */
+/**
+ * Answers a form. A fault of this side is an error, because the person has declined nothing. A form that cannot be
+ * shown is declined.
+ */
 async function elicited(answer: Promise<object | undefined>): Promise<object> {
   try {
     return (await answer) ?? { action: 'decline' };
@@ -154,7 +157,7 @@ async function elicited(answer: Promise<object | undefined>): Promise<object> {
   }
 }
 
-/** The reason of a signal stays what it is. */
+/** Returns the error of a failed request. A signal's reason stays unchanged. */
 function failureOf(error: unknown, { isAct }: CallOptions): unknown {
   if (!(error instanceof RpcFailure)) return error;
   if (error.refusal !== undefined) return refusalError(error.refusal);
@@ -178,9 +181,12 @@ function progressFrom({ progress, total, message }: Readonly<Record<string, unkn
   return { progress: numberOf(progress), total: numberOf(total), message: textOf(message) };
 }
 
-/** The daemon's errors bring a hint. Their code stays theirs: a server may put anything there. */
+/**
+ * Returns the error of a refusal. The daemon's errors bring a hint and keep their code; from a server the code may be
+ * anything.
+ */
 function refusalError({ message, hint, error }: Refusal): BridgeError {
-  // Language models read the message alone, so it has the hint as well.
+  // Language models read only the message, so it contains the hint too.
   const isTwice = hint !== undefined && message.endsWith(`. ${hint}`);
   const plain = isTwice ? message.slice(0, -hint.length - 2) : message;
   return new BridgeError('REQUEST_REFUSED', plain || 'It failed, and nothing was said of why', {

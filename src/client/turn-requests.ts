@@ -1,20 +1,20 @@
-// The requests between a registered server and the bridge over one connection after the other. Ids and progress tokens towards
-// the server say over which connection they came, so that a late answer finds nobody. The bridge's are numbers and stay
-// numbers: some servers take no others. Ids and tokens are JSON here.
+// The requests between a registered server and the bridge, over one connection after the other. The ids and progress
+// tokens that the server sees name their connection, so that a late answer reaches nobody. The bridge's ids are numbers
+// and stay numbers, because some servers take no others. Ids and tokens are JSON here.
 
 import { INTERNAL_ERROR } from '../protocol/rpc-codes.ts';
 import { expectSyntaxError } from '../util/expected-error.ts';
 
-/** The answer to a request of the server that the bridge can no longer answer. */
+/** The answer to a server's request that the bridge can no longer answer. */
 export const BRIDGE_GONE = { code: INTERNAL_ERROR, message: 'The bridge has gone before it answered' };
 
 const NUMBER = /^\d{1,10}$/;
 const SPAN = 2 ** 32;
 
 export class TurnRequests {
-  /** How many connections there have been. */
+  /** The number of connections so far. */
   #turn = 0;
-  /** The open requests of the bridge and of the server, by their ids towards the server. */
+  /** The open requests of the bridge and of the server, by the ids that the server sees. */
   readonly #asked = new Set<string>();
   readonly #questions = new Set<string>();
 
@@ -27,14 +27,14 @@ export class TurnRequests {
     return this.#turn === 1;
   }
 
-  /** Notes a request of the bridge; returns its id towards the server. */
+  /** Notes a request of the bridge; returns the id for the server. */
   asked(id: string): string {
     const towards = this.mark(id);
     this.#asked.add(towards);
     return towards;
   }
 
-  /** The bridge's id of a request that the server answers; undefined if nobody waits for this answer. */
+  /** Returns the bridge's id of a request that the server answers; undefined if nobody waits for the answer. */
   answered(towards: string): string | undefined {
     return this.#asked.delete(towards) ? this.unmark(towards) : undefined;
   }
@@ -47,7 +47,10 @@ export class TurnRequests {
     this.#questions.delete(id);
   }
 
-  /** Ends the turn: returns the ids towards the server of what nobody waits for, and of what gets this error as its answer. */
+  /**
+   * Ends the turn. Returns ids as the server sees them: of the requests that nobody waits for, and of those that get
+   * this error as their answer.
+   */
   end(): { readonly abandoned: readonly string[]; readonly unanswered: readonly string[]; readonly error: object } {
     const ended = { abandoned: [...this.#asked], unanswered: [...this.#questions], error: BRIDGE_GONE };
     this.#asked.clear();
@@ -55,12 +58,12 @@ export class TurnRequests {
     return ended;
   }
 
-  /** An id or a token of the bridge, towards the server. */
+  /** Returns the bridge's id or token as the server sees it. */
   mark(text: string): string {
     return marked(this.#turn, text);
   }
 
-  /** The bridge's own id or token; undefined for one of another turn. */
+  /** Returns the bridge's own id or token; undefined for one of another turn. */
   unmark(text: string): string | undefined {
     return unmarked(this.#turn, text);
   }
@@ -71,7 +74,7 @@ export function marked(turn: number, text: string): string {
   return number < SPAN ? String(turn * SPAN + number) : JSON.stringify(`${turn}|${text}`);
 }
 
-/** The text that was marked; undefined if it was not in this turn. */
+/** Returns the text that was marked; undefined if it was not marked in this turn. */
 export function unmarked(turn: number, text: string): string | undefined {
   const value = parsedText(text);
   if (typeof value === 'number') {

@@ -1,6 +1,7 @@
-// The traffic of a live session that passed without being read: the requests of the client, in the bytes that the session
-// keeps anyway, and copies of the answers. The daemon says with each confirmation which requests are open (docs/protocol.md),
-// so mostly none of it is ever read. It is read, in the order in which it passed, when a daemon is lost, or says nothing.
+// The traffic of a live session that passed without being read: the client's requests, in the bytes that the session
+// keeps anyway, and copies of the answers. With each confirmation the daemon says which requests are open
+// (docs/protocol.md), so usually none of this is ever read. If a daemon is lost, or does not say it, everything is read
+// in the order in which it passed.
 //
 //   sent      ... settled | passed unread .......... | sent next
 //                         ^ #from                    ^ SessionStream.sentBytes
@@ -17,10 +18,10 @@ import { startsWith } from './bytes.ts';
 import type { OpenRequests } from './open-requests.ts';
 import type { SessionStream } from './session-stream.ts';
 
-/** More than this is read at the next opportunity, though the daemon has confirmed nothing. */
+/** Above these sizes the traffic is read at the next opportunity, even without a confirmation. */
 const MOST_ANSWERS = 128 * 1024;
 const MOST_SENT = 1024 * 1024;
-/** Longer requests keep the memory that they came in. */
+/** Longer requests keep the memory in which they came. */
 const MOST_COPIED = 4096;
 const FIRST_ANSWERS = 16 * 1024;
 const NEWLINE_BYTE = 0x0a;
@@ -30,24 +31,24 @@ const CANCELLED: Buffer = Buffer.from('"notifications/cancelled"');
 const head = new FrameHead();
 const envelope = new Envelope(KEYS_2025);
 
-/** The ends of methods whose requests change a setting: how they are answered must be remembered. */
+/** The ends of methods that change a setting: the answers to these requests must be remembered. */
 const SUBSCRIBE: Buffer = Buffer.from('subscribe"');
 const SET_LEVEL: Buffer = Buffer.from('setLevel"');
-/** Stands in each request and notification. */
+/** A part of each request and notification. */
 const METHOD: Buffer = Buffer.from('"method"');
-/** Answers that pass unread are not counted: they are taken to be of this size. */
+/** Unread answers are not counted; each is assumed to have this size. */
 const USUAL_ANSWER = 128;
 
 export interface UnreadAnswersPorts {
-  /** Hands whole frames to the client. */
+  /** Called with whole frames for the client. */
   readonly deliverAll: (b: Buffer, start: number, end: number) => void;
-  /** Reads a frame that is no answer. */
+  /** Called with a frame that is no answer, to read it. */
   readonly frame: (b: Buffer, start: number, end: number) => void;
   /** True while answers may pass unread. */
   readonly mayGoOn: () => boolean;
 }
 
-/** Older daemons name none. */
+/** True for a list of places; older daemons send none. */
 function isPlaces(open: unknown): open is number[] {
   return Array.isArray(open) && open.every((place) => Number.isSafeInteger(place));
 }
@@ -55,14 +56,14 @@ function isPlaces(open: unknown): open is number[] {
 export class UnreadTraffic {
   readonly #stream: SessionStream;
   readonly #requests: OpenRequests;
-  /** All that was sent before this place was read or is held; undefined if nothing has passed unread. */
+  /** Everything sent before this place was read or is held; undefined if nothing has passed unread. */
   #from: number | undefined;
-  /** Requests before #from that the daemon says are open, in the order in which they were sent. */
+  /** Requests before #from that the daemon calls open, in the order in which they were sent. */
   #held: PlacedFrame[] = [];
-  /** Copies of answers; the first #used bytes of it. */
+  /** Copies of answers, in the first #used bytes. */
   #answers: Buffer = Buffer.alloc(0);
   #used = 0;
-  /** Pairs: the place in `sent` behind which answers came, and where these answers begin. */
+  /** Pairs: the place in `sent` behind which answers came, and the place where these answers begin. */
   #turns: number[] = [];
   #lastTurn = -1;
 
@@ -75,7 +76,7 @@ export class UnreadTraffic {
     return this.#from === undefined;
   }
 
-  /** From here on, passes the client's frames unread. */
+  /** Passes the client's frames unread from here on. */
   begin(): void {
     this.#from ??= this.#stream.sentBytes;
   }
@@ -89,7 +90,7 @@ export class UnreadTraffic {
     return true;
   }
 
-  /** Passes answers unread, up to what changes how the rest has to be read; returns where that begins. */
+  /** Passes answers unread until a frame changes how the rest must be read; returns where the rest begins. */
   passAnswers(b: Buffer, start: number, end: number, { deliverAll, frame, mayGoOn }: UnreadAnswersPorts): number {
     const chunk = b.subarray(start, end);
     for (let at = 0; ; ) {
@@ -107,12 +108,12 @@ export class UnreadTraffic {
     }
   }
 
-  /** The client has sent more. */
+  /** Called when the client has sent more. */
   sent(): void {
     if (this.#from !== undefined && this.#stream.sentBytes - this.#from > MOST_SENT) this.settle();
   }
 
-  /** Whole lines have come, each of them an answer to what was sent before. */
+  /** Called with whole lines; each is an answer to something sent before. */
   answered(b: Buffer, start: number, end: number): void {
     const { sentBytes } = this.#stream;
     this.#from ??= sentBytes;
@@ -125,7 +126,7 @@ export class UnreadTraffic {
     if (this.#used > MOST_ANSWERS) this.settle();
   }
 
-  /** One answer has come, of which only the head was read. */
+  /** Called when an answer has come and only its head was read. */
   answeredAs(idText: string, isError: boolean): void {
     const line = Buffer.from(`{"id":${idText},"${isError ? 'error' : 'result'}":0}\n`, 'latin1');
     this.answered(line, 0, line.length);
@@ -137,7 +138,7 @@ export class UnreadTraffic {
     this.#answers = larger;
   }
 
-  /** Reads all of it. Everything that was sent must have reached the stream. */
+  /** Reads everything. All sent bytes must have reached the stream. */
   settle(): void {
     if (this.#from === undefined) return;
     let from = this.#from;
@@ -155,8 +156,8 @@ export class UnreadTraffic {
   }
 
   /**
-   * The daemon has read so many bytes; of the requests in them only those are open whose frames end at these places. If
-   * that cannot be, everything is read instead.
+   * Called when the daemon has read so many bytes, and only the requests that end at these places are still open. If
+   * that cannot be true, everything is read instead.
    */
   confirmed(bytes: number, open: unknown): void {
     const from = this.#from;
@@ -176,7 +177,7 @@ export class UnreadTraffic {
     this.#used = 0;
   }
 
-  /** True if nothing of the held requests stands in this memory: short ones that do are copied. */
+  /** True if no held request is in this memory any more. Copies short requests out of it. */
   leave(memory: ArrayBufferLike): boolean {
     for (const [index, frame] of this.#held.entries()) {
       if (frame.b.buffer !== memory) continue;
@@ -189,13 +190,13 @@ export class UnreadTraffic {
   #readSent(from: number, to: number): void {
     if (to <= from) return;
     const pieces = this.#stream.sentFrom(from);
-    if (pieces === undefined) return; // more than is kept: the session cannot be resumed either
+    if (pieces === undefined) return; // more than is kept, so the session cannot be resumed either
     eachFrameOf(firstBytes(pieces, to - from), from, (b, start, end, place) =>
       readSent(this.#requests, b, start, end, place),
     );
   }
 
-  /** The unread frames that end at these places; undefined if one of the places is no end of a frame. */
+  /** Returns the unread frames that end at these places; undefined if a place is not the end of a frame. */
   #framesAt(open: readonly number[], from: number): PlacedFrame[] | undefined {
     const places = open.length > 1 ? [...open].sort((one, other) => one - other) : open;
     const frames: PlacedFrame[] = [];
@@ -229,11 +230,11 @@ interface PlacedFrame {
   readonly b: Buffer;
   readonly start: number;
   readonly end: number;
-  /** The place where it ends among the bytes sent. */
+  /** The place where it ends among the sent bytes. */
   readonly place: number;
 }
 
-/** The frame whose newline stands before pieces[index][to]. */
+/** Returns the frame that ends with the newline before pieces[index][to]. */
 function frameEndingAt(
   pieces: readonly Buffer[],
   index: number,
@@ -254,13 +255,13 @@ function frameEndingAt(
   return placed(joined(parts, bytes), 0, bytes, place);
 }
 
-/** The line b[start, to) without its newline and the CR before that. */
+/** Returns the line b[start, to) without its newline and the CR before that. */
 function placed(b: Buffer, start: number, to: number, place: number): PlacedFrame {
   const end = to - 1;
   return { b, start, end: end > start && b[end - 1] === CARRIAGE_RETURN ? end - 1 : end, place };
 }
 
-/** The first so many bytes of the pieces. */
+/** Returns the first `count` bytes of the pieces. */
 function firstBytes(pieces: readonly Buffer[], count: number): Buffer[] {
   const found: Buffer[] = [];
   for (const piece of pieces) {
@@ -303,7 +304,7 @@ function eachFrameOf(
   }
 }
 
-/** A frame of the client was sent that ends at this place. */
+/** Notes a sent frame of the client that ends at this place. */
 function readSent(requests: OpenRequests, b: Buffer, start: number, end: number, place: number): void {
   if (head.isRequest([b.subarray(start, end + 1)]) && requests.addPlain(head.idText, b, start, end, place)) return;
   if (!isUtf8(b.subarray(start, end)) || !envelope.scan(b, start, end, DEEPEST)) return;
