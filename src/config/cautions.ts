@@ -13,8 +13,11 @@ export interface CautionOptions {
 }
 
 export function cautionsFor(content: unknown, options: CautionOptions): ConfigFinding[] {
-  const { mcpBridge, mcpServers } = membersOf(content);
-  const views = viewCautions(membersOf(content));
+  const { federation, mcpBridge, mcpServers } = membersOf(content);
+  const sections = [
+    ...viewCautions(membersOf(content)),
+    ...(options.isShared ? natsCautions(membersOf(federation).nats) : []),
+  ];
   const { socketPath } = membersOf(mcpBridge);
   const cautions = Object.entries(membersOf(mcpServers)).flatMap(([name, entry]) =>
     isRecord(entry) ? serverCautions(`mcpServers.${name}`, entry, options) : [],
@@ -23,9 +26,17 @@ export function cautionsFor(content: unknown, options: CautionOptions): ConfigFi
     ? [
         caution('mcpBridge.socketPath', 'is relative', `it means ${options.resolvePath(socketPath)}`),
         ...cautions,
-        ...views,
+        ...sections,
       ]
-    : [...cautions, ...views];
+    : [...cautions, ...sections];
+}
+
+/** Whatever stands here lets a daemon into NATS; no variable can stand for it. The other ways in name files. */
+function natsCautions(nats: unknown): ConfigFinding[] {
+  const { password, token } = membersOf(nats);
+  return Object.entries({ password, token }).flatMap(([key, value]) =>
+    typeof value === 'string' && value !== '' ? [caution(`federation.nats.${key}`, SECRET, KEEP)] : [],
+  );
 }
 
 /** Views that are not there: clients that get one cannot connect. */

@@ -132,7 +132,8 @@ describe('a config file', () => {
       c: { url: 'https://x/', headers: { Authorization: `Bearer $\{TOKEN}` }, oauth: { clientSecret: secret } },
       d: { command: 'x', args: [secret, 7], env: { API_KEY: [secret] } },
     };
-    const text = JSON.stringify({ mcpServers: servers }, undefined, 2);
+    const nats = { servers: ['nats://hub:4222'], user: 'ann', password: secret.slice(4) };
+    const text = JSON.stringify({ mcpServers: servers, federation: { host: 'desk', nats } }, undefined, 2);
     const shared = await linesFor(text, { isShared: true });
     const places = shared.filter((line) => line.includes('looks like a secret')).map((line) => line.split(' ')[2]);
     expect(places).toEqual([
@@ -142,9 +143,14 @@ describe('a config file', () => {
       'mcpServers.b.headers.Authorization',
       'mcpServers.c.oauth.clientSecret',
       'mcpServers.d.args',
+      'federation.nats.password',
     ]);
-    expect(shared.join('\n')).not.toContain(secret);
+    expect(shared.join('\n')).not.toContain(secret.slice(4));
     expect((await linesFor(text)).filter((line) => line.includes('secret,'))).toEqual([]);
+    const byToken = JSON.stringify({ federation: { host: 'desk', nats: { ...nats, token: 'short', user: '' } } });
+    expect(await linesFor(byToken, { isShared: true })).toContainEqual(
+      expect.stringMatching(/^1:\d+ warning federation\.nats\.token looks like a secret/),
+    );
   });
 
   test('that is a program is run, and its faults have no line', async () => {
