@@ -102,7 +102,7 @@ export class CallStream {
     const { clock, limits, host } = this.#context;
     this.#usedMs = clock.now();
     if (place !== undefined) this.#forgetDone(place.done);
-    if (this.#link.isClosed || this.#link.isFull || this.openCount >= MOST_OPEN)
+    if (this.#link.isClosed || this.openCount >= MOST_OPEN)
       return this.#context.refused(
         message,
         INTERNAL_ERROR,

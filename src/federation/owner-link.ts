@@ -56,11 +56,6 @@ export class OwnerLink implements Carrier, Streams {
     return this.#isClosed;
   }
 
-  /** True if nothing more can be taken at present. */
-  get isFull(): boolean {
-    return this.#waiting.isFull;
-  }
-
   /** True while new requests have to wait for the core. */
   get isWaiting(): boolean {
     return this.#waiting.isPaused;

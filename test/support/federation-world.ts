@@ -159,6 +159,8 @@ class OwnerNode extends Process {
   /** The number of its lease, if it serves a server that remembers. */
   fence: number | undefined;
   readonly owner: Owner;
+  /** The links of its clients, in the order in which they came. */
+  readonly links: Carrier[] = [];
 
   constructor(world: FederationWorld, host: string, run: string, serve: TestTool) {
     super(world);
@@ -166,7 +168,10 @@ class OwnerNode extends Process {
     const { clock } = this;
     this.owner = new Owner({
       ...{ bus: this.node, clock, turn, limits, tenant: 'acme', host, run, uid: 1 },
-      accept: (link, principal) => serveLink(link, principal, serve),
+      accept: (link, principal) => {
+        this.links.push(link);
+        serveLink(link, principal, serve);
+      },
       fenceOf: () => this.fence,
       runOf: (from) =>
         from.startsWith('invented') || world.silent.has(from) ? undefined : (world.runs.get(from) ?? `run-${from}`),

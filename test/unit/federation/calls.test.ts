@@ -150,6 +150,21 @@ test('calls of a host whose entry was away for a moment go on', () => {
   expect(owner.owner.load).toEqual({ streams: 1, calls: 1 });
 });
 
+test('hundreds of calls wait for a core that reads nothing for a moment, and none is refused', () => {
+  const world = new FederationWorld();
+  const owner = world.owner('one', ({ answer }) => answer({}));
+  const connection = world.home('laptop').open('one');
+  connection.call(1, {});
+  const [link] = owner.links;
+  link?.pause();
+  for (let id = 2; id <= 300; id++) connection.call(id, {});
+  world.settle();
+  expect(connection.came).toHaveLength(1);
+  link?.resume();
+  world.settle();
+  expect(connection.came.filter(({ result }) => result !== undefined)).toHaveLength(300);
+});
+
 test('large requests and large answers go in parts', () => {
   const world = new FederationWorld();
   world.owner('builder', echo);
