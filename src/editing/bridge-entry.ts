@@ -1,5 +1,5 @@
-// The bridge as an entry in a client's config: what is written there, and how it is known again. A name alone proves
-// nothing, so an entry is ours if what it starts is this program.
+// The bridge as an entry in a client's config: builds the entry, and recognises it later. A name alone proves nothing:
+// an entry is ours if it starts this program.
 
 import { realpathSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
@@ -13,11 +13,11 @@ import { type BridgeLaunch, type ClientTarget, ENTRY_NAME } from './client-targe
 import { type EditingHost, machineOfHost } from './editing-host.ts';
 
 export interface LaunchOptions {
-  /** A config of its own. */
+  /** The config file for this client's bridge; undefined for the usual one. */
   readonly config: string | undefined;
-  /** The socket, where the client would come to another one by itself. */
+  /** The daemon's socket, if the client would find another one by itself. */
   readonly socket?: string | undefined;
-  /** The program, where the config has something to say of it. */
+  /** The client's id, if the config has an entry for it. */
   readonly client?: string | undefined;
   /** The view that the client asks for; undefined to leave it to the config. */
   readonly view?: string | undefined;
@@ -32,7 +32,9 @@ export function bridgeLaunch(host: EditingHost, { config, socket, client, view }
   return { command: node, args: [realpathOf(program), 'connect', ...named, ...at, ...seen, ...as] };
 }
 
-/** `stale` is one that an earlier installation has left: it starts this program where it is not any more. */
+/**
+ * The relation of an entry to this bridge. `stale`: an earlier installation wrote it, and the program has moved since.
+ */
 export type Kinship = 'ours' | 'stale' | 'foreign';
 
 export function kinshipOf(name: string, fields: unknown, target: ClientTarget, host: EditingHost): Kinship {
@@ -43,7 +45,7 @@ export function kinshipOf(name: string, fields: unknown, target: ClientTarget, h
   return isOwnName && hasOwnToken(fields) ? 'stale' : 'foreign';
 }
 
-/** A URL entry of the bridge, whatever its address was. */
+/** True if a URL entry carries a token of the bridge; its address may be an old one. */
 function hasOwnToken(fields: unknown): boolean {
   return isTree(fields) && JSON.stringify(fields).includes(`"Bearer ${TOKEN_PREFIX}`);
 }
@@ -73,6 +75,6 @@ function realpathOf(path: string): string {
     return realpathSync(path);
   } catch (error) {
     expectSystemError(error);
-    return path; // What is not there is not ours.
+    return path; // A file that does not exist is not ours.
   }
 }

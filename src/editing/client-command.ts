@@ -1,5 +1,5 @@
-// A client's own command for changing its config: preferred, because a client that runs would write back what it had
-// read before. It is started without a shell, told nothing on stdin, and given a limited time.
+// Runs a client's own command for changing its config. The bridge prefers that command, because a running client would
+// write back the old file. The command runs without a shell and without stdin, within a time limit.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
@@ -11,10 +11,10 @@ const TIMEOUT_MS = 30_000;
 
 export type CommandOutcome =
   | { readonly kind: 'done' }
-  /** Why it failed, without a word of what it has said: that may hold anything. */
+  /** The reason, without the command's output: that may hold anything. */
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** The place of the program on the PATH; undefined if it is not there. */
+/** Finds a program on the PATH; undefined if it is not there. */
 export function findProgram(program: string, { environment }: EditingHost): string | undefined {
   const dirs = (environment.PATH ?? '').split(delimiter).filter(isAbsolute);
   return dirs.map((dir) => join(dir, program)).find(isExecutable);
@@ -26,7 +26,7 @@ export function isExecutable(path: string): boolean {
     return statSync(path).isFile();
   } catch (error) {
     expectSystemError(error);
-    return false; // Absent, or not for us: the same.
+    return false; // A missing file and an unreadable one count the same.
   }
 }
 
@@ -34,7 +34,7 @@ export function runClient(path: string, args: readonly string[], host: EditingHo
   host.before?.('run', path);
   return new Promise((resolve) => {
     const { homedir: cwd, timeoutMs = TIMEOUT_MS } = host;
-    // In a group of its own, as such a command is often a script: what that has started is to go with it.
+    // Such a command is often a script, so it runs in its own process group: its children end with it.
     const isGroup = host.platform !== 'win32';
     const child = spawn(path, args, { stdio: 'ignore', cwd, env: { ...host.environment }, detached: isGroup });
     const timer = setTimeout(() => end(child, isGroup), timeoutMs);
@@ -59,6 +59,6 @@ function end(child: ChildProcess, isGroup: boolean): void {
     process.kill(-child.pid, 'SIGKILL');
   } catch (error) {
     expectSystemError(error);
-    child.kill('SIGKILL'); // It has left the group, or is gone.
+    child.kill('SIGKILL'); // The process has left the group, or is gone.
   }
 }

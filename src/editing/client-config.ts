@@ -1,5 +1,5 @@
-// A client's config file, opened to be changed: which file that is on this machine, the servers in it, and which of
-// them are the bridge; and the list of clients that are on this machine, and that have the bridge.
+// A client's config file, opened to be changed. It finds the file on this machine, the servers in it, and the entries
+// that are the bridge. It also lists the clients on this machine, and says which of them have the bridge.
 
 import { existsSync } from 'node:fs';
 import { isTree, treeAt } from '../discovery/tree.ts';
@@ -17,16 +17,16 @@ export interface ClientConfig {
   readonly target: ClientTarget;
   readonly file: ConfigFile;
   readonly document: ConfigDocument;
-  /** The names of entries that start this bridge, or did when it was elsewhere. */
+  /** The names of entries that start this bridge; `stale` holds those that start it at an old place. */
   readonly ours: readonly string[];
   readonly stale: readonly string[];
-  /** The record of what was done to this file before. */
+  /** The record of earlier changes to this file. */
   readonly record: InstallRecord | undefined;
   /** True if anything of the client was found on this machine. */
   readonly isHere: boolean;
 }
 
-/** The target of this id, or of this title. */
+/** Finds a target by its id or its title. */
 export function targetNamed(client: string): ClientTarget {
   const wanted = spelling(client);
   const found = CLIENT_TARGETS.find((target) => [target.client, target.title].map(spelling).includes(wanted));
@@ -38,12 +38,12 @@ export function targetNamed(client: string): ClientTarget {
   });
 }
 
-/** A name without its case and its separators. */
+/** The name without case and separators. */
 function spelling(name: string): string {
   return name.toLowerCase().replace(/[\s_-]+/g, '');
 }
 
-/** The file that the client reads; where several could be it, one that we have changed before goes first. */
+/** Chooses the file that the client reads. If there are several, a file that we have changed before comes first. */
 export function fileOf(target: ClientTarget, host: EditingHost): string {
   const paths = pathsOf(target.files, machineOfHost(host));
   const recorded = paths.find((path) => readRecord(target.client, path, host) !== undefined);
@@ -65,7 +65,7 @@ export async function openClientConfig(target: ClientTarget, host: EditingHost):
   return { ...(await readClientConfig(target, path, host)), record, isHere };
 }
 
-/** The file as it is now. */
+/** Reads the file as it is now. */
 export async function readClientConfig(
   target: ClientTarget,
   path: string,
@@ -82,7 +82,7 @@ export async function readClientConfig(
   return { target, file, document, ours: named('ours'), stale: named('stale') };
 }
 
-/** OpenCode's second version has its servers one level deeper; a first one may have a server of that name. */
+/** OpenCode 2 keeps its servers one level deeper; OpenCode 1 may have a server with that name. */
 function containerIn({ value }: ConfigDocument, { client, container }: ClientTarget): string[] | undefined {
   const nested = client === 'opencode' ? treeAt(value, ...container, 'servers') : undefined;
   const isServer = nested !== undefined && ['type', 'command', 'url', 'enabled'].some((key) => key in nested);
@@ -95,7 +95,7 @@ export interface ListedClient {
   readonly file: string;
   readonly isHere: boolean;
   readonly state: 'installed' | 'not-installed' | 'unusable';
-  /** Why its file cannot be used. */
+  /** The reason why its file cannot be used. */
   readonly problem?: string;
 }
 

@@ -1,14 +1,14 @@
-// What of a client's own rules the bridge can hold for it, and what it cannot: made into an entry of `clients`, and a list
-// of the rest. Behind the bridge servers and tools have other names, so a rule that is not translated no longer matches.
+// Translates a client's own rules into an entry of `clients`, and lists the rules that cannot be translated. Servers
+// and tools have other names behind the bridge, so an untranslated rule no longer matches.
 
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { isTree, member } from '../discovery/tree.ts';
 import type { Permission } from './client-permissions.ts';
 import type { OwnClientEntry } from './own-clients.ts';
 
-/** A server that goes behind the bridge. */
+/** A server that moves behind the bridge. */
 export interface Going {
-  /** The client's name for it, and the one that it has there. */
+  /** The client's name for the server, and its name behind the bridge. */
   readonly name: string;
   readonly as: string;
   readonly entry: unknown;
@@ -16,25 +16,25 @@ export interface Going {
 }
 
 export interface RulesOfClient {
-  /** Undefined where nothing has to be said of the client. */
+  /** Undefined if the client needs no entry. */
   readonly entry: OwnClientEntry | undefined;
-  /** Rules that were kept, in words for people. */
+  /** The rules that were kept, in words for people. */
   readonly kept: readonly string[];
   readonly lost: readonly LostRule[];
 }
 
 export interface LostRule {
   readonly line: string;
-  /** Something may be done from now on that the client did not let be done, or not unasked. */
+  /** True if the client may now do something that it forbade, or that it asked about first. */
   readonly isDangerous: boolean;
 }
 
 interface Making {
   readonly client: string;
   readonly permissions: readonly Permission[];
-  /** All servers that are offered, by their ids. */
+  /** All servers on offer, by their ids. */
   readonly offered: readonly DiscoveredServer[];
-  /** Why no entry can be written; undefined if one can. */
+  /** The reason why no entry can be written; undefined if one can. */
   readonly obstacle: string | undefined;
 }
 
@@ -72,7 +72,10 @@ function isTranslated({ kind, about, obstacle }: Permission): boolean {
   return kind === 'deny' && about.length > 0 && obstacle === undefined;
 }
 
-/** The client's names go on to mean its own servers; whoever has such an id needs another name then. */
+/**
+ * Maps names to ids, so that the client's names still mean its own servers. Another server that has such an id gets a
+ * new name.
+ */
 function namesOf(going: readonly Going[], offered: readonly DiscoveredServer[]): Record<string, string> {
   const names: [string, string][] = going.filter(({ name, as }) => name !== as).map(({ name, as }) => [name, as]);
   const taken = new Set([...offered.map(({ id }) => id), ...going.flatMap(({ name, as }) => [name, as])]);
@@ -113,7 +116,7 @@ function denialRules({ about }: Permission, ids: ReadonlyMap<string, string>): R
   return pattern.length === 0 ? [] : [{ pattern, enabled: false }];
 }
 
-/** In a glob, and meaning itself. */
+/** Escapes a name, so that it means itself in a glob. */
 function literal(name: string): string {
   return name.replace(/[\\*?[\]{}()!+@|]/g, '\\$&');
 }
@@ -134,7 +137,7 @@ function lostRule({ kind, text, file, obstacle }: Permission): LostRule {
 
 const UNASKED = ['alwaysAllow', 'autoApprove', 'autoapprove', 'trust'];
 
-/** Fields of the server's own entry that let its tools be called unasked. */
+/** Finds the fields of the server's own entry that allow its tools without asking. */
 function unaskedIn({ name, entry }: Going): LostRule[] {
   return UNASKED.flatMap((key) => {
     const said = isTree(entry) ? member(entry, key) : undefined;

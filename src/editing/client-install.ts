@@ -1,5 +1,5 @@
-// Installing through the client's own command. Whether it has done it is read from the file, not from what it says;
-// the file as it was is kept beside, so that it can be given back byte for byte.
+// Installs the bridge through the client's own command. It judges success by the file, never by the command's output.
+// It keeps a copy of the old file, so that `uninstall` can restore it byte for byte.
 
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -17,7 +17,10 @@ interface FoundCommand {
   readonly path: string;
 }
 
-/** Undefined where the client has none here, it is not wanted, or it could not say all that is to be said. */
+/**
+ * The command to run. Undefined if the client has none here, if the user does not want it, or if it cannot express the
+ * whole entry.
+ */
 export function commandFor(
   { target, record, stale }: ClientConfig,
   options: { readonly replace: boolean; readonly clientCommand: boolean },
@@ -32,7 +35,7 @@ export function commandFor(
 
 type Outcome = { readonly kind: 'done' } | { readonly kind: 'not-done'; readonly note: string };
 
-/** Throws if the command has changed the file, and the bridge is not in it. */
+/** Runs the command. Throws if the command has changed the file and the bridge is not in it. */
 export async function installByCommand(
   { target, file }: ClientConfig,
   { command, path, launch }: FoundCommand & { readonly launch: BridgeLaunch },
@@ -59,7 +62,7 @@ export async function installByCommand(
   return { kind: 'not-done', note: `${command.program} did not do it (${reason}), so the file was changed directly.` };
 }
 
-/** It is not in a file that the command has broken. */
+/** True if the file has the bridge. A file that the command has broken does not have it. */
 async function hasBridge(target: ClientTarget, path: string, host: EditingHost): Promise<boolean> {
   try {
     return (await readClientConfig(target, path, host)).ours.length > 0;
@@ -69,7 +72,7 @@ async function hasBridge(target: ClientTarget, path: string, host: EditingHost):
   }
 }
 
-/** The outermost first. */
+/** The missing directories above the path, the outermost first. */
 function missingDirs(path: string): string[] {
   const missing: string[] = [];
   for (let dir = dirname(path); !existsSync(dir) && dirname(dir) !== dir; dir = dirname(dir)) missing.unshift(dir);

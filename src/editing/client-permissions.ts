@@ -1,5 +1,5 @@
-// What a client's own settings say of the tools of its servers: what it forbids, asks before, allows unasked, or runs hooks
-// for. Those rules are about names that the servers do not have behind the bridge. Nothing is changed here.
+// Reads the rules for tools in a client's own settings: tools that it forbids, asks about, or allows, and hooks. Those
+// rules use names that the servers do not have behind the bridge. It changes nothing.
 
 import { basesOf } from '../discovery/bases.ts';
 import { documentOf, type Syntax, SyntaxFault } from '../discovery/document.ts';
@@ -13,19 +13,19 @@ type PermissionKind = 'deny' | 'ask' | 'allow' | 'hook' | 'unreadable';
 
 export interface Permission {
   readonly kind: PermissionKind;
-  /** As it stands in the file. */
+  /** The rule as the file spells it. */
   readonly text: string;
   readonly file: string;
-  /** The servers that it is about, by the client's names, and a glob over their tools; empty if that cannot be said. */
+  /** The servers that the rule covers, by the client's names, each with a glob over its tools; empty if unclear. */
   readonly about: readonly { readonly server: string; readonly tools: string }[];
-  /** Why it cannot become a rule of the bridge, though it forbids. */
+  /** The reason why a rule that forbids cannot become a rule of the bridge. */
   readonly obstacle?: string;
 }
 
 interface Settings {
   readonly file: string;
   readonly value: Tree;
-  /** The client's servers that are asked about. */
+  /** The client's servers to look for. */
   readonly servers: readonly string[];
 }
 
@@ -37,7 +37,7 @@ interface SettingsPlace {
   readonly read: Reading;
 }
 
-/** The permissions that are about one of these servers, or may be. */
+/** Finds the permissions that cover, or may cover, one of these servers. */
 export async function permissionsOf(
   target: ClientTarget,
   servers: readonly string[],
@@ -116,7 +116,7 @@ function projectsIn(file: string): string[] {
     return Object.keys(treeAt(value, 'projects') ?? {});
   } catch (error) {
     if (!(error instanceof BridgeError) && !(error instanceof SyntaxError)) throw error;
-    return []; // Whoever opens the file to change it says what is wrong with it.
+    return []; // The command that opens the file for a change reports what is wrong with it.
   }
 }
 
@@ -126,7 +126,7 @@ function ofProject(permission: Permission): Permission {
 
 // --- one client each ---
 
-/** A name as Claude Code writes it in its rules. */
+/** Spells a name as Claude Code does in its rules. */
 const plainName = (name: string): string => name.replace(/[^a-zA-Z0-9_-]/g, '_');
 
 function claudeRules({ file, value, servers }: Settings): Permission[] {
@@ -147,7 +147,7 @@ function claudeRules({ file, value, servers }: Settings): Permission[] {
   return [...lists, ...hooks];
 }
 
-/** `mcp__server`, `mcp__server__tool`, with stars anywhere. */
+/** Reads `mcp__server` and `mcp__server__tool`, with stars anywhere. */
 function claudeTools(rule: string, servers: readonly string[]): Permission['about'] {
   if (!rule.startsWith('mcp__')) return [];
   const bare = rule.replace(/\(.*\)$/s, '');
@@ -183,7 +183,7 @@ function cursorRules({ file, value, servers }: Settings): Permission[] {
   );
 }
 
-/** `server:tool`, with stars. */
+/** Reads `server:tool`, with stars. */
 function colonTools(text: string, servers: readonly string[]): Permission['about'] {
   const at = text.indexOf(':');
   const [named, tools] = at < 0 ? [text, '*'] : [text.slice(0, at), text.slice(at + 1)];
@@ -193,7 +193,7 @@ function colonTools(text: string, servers: readonly string[]): Permission['about
 
 const CODEX_KINDS: Readonly<Record<string, PermissionKind>> = { prompt: 'ask', approve: 'allow', auto: 'allow' };
 
-/** Its lists of tools stand in the servers' entries, and are filters; these are what it asks before. */
+/** Codex keeps its lists of tools in the servers' entries, as filters. These rules are the ones that ask first. */
 function codexRules({ file, value, servers }: Settings): Permission[] {
   return servers.flatMap((server) => {
     const place = `mcp_servers.${server}`;
@@ -261,7 +261,7 @@ const OPENCODE_KINDS = new Map<unknown, PermissionKind>([
   ['allow', 'allow'],
 ]);
 
-/** Tools are called by the server and the tool, with one underscore between them. */
+/** OpenCode names a tool by its server and the tool, with one underscore between them. */
 function openCodeMap({ place, map }: OpenCodeMap, { file, servers }: Settings): Permission[] {
   return Object.entries(map).flatMap(([glob, said]): Permission[] => {
     const kind = OPENCODE_KINDS.get(said);

@@ -1,11 +1,11 @@
-// The clients that the bridge can be put into: which file of each, which map in it, and what an entry looks like there.
-// Where the files are on a machine is said by discovery's bases.
+// The clients that the bridge can be installed in: for each, its file, the map in that file, and the shape of an entry.
+// Discovery's bases say where the files are on a machine.
 
 import { basesOf } from '../discovery/bases.ts';
 import type { Syntax } from '../discovery/document.ts';
 import type { Machine } from '../discovery/machine.ts';
 
-/** The program that a client is to start. */
+/** The program that a client starts. */
 export interface BridgeLaunch {
   readonly command: string;
   readonly args: readonly string[];
@@ -13,29 +13,29 @@ export interface BridgeLaunch {
 
 type EntryShape = (launch: BridgeLaunch) => Readonly<Record<string, unknown>>;
 
-/** The URL that a client is to use. */
+/** The URL that a client uses. */
 export interface BridgeUrl {
   readonly url: string;
-  /** Undefined where none is needed. */
+  /** Undefined if the client needs no token. */
   readonly token: string | undefined;
 }
 
-/** The entry of a client that takes URLs. */
+/** The shape of an entry in a client that takes URLs. */
 interface UrlShape {
-  /** True if the client also takes `unix://` URLs: then it needs no port, and no token. */
+  /** True if the client also takes `unix://` URLs: then it needs no port and no token. */
   readonly takesSockets: boolean;
   readonly entry: (at: BridgeUrl) => Readonly<Record<string, unknown>>;
 }
 
-/** The client's own command for changing its file, where that is better than changing it behind its back. */
+/** The client's own command for changing its file, if that is better than editing the file directly. */
 export interface ClientCommand {
   readonly program: string;
   add(name: string, launch: BridgeLaunch): readonly string[];
-  /** Undefined where it has none. */
+  /** Undefined if the client has no such command. */
   readonly remove?: (name: string) => readonly string[];
 }
 
-/** The view that a client is best served with, and the reason in words. */
+/** The view that suits a client best, and the reason in words. */
 export interface FittingView {
   readonly view: 'all' | 'discover';
   readonly why: string;
@@ -45,7 +45,7 @@ const SEARCHES: FittingView = { view: 'all', why: 'it finds tools among many by 
 const TAKES_FEW: FittingView = { view: 'discover', why: 'it takes only so many tools at once' };
 const USUAL: FittingView = { view: 'discover', why: 'its model reads a few definitions instead of all' };
 
-/** The view that fits a client. */
+/** The view that suits a client. */
 export function fittingViewOf({ fits = USUAL }: ClientTarget): FittingView {
   return fits;
 }
@@ -53,16 +53,16 @@ export function fittingViewOf({ fits = USUAL }: ClientTarget): FittingView {
 export interface ClientTarget {
   readonly client: string;
   readonly title: string;
-  /** The first that exists is used; if none does, the first of all is made. */
+  /** The bridge uses the first file that exists; if none does, it makes the first of all. */
   readonly files: readonly string[];
-  /** Paths that exist where the client is installed. */
+  /** Paths that exist if the client is installed. */
   readonly signs: readonly string[];
-  /** Undefined for the view that fits most. */
+  /** Undefined for the view that suits most clients. */
   readonly fits?: FittingView;
   readonly syntax: Syntax;
   readonly container: readonly string[];
   readonly entry: EntryShape;
-  /** Undefined for a client that only starts programs. */
+  /** Undefined for a client that can only start programs. */
   readonly byUrl?: UrlShape;
   readonly command?: ClientCommand;
 }
@@ -72,7 +72,7 @@ export const ENTRY_NAME = 'mcp-bridge';
 const plain: EntryShape = ({ command, args }) => ({ command, args });
 const typed: EntryShape = (launch) => ({ type: 'stdio', ...plain(launch) });
 
-/** The members of an entry under the names that most clients have for them. */
+/** Builds the entry, under the names that most clients use for its members. */
 function urlShape(more: object, names: { readonly url?: string; readonly headers?: string } = {}): UrlShape {
   const { url: urlKey = 'url', headers: headersKey = 'headers' } = names;
   return {
@@ -272,7 +272,7 @@ export const CLIENT_TARGETS: readonly ClientTarget[] = [
   },
 ];
 
-/** The paths of these places on this machine; those that its platform does not have are left out. */
+/** The paths of these places on this machine; leaves out places that its platform does not have. */
 export function pathsOf(places: readonly string[], machine: Machine): string[] {
   const bases = basesOf(machine);
   return places.flatMap((place) => {

@@ -1,5 +1,5 @@
-// A config file's text, strictly parsed, and the map of servers in it. Each change makes a new document, and is checked:
-// if anything but the one member became different, the change is refused.
+// The text of a config file, strictly parsed, and the map of servers in it. Each change makes a new document and checks
+// it: it refuses a change that affects anything but the one member.
 
 import { isDeepStrictEqual } from 'node:util';
 import { documentOf, type Syntax, SyntaxFault } from '../discovery/document.ts';
@@ -30,7 +30,7 @@ export class ConfigDocument {
     this.#value = value;
   }
 
-  /** Throws when the text is broken, or what is to be changed in it is not unmistakable. */
+  /** Parses the text. Throws if it is broken, or if the place to change is ambiguous. */
   static async parse(whole: string, place: DocumentPlace): Promise<ConfigDocument> {
     const mark = whole.startsWith(MARK) ? MARK : '';
     const text = whole.slice(mark.length);
@@ -49,22 +49,22 @@ export class ConfigDocument {
     return this.#mark + this.#text;
   }
 
-  /** The servers by their names. */
+  /** The servers by name. */
   get entries(): ReadonlyMap<string, unknown> {
     return new Map(Object.entries(treeAt(this.#value, ...this.#place.container) ?? {}));
   }
 
-  /** True if there is nothing in it, but for maps without members. */
+  /** True if the document holds nothing but maps without members. */
   get isHollow(): boolean {
     return isHollow(this.#value);
   }
 
-  /** Everything in it, for those who must look beside the servers. */
+  /** The whole content, for callers that look beside the servers. */
   get value(): Tree {
     return this.#value;
   }
 
-  /** With this server, in the place of one of its name. */
+  /** Returns the document with this server; it replaces a server of the same name. */
   async with(name: string, entry: unknown): Promise<ConfigDocument> {
     const bare = this.entries.has(name) ? await this.without(name) : this;
     if (name === '__proto__') throw cannotChange(this.#place, name);
@@ -74,7 +74,7 @@ export class ConfigDocument {
     return this.#checked(text, name, new Map([...bare.entries, [name, entry]]));
   }
 
-  /** The same, as it is written in another document, with its comments. */
+  /** Does the same, but writes the server as another document spells it, with its comments. */
   async withAsIn(name: string, entry: unknown, other: ConfigDocument): Promise<ConfigDocument> {
     const editor = await textEditorFor(this.#place.syntax);
     const { container } = this.#place;
@@ -84,7 +84,7 @@ export class ConfigDocument {
     try {
       if (text !== undefined) return await this.#checked(text, name, new Map([...this.entries, [name, entry]]));
     } catch (error) {
-      if (!(error instanceof BridgeError)) throw error; // It does not fit here: then it is written again.
+      if (!(error instanceof BridgeError)) throw error; // Such a spelling does not fit here: write it afresh.
     }
     return this.with(name, entry);
   }
@@ -123,7 +123,7 @@ async function treeIn(text: string, place: DocumentPlace): Promise<Tree> {
   throw refusal(place, text, 0, 'the whole of it must be a map');
 }
 
-/** With prototypes and number types as one parser gives them, so that two can be compared. */
+/** Gives the prototypes and number types of one parser, so that two values can be compared. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (!isTree(value)) return value;
@@ -152,7 +152,7 @@ function withEntries(value: Tree, container: readonly string[], entries: Tree): 
   return treeOf(new Map(Object.entries(value)).set(key, below));
 }
 
-/** A map of servers that is empty is as good as none. */
+/** Removes the map of servers if it is empty: an empty one is the same as none. */
 function pruned(value: Tree | undefined, container: readonly string[]): Tree | undefined {
   const [key, ...rest] = container;
   if (value === undefined || key === undefined) return value;

@@ -1,5 +1,5 @@
-// A config file on the disk, as it was when it was read. It is replaced whole or not at all, with its mode and owner,
-// through the links that lead to it, and only if nobody has changed it meanwhile.
+// A config file on the disk, as it was when it was read. It is replaced whole or not at all, with its mode and owner.
+// The replacement follows links, and happens only if nobody has changed the file meanwhile.
 
 import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
@@ -27,24 +27,24 @@ import { syncDir, tryingFile, writeAll } from '../local/whole-write.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 import { expectSystemError } from '../util/expected-error.ts';
 
-/** A client's history may be in the same file. */
+/** Large, because a client may keep its history in the same file. */
 const MOST_BYTES = 64 * 1024 * 1024;
 const MOST_LINKS = 40;
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
-/** A file that we make may get keys later. */
+/** Private, because a file that we make may get keys later. */
 const NEW_FILE_MODE = 0o600;
 const NEW_DIR_MODE = 0o700;
 
 export interface ConfigFile {
-  /** As it is named, and what is really read and replaced. */
+  /** The path as it is named; `realpath` is the file that is really read and replaced. */
   readonly path: string;
   readonly realpath: string;
-  /** Undefined while there is none. */
+  /** Undefined if the file does not exist. */
   readonly bytes: Buffer | undefined;
   readonly text: string;
-  /** The permissions, which the file that replaces it keeps; undefined while there is none. */
+  /** The permissions; the new file keeps them. Undefined if the file does not exist. */
   readonly mode: number | undefined;
-  /** How many names the file has; what replaces it has one. */
+  /** The number of names that the file has; the new file has only one. */
   readonly links: number;
 }
 
@@ -58,7 +58,7 @@ export function readConfigFile(path: string): ConfigFile {
   return { path, realpath, bytes, text: bytes?.toString('utf8') ?? '', mode, links: stat?.nlink ?? 0 };
 }
 
-/** The warning about replacing a file that has other names too. */
+/** Warns that the file to be replaced has other names too. */
 export function linkLines({ path, links }: ConfigFile): string[] {
   if (links < 2) return [];
   const others = links === 2 ? 'another name' : `${links - 1} other names`;
@@ -70,10 +70,10 @@ export function digestOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Puts these bytes in its place, or takes it away. Resolves to the directories that had to be made for it. */
+/** Writes these bytes in place of the file, or removes it. Returns the directories that it had to make. */
 export function replaceConfigFile(file: ConfigFile, bytes: Buffer | undefined, beforeRename?: () => void): string[] {
   return trying(`Cannot write ${file.path}`, () => {
-    // Renaming would take the place of a file that its owner has made read-only.
+    // A rename would also replace a file that its owner has made read-only, so check first.
     if (file.bytes !== undefined) accessSync(file.realpath, constants.W_OK);
     if (bytes === undefined) {
       refuseIfChanged(file);
@@ -96,19 +96,19 @@ export function replaceConfigFile(file: ConfigFile, bytes: Buffer | undefined, b
   });
 }
 
-/** Removes those of them that are empty by now, the innermost first. */
+/** Removes those directories that are empty by now, the innermost first. */
 export function removeMadeDirs(dirs: readonly string[]): void {
   for (const dir of [...dirs].reverse()) {
     try {
       rmdirSync(dir);
     } catch (error) {
       expectSystemError(error);
-      return; // Somebody keeps something in it: then it is theirs.
+      return; // The directory holds somebody's files, so it is theirs now.
     }
   }
 }
 
-/** Throws where writing would not change the file but take somebody's place. */
+/** Throws if somebody else has changed the file since it was read. */
 function refuseIfChanged({ path, realpath, bytes }: ConfigFile): void {
   const now = followed(path) === realpath ? bytesAt(path, realpath) : undefined;
   const isSame = bytes === undefined || now === undefined ? bytes === now : bytes.equals(now);
@@ -122,7 +122,7 @@ function refuseIfChanged({ path, realpath, bytes }: ConfigFile): void {
   );
 }
 
-/** The end of a chain of links, also if nothing is there yet. */
+/** Follows a chain of links to its end, even if nothing is there yet. */
 function followed(path: string): string {
   let at = path;
   for (let n = 0; n < MOST_LINKS; n++) {

@@ -1,5 +1,5 @@
-// The report of an edit that was done, or would be: lines for people, and the difference that a dry run shows. Lines of a file
-// are shown as they are, but for what may be a secret: by the map that it stands in, by its name, or by how it looks.
+// The report of a real edit or a dry run: lines for people, and the difference that a dry run shows. It shows lines of
+// a file unchanged, but hides possible secrets. It finds a secret by the map around it, by its name, or by its look.
 
 import type { Syntax } from '../discovery/document.ts';
 import { maskedText } from '../discovery/masked-text.ts';
@@ -12,14 +12,14 @@ import { anatomyOf, type TextValue } from './text-anatomy.ts';
 
 export interface EditReport {
   readonly lines: readonly string[];
-  /** Without a value that could be a secret; empty if nothing is to change, or something was changed. */
+  /** Never holds a value that could be a secret. Empty if nothing will change, or if the change is done. */
   readonly diff: string;
 }
 
 export interface FileEdit {
   readonly file: ConfigFile;
   readonly syntax: Syntax;
-  /** Undefined where the file is to go. */
+  /** Undefined if the file will be removed. */
   readonly after: string | undefined;
 }
 
@@ -37,12 +37,12 @@ export async function diffOf(edits: readonly FileEdit[]): Promise<string> {
 export interface ShownChange {
   readonly path: string;
   readonly syntax: Syntax;
-  /** Undefined where there is no file. */
+  /** Undefined if there is no file. */
   readonly before: string | undefined;
   readonly after: string | undefined;
 }
 
-/** The lines that go and come, with a few around them. */
+/** The removed and added lines, with a few around them. */
 export async function shownDiff({ path, syntax, before, after }: ShownChange): Promise<string> {
   const [from, to] = [await shownText(before ?? '', syntax), await shownText(after ?? '', syntax)];
   const head = `--- ${before === undefined ? '/dev/null' : path}\n+++ ${after === undefined ? '/dev/null' : path}\n`;
@@ -65,7 +65,7 @@ async function shownText(whole: string, syntax: Syntax): Promise<string> {
   return spliced(text, [...masked.flat(), ...remarks]);
 }
 
-/** Values of variables and headers, which could be written elsewhere once more. */
+/** Values of variables and headers; other lines might repeat them. */
 function secretsIn(values: readonly TextValue[]): string[] {
   return values
     .filter(({ path, value }) => isHidden(path) && typeof value === 'string')
@@ -81,12 +81,12 @@ function maskedAt(text: string, { start, end, value }: TextValue, shown: string)
   return [{ start, end, text: `${typeof value === 'string' ? JSON.stringify(shown) : shown}${lineEnd}` }];
 }
 
-/** Maps of values that nobody else may see. */
+/** Maps with values that nobody else may see. */
 const HIDDEN_MAP = /^(?:.*[_-])?(?:env|envs|environment)$|headers$|environment_?variables$|^oauth$/i;
 const SECRET_MAP = /(?:tokens?|secrets?|credentials?|passwords?)$/i;
 
 function isHidden(path: TextValue['path']): boolean {
-  // A server may have any name: it says nothing of what stands in its entry.
+  // A server may have any name, so the name says nothing about its entry.
   const maps = path
     .filter((key, at) => typeof key === 'string' && at < path.length - 1 && !isServerAt(path, at))
     .map(String);
@@ -99,7 +99,7 @@ function isServerAt(path: TextValue['path'], at: number): boolean {
   return at > 0 && at < path.length - 1 && SERVER_MAP.test(String(path[at - 1]));
 }
 
-/** `clients` of the bridge's own config has names of programs, servers and tools. */
+/** True in `clients` of the bridge's own config: it holds names of programs, servers and tools. */
 function isOfNames(path: TextValue['path']): boolean {
   return (
     path[0] === 'clients' && typeof path[1] === 'number' && ['match', 'names', 'toolRules'].includes(String(path[2]))
@@ -111,7 +111,7 @@ function keyOf(path: TextValue['path']): string {
   return String(path.findLast((key) => typeof key === 'string') ?? '');
 }
 
-/** Nothing but a variable, or a switch. A dollar alone may begin a password. */
+/** Matches a variable or a switch, and nothing else. A dollar alone may begin a password. */
 const HARMLESS = /^(?:(?:Bearer|Basic|Token)\s+)?(?:\$\{(?:env:)?\w+\}|\{env:\w+\})$|^(?:true|false|null)?$/;
 
 function shownValue({ path, value }: TextValue, previous: TextValue | undefined): string {
@@ -125,7 +125,7 @@ function shownValue({ path, value }: TextValue, previous: TextValue | undefined)
   return shown;
 }
 
-/** A definition that somebody has switched off is a comment. */
+/** Matches a definition that somebody has switched off by making it a comment. */
 const SWITCHED_OFF = /("?)\b([A-Z][A-Z0-9_]+)\1(\s*[:=]\s*)(\S.*)/g;
 
 function maskedRemark(remark: string): string {

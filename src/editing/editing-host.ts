@@ -1,5 +1,5 @@
-// What this room is told of the process that it runs in, and the two directories of its own: records of what was
-// installed, and copies of what was there before. Both are this user's alone.
+// This room's view of its process, and the room's two directories: records of installations, and copies of old files.
+// Only this user can read them.
 
 import { join } from 'node:path';
 import { type Machine, machineAt } from '../discovery/machine.ts';
@@ -9,7 +9,7 @@ import { stateDir } from '../local/state-dir.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { type ConfigFile, replaceConfigFile } from './config-file.ts';
 
-/** The step that follows when `before` is called. */
+/** The step that comes right after the call of `before`. */
 type Step = 'record' | 'replace' | 'rename' | 'run';
 
 export interface EditingHost {
@@ -17,15 +17,15 @@ export interface EditingHost {
   readonly homedir: string;
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The Node that runs this program, and the file that it runs: what a client is told to start. */
+  /** The Node that runs this program, and the program's file: a client's entry starts these. */
   readonly node: string;
   readonly program: string;
   now(): Date;
   /** URLs at which this bridge takes clients over HTTP. */
   readonly endpoints?: readonly string[];
-  /** The time that a client's own command is given; tests give less. */
+  /** The time limit of a client's own command; tests set a shorter one. */
   readonly timeoutMs?: number;
-  /** Tests stop here, or do what somebody else could do at that moment. */
+  /** Called before each step. Tests stop here, or act as somebody else would at that moment. */
   before?(step: Step, path: string): void;
 }
 
@@ -46,7 +46,7 @@ export function backupsDir(host: EditingHost): string {
   return join(stateOf(host), 'backups');
 }
 
-/** Two of these commands at once would each write back what the other one has changed. */
+/** Runs one editing command at a time: two at once would undo each other's changes. */
 export async function alone<Result>(host: EditingHost, task: () => Promise<Result>): Promise<Result> {
   ensurePrivateTree(recordsDir(host));
   const lock = LockFile.take(join(recordsDir(host), 'lock'));
@@ -62,7 +62,7 @@ export async function alone<Result>(host: EditingHost, task: () => Promise<Resul
   }
 }
 
-/** The directories that were made for it. */
+/** Replaces the file. Returns the directories that it had to make. */
 export function replace(file: ConfigFile, bytes: Buffer | undefined, host: EditingHost): string[] {
   host.before?.('replace', file.path);
   return replaceConfigFile(file, bytes, () => host.before?.('rename', file.path));

@@ -1,5 +1,5 @@
-// What discovery finds, as the bridge that reads this config would find it: under its policy, and with what was approved.
-// The servers of the config itself are asked for apart, so that they stand in nobody's way.
+// The servers that discovery finds for the bridge that reads this config, under its policy and with its approvals.
+// Servers of the config itself are looked for separately, so that they hide no others.
 
 import { type LoadedConfig, loadConfig, NO_CONFIG } from '../config/load.ts';
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
@@ -11,18 +11,21 @@ import type { EditingHost } from './editing-host.ts';
 import type { OpenOwnConfig } from './own-config.ts';
 
 export interface ServersToMove {
-  /** Other programs', as if the bridge had none of its own; without those that run already, which need no definition. */
+  /**
+   * Servers of other programs, as if the bridge had none of its own. Leaves out running servers: they need no
+   * definition.
+   */
   readonly others: readonly DiscoveredServer[];
   /** Servers of the bridge's own config. */
   readonly own: readonly DiscoveredServer[];
-  /** Everything as the daemon finds it, with the ids that people and rules know servers by. */
+  /** All servers as the daemon finds them, with the ids that people and rules use. */
   readonly all: readonly DiscoveredServer[];
 }
 
 export interface ServerLook {
-  /** The directory of the project that is looked at. */
+  /** The directory of the project to look at. */
   readonly cwd: string;
-  /** True if the ids that servers get are kept, as before a change. */
+  /** True to keep the servers' new ids, as before a change. */
   readonly keepsNames: boolean;
 }
 
@@ -49,7 +52,7 @@ export async function foundServers(
   };
 }
 
-/** As the daemon would load it; one that is not there yet says nothing. */
+/** Loads the config as the daemon would; a missing file counts as empty. */
 async function loadedConfig({ file }: OpenOwnConfig, { cwd, homedir }: EditingHost): Promise<LoadedConfig> {
   return file.bytes === undefined ? NO_CONFIG : loadConfig({ named: file.path, cwd, homedir });
 }

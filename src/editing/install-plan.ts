@@ -1,4 +1,4 @@
-// What `install` is going to change, worked out before anything is: the client's file with the bridge in it, and the
+// Works out what `install` will change, before it changes anything: the client's file with the bridge in it, and the
 // bridge's own config with the servers that move there.
 
 import { isDeepStrictEqual } from 'node:util';
@@ -25,38 +25,41 @@ import type { UrlForClient } from './url-install.ts';
 
 export interface InstallPlan {
   readonly config: ClientConfig;
-  /** The URL that the client gets; undefined if it starts the bridge, or has it already. */
+  /** The URL for the client; undefined if the client starts the bridge, or has the URL already. */
   readonly at: UrlForClient | undefined;
-  /** The client's file as it is to be. */
+  /** The new content of the client's file. */
   readonly document: ConfigDocument;
-  /** The bridge's own, where servers move. */
+  /** The bridge's own config, if servers move there. */
   readonly own: OpenOwnConfig | undefined;
   readonly ownDocument: ConfigDocument | undefined;
   readonly moved: readonly Moved[];
-  /** The client's own rules for the tools of those, in the bridge's words. */
+  /** The client's rules for the tools of those servers, in the bridge's words. */
   readonly rules: RulesOfClient;
   readonly staying: readonly Staying[];
-  /** How many of the client's own were not asked to move. */
+  /** The number of the client's servers that nobody asked to move. */
   readonly beside: number;
-  /** The variables of each that have become the values that they have now. */
+  /** For each server, its variables that were replaced by their current values. */
   readonly filled: ReadonlyMap<string, readonly string[]>;
-  /** Why some of them are not shared as others are, by these names. */
+  /** The reasons why some of the moved servers are not shared like others, by name. */
   readonly natures: ReadonlyMap<string, ServerNature>;
-  /** Names of the servers at a URL: they have no process. */
+  /** The names of the servers at a URL; those have no process. */
   readonly remotes: ReadonlySet<string>;
-  /** Names of the servers that depend on the directory in which a client works. */
+  /** The names of the servers that depend on the client's working directory. */
   readonly ofDirectory: ReadonlySet<string>;
-  /** The reasons why servers get other names behind the bridge, by the names that the client has for them. */
+  /** The reasons why servers get other names behind the bridge, by the client's names. */
   readonly renamings: ReadonlyMap<string, string>;
 }
 
-/** `config` is where servers go, and what the client's bridge reads, if not the user's. */
+/**
+ * The options of a plan. `config` is the file that servers move to, and that the client's bridge reads; undefined for
+ * the user's.
+ */
 export interface PlanOptions extends LaunchOptions {
   readonly replace: boolean;
   readonly dryRun: boolean;
 }
 
-/** `at` is the URL that the client gets in place of a program. */
+/** Plans an installation. `at` is the URL that the client gets instead of a program. */
 export async function planInstall(
   config: ClientConfig,
   options: PlanOptions,
@@ -122,7 +125,9 @@ interface Ruling {
   readonly offered: readonly DiscoveredServer[];
 }
 
-/** The documents with the client's own rules in the bridge's config, and with a client that says who it is. */
+/**
+ * Returns the documents with the client's rules in the bridge's config, and with a client entry that names the client.
+ */
 async function withRules(moving: Ruling, options: PlanOptions, host: EditingHost) {
   const { moved, own, config, movable, offered, ownDocument } = moving;
   const { target, record } = config;
@@ -162,7 +167,7 @@ function joined(before: OwnClientEntry | undefined, entry: OwnClientEntry): OwnC
   };
 }
 
-/** The client's entry says which program starts it. One that somebody has written keeps all else that it says. */
+/** Makes the client's entry name its client. An entry that a person has written keeps all its other members. */
 async function namingClient(document: ConfigDocument, { target, ours }: ClientConfig, launch: BridgeLaunch) {
   const [name = ENTRY_NAME] = ours;
   const written = ours.length === 0 ? target.entry(launch) : document.entries.get(name);
@@ -219,7 +224,7 @@ async function unlessRefused(change: Promise<ConfigDocument>): Promise<ConfigDoc
   }
 }
 
-/** It is there already because an installation was cut short between its two files. */
+/** True if an earlier installation stopped between its two files, and the server is there already. */
 function wasMovedBefore(record: InstallRecord | undefined, name: string, own: OpenOwnConfig): boolean {
   return record?.ownFile === own.file.path && record.moved.some(({ as, own: entry }) => as === name && entry !== null);
 }

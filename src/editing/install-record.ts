@@ -1,5 +1,5 @@
-// What `install` has done to a client, so that `uninstall` can undo it: a private file for each config file that was
-// changed, and copies of what was there before. Both may hold secrets.
+// The record of what `install` did to a client, so that `uninstall` can undo it. Each changed config file has one
+// private record file, and copies of its old content. Both may hold secrets.
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
@@ -12,18 +12,18 @@ import { type ConfigFile, digestOf } from './config-file.ts';
 import { backupsDir, type EditingHost, recordsDir } from './editing-host.ts';
 
 const VERSION = 1;
-/** Copies of one file. */
+/** The maximum number of copies of one file. */
 const MOST_BACKUPS = 10;
 
-/** How to give a file back the bytes that it had. */
+/** The means to restore a file byte for byte. */
 export interface Original {
-  /** The copy; null where there was no file. */
+  /** The copy; null if there was no file. */
   readonly backup: string | null;
-  /** The digest of what was written: while the file has it, nobody else has changed anything. */
+  /** The digest of what we wrote: while the file matches it, nobody else has changed the file. */
   readonly left: string;
-  /** Directories that had to be made for it. */
+  /** The directories that were made for the file. */
   readonly dirs: readonly string[];
-  /** The permissions that the file had, where a token in it has taken some away. */
+  /** The file's old permissions, if a token in the file has narrowed them. */
   readonly mode?: number | undefined;
 }
 
@@ -32,20 +32,20 @@ export interface Moved {
   readonly name: string;
   /** The entry that stood in the client's file. */
   readonly entry: unknown;
-  /** Its name in the bridge's own config, and what was written there; null if the same was there already. */
+  /** Its name in the bridge's own config, and the entry written there; null if the config had that entry already. */
   readonly as: string;
   readonly own: unknown;
 }
 
 export interface InstallRecord {
   readonly file: string;
-  /** Null when the bytes of before cannot be given back. */
+  /** Null if the old bytes cannot be restored. */
   readonly original: Original | null;
   readonly moved: readonly Moved[];
   /** The bridge's own config, if servers were moved there. */
   readonly ownFile: string | null;
   readonly ownOriginal: Original | null;
-  /** The directories that were made for it, if an installation has made it: this one, or one before. */
+  /** The directories made for that config, if this installation or an earlier one has made it. */
   readonly ownMade?: readonly string[] | null;
   /** The name of the token that was made for the client. */
   readonly token?: string | null;
@@ -53,7 +53,7 @@ export interface InstallRecord {
   readonly clients?: unknown;
 }
 
-/** A record, and whose it is. */
+/** A record, and the client that it belongs to. */
 export interface ClientRecord {
   readonly client: string;
   readonly record: InstallRecord;
@@ -71,7 +71,7 @@ export function readRecord(client: string, file: string, host: EditingHost): Ins
   throw unusable(path, host);
 }
 
-/** Records of all clients, in the order of their names. */
+/** The records of all clients, in the order of their names. */
 function allRecords(host: EditingHost): ClientRecord[] {
   const dir = recordsDir(host);
   if (!existsSync(dir)) return [];
@@ -84,7 +84,7 @@ function allRecords(host: EditingHost): ClientRecord[] {
     });
 }
 
-/** The records of other files than this one that have moved servers to the same config of the bridge. */
+/** The records of other files that have moved servers to the same config of the bridge. */
 export function recordsBeside(ownFile: string, file: string, host: EditingHost): ClientRecord[] {
   return allRecords(host).filter(({ record }) => record.ownFile === ownFile && record.file !== file);
 }
@@ -109,7 +109,7 @@ function parsed(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     expectSyntaxError(error);
-    return undefined; // The same as any other record that cannot be used.
+    return undefined; // The record counts as one that cannot be used.
   }
 }
 
@@ -137,8 +137,8 @@ export function backUp(file: ConfigFile, client: string, host: EditingHost): str
 }
 
 /**
- * Removes old copies of a file. The last ones stay, with the newest whatever the clock says, and those that an `uninstall`
- * would put back.
+ * Removes old copies of a file. Keeps the last ones, the newest (even if the clock is wrong), and those that an
+ * `uninstall` would restore.
  */
 function removeOldBackups(
   dir: string,
@@ -158,7 +158,7 @@ function removeOldBackups(
   for (const path of old) if (!needed.has(path)) removePrivate(path);
 }
 
-/** Undefined when the copy is gone. */
+/** The bytes of the copy; undefined if the copy is gone. */
 export function backedUp({ backup }: Original): Buffer | undefined {
   const text = backup === null ? undefined : readPrivate(backup);
   return text === undefined ? undefined : Buffer.from(text);

@@ -1,5 +1,5 @@
-// Puts the bridge into a client's config and, if wanted, that client's servers into the bridge's own. The bridge's
-// config is written first: whatever stops us in between leaves a server in both places, never in none.
+// Puts the bridge into a client's config and, on request, moves the client's servers to the bridge's own config. It
+// writes the bridge's config first: a crash in between leaves a server in both places, never in none.
 
 import { bridgeLaunch } from './bridge-entry.ts';
 import { type ClientConfig, openClientConfig } from './client-config.ts';
@@ -16,11 +16,11 @@ import { filledWords } from './own-entry.ts';
 import { type HttpPlace, revokeToken, type UrlForClient, urlFor } from './url-install.ts';
 
 export interface InstallOptions extends PlanOptions {
-  /** True if the client's own command is used where it has one. */
+  /** True to use the client's own command if it has one. */
   readonly clientCommand: boolean;
-  /** Where the bridge is, if the client is to use a URL. */
+  /** The bridge's address, if the client should use a URL. */
   readonly http?: HttpPlace | undefined;
-  /** Hears, before anything is changed, what will not hold any more; throws if that is not to be. */
+  /** Called before any change with the rules that will be lost; throws to stop the installation. */
   readonly lose?: (lost: readonly LostRule[]) => Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export function install(
 /** The word that leaves the view to the config. */
 const BY_CONFIG = 'config';
 
-/** The view that the entry names. What the client would get anyway is left to the config, which may want another one. */
+/** The view that the entry names. The default view is not named, because the config may choose another one. */
 function viewFor(target: ClientTarget, wanted: string | undefined): string | undefined {
   if (wanted !== undefined) return wanted === BY_CONFIG ? undefined : wanted;
   const { view } = fittingViewOf(target);
@@ -83,18 +83,18 @@ function plannedLines(plan: InstallPlan, options: InstallOptions, host: EditingH
   ];
 }
 
-/** In the order in which they are made. */
+/** The edits, in the order in which they are made. */
 function editsOf({ config, document, own, ownDocument }: InstallPlan): FileEdit[] {
   const isMoved = own !== undefined && ownDocument !== undefined && ownDocument.text !== own.file.text;
   const bridge: FileEdit[] = isMoved ? [{ file: own.file, syntax: 'json', after: ownDocument.text }] : [];
   return [...bridge, { file: config.file, syntax: config.target.syntax, after: document.text }];
 }
 
-/** Resolves to what there is to say of how it was done. */
+/** Makes the edits. Resolves to lines about how it was done. */
 async function carryOut(plan: InstallPlan, options: InstallOptions, host: EditingHost): Promise<string[]> {
   const isChange = editsOf(plan).some(isEdit);
   if (!isChange) return [];
-  // A token on a command line could be seen by all users.
+  // Other users could see a token on a command line, so the client's command never gets one.
   const asked = plan.at === undefined ? commandFor(plan.config, options, host) : undefined;
   const outcome =
     asked && (await installByCommand(plan.config, { ...asked, launch: bridgeLaunch(host, options) }, host));
@@ -103,7 +103,7 @@ async function carryOut(plan: InstallPlan, options: InstallOptions, host: Editin
   return outcome === undefined ? [] : [outcome.note];
 }
 
-/** Everything that is needed to undo it is noted before anything is changed. */
+/** Writes the files. It first records everything that undoing needs. */
 async function writeFiles(plan: InstallPlan, host: EditingHost): Promise<void> {
   const { config, own, ownDocument, document } = plan;
   const { client } = config.target;
@@ -125,7 +125,7 @@ async function writeFiles(plan: InstallPlan, host: EditingHost): Promise<void> {
   writeRecord(client, { ...record, original, ownOriginal, ownMade }, host);
 }
 
-/** The file with permissions for its owner alone, if something secret is put into it. */
+/** Narrows the file's permissions to its owner if a secret goes into it. */
 function hiddenIf(isSecret: boolean, file: ConfigFile): ConfigFile {
   return isSecret && file.mode !== undefined ? { ...file, mode: file.mode & 0o7700 } : file;
 }
@@ -172,7 +172,7 @@ function recordOf(plan: InstallPlan, { bytes, ownBytes }: Written, host: Editing
   };
 }
 
-/** Files that the first installation has made, which the last `uninstall` removes. */
+/** The directories that the first installation made; the last `uninstall` removes them. */
 function ownMadeOf({ record, file }: ClientConfig, own: OpenOwnConfig | undefined, host: EditingHost) {
   if (own === undefined) return record?.ownMade ?? null;
   if (own.file.bytes === undefined) return [];
@@ -188,12 +188,15 @@ interface Copying {
   readonly client: string;
   /** The note of an earlier installation. */
   readonly known: Original | null | undefined;
-  /** True if something of ours is in it already. */
+  /** True if the file has something of ours already. */
   readonly isTouched: boolean;
   readonly host: EditingHost;
 }
 
-/** The earlier copy still counts if nobody has changed the file since; a file with something of ours in it has none. */
+/**
+ * The means to restore the file. An earlier copy still counts if nobody else has changed the file since; else a file
+ * that holds something of ours cannot be restored.
+ */
 function originalOf(file: ConfigFile, written: Buffer, { client, known, isTouched, host }: Copying): Original | null {
   const backup = backUp(file, client, host);
   const left = digestOf(written);
@@ -269,7 +272,7 @@ function movedLines({ moved, filled, renamings, own }: InstallPlan, mood: Mood):
   return [...lines, ...(isNarrowed(own.file, entries) ? [narrowedLine(own.file, mood)] : [])];
 }
 
-/** Lines that say which servers all clients share from now on, and which they do not. */
+/** Lines that say which servers all clients now share, and which they do not. */
 function sharingLines({ moved, natures, remotes, ofDirectory }: InstallPlan): string[] {
   const shared = moved.filter(({ name }) => natures.get(name)?.keepsState === undefined);
   const sharedBy = (areRemote: boolean, areOfDirectory: boolean): Moved[] =>

@@ -1,5 +1,5 @@
-// Members of JSON texts, with comments and trailing commas or without: put in and taken out in the layout that the text
-// has. Comments are never removed, also where they stand beside what is.
+// Inserts and removes members of JSON texts, with or without comments and trailing commas. It follows the layout of the
+// text. It never removes a comment, even one beside a removed member.
 
 import { createScanner, type Node, parseTree } from 'jsonc-parser';
 import {
@@ -95,7 +95,7 @@ function insertion(text: string, object: Node, member: Member): TextSplice[] {
   return isSpread(text, object) ? afterLine(text, object, member) : afterSibling(text, object, member);
 }
 
-/** True if its members have lines of their own. */
+/** True if the object's members have lines of their own. */
 function isSpread(text: string, object: Node): boolean {
   const first = object.children?.[0];
   if (first !== undefined) return text.slice(object.offset, first.offset).includes('\n');
@@ -140,7 +140,7 @@ function afterLine(text: string, object: Node, member: Member): TextSplice[] {
   ];
 }
 
-/** Behind the comments that stand on the same line: they belong to what is there. */
+/** The offset behind the comments on the same line: they belong to the member before them. */
 function endOfRemarks(text: string, offset: number): number {
   const scanner = createScanner(text, false);
   scanner.setPosition(offset);
@@ -208,7 +208,7 @@ function removal(text: string, object: Node, found: Node): TextSplice[] {
   const [start, close] = [object.offset + 1, object.offset + object.length - 1];
   const rest = text.slice(start, found.offset) + text.slice((comma ?? end - 1) + 1, close);
   if (isOnly && rest.trim() === '') return [{ start, end: close, text: '' }];
-  // What stands between the member and its comma is a comment.
+  // A comment may stand between the member and its comma.
   if (comma !== undefined && text.slice(end, comma).trim() !== '')
     return [wholeLines(text, { start: found.offset, end }), { start: comma, end: comma + 1, text: '' }];
   const own = wholeLines(text, { start: found.offset, end: (comma ?? end - 1) + 1 });

@@ -1,8 +1,8 @@
-// The difference of two texts in the unified format, by lines. What they have in common at both ends is set aside
-// first, so that a small change in a large file costs little.
+// The difference of two texts by lines, in the unified format. It first sets aside the common start and end, so that a
+// small change in a large file costs little.
 
 const CONTEXT = 3;
-/** Beyond it the middle is shown as a whole that goes and one that comes. */
+/** The limit of the comparison. Beyond it, the whole middle is shown as removed and added. */
 const MOST_CELLS = 4_000_000;
 
 export interface DiffLine {
@@ -27,7 +27,7 @@ function linesOf(text: string): string[] {
   return lines;
 }
 
-/** By the longest common subsequence. */
+/** The difference of two sequences, by the longest common subsequence. */
 export function sequenceDiff(from: readonly string[], to: readonly string[]): DiffLine[] {
   const minus = (text: string): DiffLine => ({ sign: '-', text });
   const plus = (text: string): DiffLine => ({ sign: '+', text });

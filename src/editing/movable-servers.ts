@@ -1,5 +1,5 @@
-// Which servers of a client's file can go behind the bridge, and as what. Discovery judges them by what that file says
-// alone: what other places say of the same names is no reason to leave a server where it is.
+// Decides which servers of a client's file can move behind the bridge, and with which entry. Discovery judges them by
+// that file alone: other places that define the same names are no reason to leave a server.
 
 import type { DiscoveredServer } from '../discovery/discovered-server.ts';
 import { discoverServers } from '../discovery/discovery.ts';
@@ -17,11 +17,11 @@ import { ownEntryOf } from './own-entry.ts';
 
 export interface Movable {
   readonly name: string;
-  /** As it stands in the client's file, and as discovery sees it. */
+  /** The entry in the client's file; `server` is the same entry as discovery sees it. */
   readonly entry: unknown;
   readonly server: DiscoveredServer;
   readonly own: Tree;
-  /** The variables that have become the values that they have now. */
+  /** The variables that were replaced by their current values. */
   readonly filled: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export interface SortedFile {
   readonly document: ConfigDocument;
 }
 
-/** Sorts the servers of a client that are not the bridge itself. */
+/** Sorts the client's servers, without the bridge itself. */
 export async function sortServers(names: readonly string[], from: SortedFile, host: EditingHost): Promise<Sorted> {
   if (names.length === 0) return { movable: [], staying: [] };
   const servers = await serversOf(from, host);
@@ -71,7 +71,7 @@ async function serversOf(from: SortedFile, host: EditingHost): Promise<Map<strin
   return new Map(own.map((server) => [server.name, server]));
 }
 
-/** A file that cannot be read keeps nothing, as for discovery. */
+/** The kept inputs. A file that cannot be read counts as empty, as in discovery. */
 function keptInputs({ environment, homedir }: EditingHost): ReadonlyMap<string, string> {
   try {
     return new KeptInputs(environment, homedir).read();
@@ -81,7 +81,7 @@ function keptInputs({ environment, homedir }: EditingHost): ReadonlyMap<string, 
   }
 }
 
-/** As discovery would see this machine from the home directory, if there were no servers but in one file. */
+/** The host as discovery sees it from the home directory, if only one file had servers. */
 function discoveryHostOf(host: EditingHost, path: string): DiscoveryHost {
   const { MCP_SERVERS_CONFIG: _, ...env } = host.environment;
   const atHome = { ...host, cwd: host.homedir, environment: env };
@@ -89,7 +89,7 @@ function discoveryHostOf(host: EditingHost, path: string): DiscoveryHost {
   const locations = locationsOf(machineOfHost(atHome));
   const isRead = ({ format, scope, path: at }: Location): boolean =>
     format === 'claude-settings' || scope === 'enterprise' || at === path;
-  // The same file may be another client's too.
+  // Another client may use the same file.
   const kept = new Set(locations.filter(isRead).map((location) => location.path));
   const others = new Set(locations.map((location) => location.path).filter((at) => !kept.has(at)));
   const read = (asked: string) => (others.has(asked) ? Promise.resolve(undefined) : plain.files.read(asked));

@@ -1,5 +1,5 @@
-// `clients` of the bridge's own config as something to change: the entry that an installation writes for a client is put
-// in, replaced and taken out, and nothing else of the text is touched.
+// Changes `clients` in the bridge's own config: inserts, replaces and removes the entry that an installation writes for
+// a client. It leaves the rest of the text as it is.
 
 import { isDeepStrictEqual } from 'node:util';
 import { applyEdits, type FormattingOptions, findNodeAtLocation, modify, type Node, parseTree } from 'jsonc-parser';
@@ -27,7 +27,7 @@ export function hasClientEntry(document: ConfigDocument, entry: unknown): boolea
   return entriesIn(document).some((one) => isDeepStrictEqual(one, entry));
 }
 
-/** Why an entry for this client would not count, or hide another one; undefined if it would. */
+/** The reason why an entry for this client would not count, or would hide another one; undefined if there is none. */
 export function entryInTheWay(document: ConfigDocument, client: string, own: unknown): string | undefined {
   if (member(document.value, 'clients') !== undefined && !Array.isArray(member(document.value, 'clients')))
     return 'clients of the config is no list';
@@ -42,7 +42,7 @@ function mayMatch(entry: unknown, client: string): boolean {
   return !isTree(entry) || texts.length === 0 || texts.length < globs.length || anyOf(texts)(client);
 }
 
-/** With `after` in the place of `before`, or at the end; without it, if there is no `after`. */
+/** Puts `after` in place of `before`, or at the end; without `after`, removes `before`. */
 export async function withClientEntry(
   { file, document }: Pick<OpenOwnConfig, 'file' | 'document'>,
   before: unknown,
@@ -95,14 +95,14 @@ function entryNodes(text: string): readonly Node[] {
   return (root && findNodeAtLocation(root, ['clients'])?.children) ?? [];
 }
 
-/** As it is written at this place, in lines of its own if it begins one. */
+/** The text of the entry at this place; it gets lines of its own if it begins a line. */
 function written(text: string, offset: number, entry: OwnClientEntry): string {
   if (!isFirstOnLine(text, offset)) return JSON.stringify(entry);
   const eol = lineBreakOf(text);
   return JSON.stringify(entry, undefined, '  ').replaceAll('\n', `${eol}${indentAt(text, offset)}`);
 }
 
-/** Behind the last entry, and what is said beside it. */
+/** The splices that add an entry behind the last one and its comments. */
 function appendix(text: string, last: Node, entry: OwnClientEntry): TextSplice[] {
   const end = last.offset + last.length;
   const comma = /^\s*,/.test(text.slice(end)) ? '' : ',';
@@ -116,7 +116,7 @@ function appendix(text: string, last: Node, entry: OwnClientEntry): TextSplice[]
   ];
 }
 
-/** The splices that remove an entry: if it stands behind another one, its lines and the comma before it. */
+/** The splices that remove an entry. If it stands behind another one, its lines and the comma before it go. */
 function removal(text: string, nodes: readonly Node[], at: number): TextSplice[] {
   const [node, before] = [nodes[at], nodes[at - 1]];
   if (node === undefined) return [];
@@ -134,7 +134,7 @@ function removal(text: string, nodes: readonly Node[], at: number): TextSplice[]
   ];
 }
 
-/** As the first member that has a line of its own. */
+/** The layout of the first member that has a line of its own. */
 function layoutOf(text: string): FormattingOptions {
   const first = /\n[ \t]+(?=")/.exec(text);
   const indent = first === null ? '  ' : indentAt(text, first.index + first[0].length);

@@ -1,5 +1,5 @@
-// The bridge's own config file as something to change: which one that is, and what is in it. A config that is a program
-// is its author's to change.
+// The bridge's own config file, opened to be changed: finds the file and reads it. It never changes a config that is a
+// program: only its author does.
 
 import { extname, join, resolve } from 'node:path';
 import { xdgConfigDir } from '../local/home-dir.ts';
@@ -14,7 +14,7 @@ export interface OpenOwnConfig {
   readonly document: ConfigDocument;
 }
 
-/** The file named by the user, else the user's own, which need not be there yet. */
+/** Opens the file that the user names, else the user's own file, which may not exist yet. */
 export async function openOwnConfig(
   named: string | undefined,
   host: EditingHost,
@@ -29,7 +29,7 @@ export async function openOwnConfig(
   return { file, document: await ConfigDocument.parse(file.text, { path: file.path, syntax: 'json', container }) };
 }
 
-/** In the order in which the daemon looks for it. */
+/** Looks for the user's config in the daemon's order. */
 function usersConfig({ environment, homedir }: EditingHost): ConfigFile {
   const dir = join(xdgConfigDir(environment.XDG_CONFIG_HOME, homedir), 'mcp-bridge');
   const files = ['json', 'jsonc', 'js', 'mjs', 'ts'].map((ending) => join(dir, `config.${ending}`));
@@ -37,7 +37,7 @@ function usersConfig({ environment, homedir }: EditingHost): ConfigFile {
   return found.find(({ bytes }) => bytes !== undefined) ?? (found[0] as ConfigFile);
 }
 
-/** True if others could read these entries there, which hold what may be a secret. */
+/** True if the entries hold possible secrets and others could read the file. */
 export function isNarrowed({ mode }: ConfigFile, entries: readonly unknown[]): boolean {
   return mode !== undefined && (mode & 0o077) !== 0 && entries.some(holdsSecrets);
 }
@@ -48,11 +48,11 @@ export function narrowedLine({ path }: ConfigFile, mood: 'did' | 'would'): strin
 
 interface Change {
   readonly bytes: Buffer;
-  /** Entries that come into it. */
+  /** The entries that are added to the file. */
   readonly entries: readonly unknown[];
 }
 
-/** The bridge's own config is ours to narrow. */
+/** Replaces the file. It narrows the permissions if needed: the bridge may do so with its own config. */
 export function replaceOwn(file: ConfigFile, { bytes, entries }: Change, host: EditingHost): string[] {
   return replace(isNarrowed(file, entries) ? { ...file, mode: 0o600 } : file, bytes, host);
 }

@@ -1,6 +1,6 @@
-// A server that was found in a client's config, as an entry of the bridge's own. Variables of the environment and inputs
-// stay references, so that no secret is copied; places that only the client knows are filled in, as discovery has done. What
-// cannot be said there is refused with the reason.
+// Turns a server of a client's config into an entry of the bridge's own config. Environment variables and inputs stay
+// references, so no secret is copied. Places that only the client knows are filled in, as in discovery. A server that
+// the bridge's config cannot express is refused, with the reason.
 
 import { Reader } from '../config/reader.ts';
 import { serverOf } from '../config/server-schema.ts';
@@ -16,12 +16,12 @@ export type OwnEntry =
   | {
       readonly kind: 'entry';
       readonly entry: Tree;
-      /** The variables of the client's own that have become the values that they have now. */
+      /** The client's own variables that were replaced by their current values. */
       readonly filled: readonly string[];
     }
   | { readonly kind: 'impossible'; readonly reason: string };
 
-/** `keepsFilter`: whoever asks sees to it that its lists of tools go on to hold for the client. */
+/** Makes the entry. With `keepsFilter`, the caller ensures that the client's lists of tools still apply. */
 export function ownEntryOf(server: DiscoveredServer, keepsFilter = false): OwnEntry {
   const { allow, deny } = server.tools;
   const isFiltered = deny.length > 0 || (allow !== undefined && !allow.includes('*'));
@@ -47,7 +47,10 @@ export function ownEntryOf(server: DiscoveredServer, keepsFilter = false): OwnEn
   return fault === undefined ? { kind: 'entry', entry, filled: filledIn(server, entry) } : impossible(fault);
 }
 
-/** A reason if values stand in a file that only the client reads: the bridge cannot refer to it, and copies no secrets. */
+/**
+ * The reason if values stand in a file that only the client reads: the bridge cannot refer to it, and copies no
+ * secrets.
+ */
 function secondSource({ envFile, raw }: DiscoveredServer): string | undefined {
   if (envFile !== undefined) return `its variables stand in ${envFile}, which the config of the bridge cannot name`;
   return namesFile(raw) ? 'it has a value from a file, which the config of the bridge cannot name' : undefined;
@@ -57,7 +60,10 @@ function wholeMs(ms: number | undefined): number | undefined {
   return ms === undefined || ms < 1 ? undefined : Math.round(ms);
 }
 
-/** The variables that have become values: none of the environment. A home directory is none. */
+/**
+ * The variables that were replaced by values. Environment variables stay references; a home directory does not count as
+ * a variable.
+ */
 function filledIn({ raw, command, args, env, url, headers, scope }: DiscoveredServer, entry: Tree): string[] {
   const written = treeAt(entry, 'headers') ?? {};
   const pairs = [
@@ -99,18 +105,18 @@ function impossible(reason: string): OwnEntry {
   return { kind: 'impossible', reason };
 }
 
-/** True if such an entry has what may be a secret: the value of a variable, or of a header. */
+/** True if the entry may hold a secret: the value of a variable or of a header. */
 export function holdsSecrets(entry: unknown): boolean {
   const maps = [treeAt(entry, 'env'), treeAt(entry, 'headers'), treeAt(entry, 'oauth')];
   return maps.some((map) => map !== undefined && Object.keys(map).length > 0);
 }
 
-/** ``, or what to say of variables that have become values. */
+/** A note about variables that were replaced by values; empty if there are none. */
 export function filledWords(filled: readonly string[]): string {
   return filled.length === 0 ? '' : `, with ${filled.join(', ')} written out as now`;
 }
 
-/** The fault that the bridge itself finds in the entry; such a sentence quotes no value. */
+/** The fault that the bridge itself finds in the entry; the sentence quotes no value. */
 export function faultOf(name: string, entry: Tree): string | undefined {
   const reader = new Reader(nearest);
   serverOf(reader, name, entry, (path) => path);
@@ -123,7 +129,9 @@ function withoutGaps(fields: Fields): Tree {
   return treeOf(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** With its directory always: without one `./run.sh` would be whatever is called so where a client works. */
+/**
+ * Builds the fields, always with the directory: without it, `./run.sh` would mean a file in each client's directory.
+ */
 function processFields(server: DiscoveredServer): Fields {
   const { command, cwd, raw, scope } = server;
   const args = argsForClients(server).map((arg, at) => keptForClients(raw.args[at], arg, scope));
@@ -151,7 +159,7 @@ function remoteFields(server: DiscoveredServer): Fields | undefined {
 
 const BRIDGE_VARIABLE = /\$\{[A-Za-z_]\w*(?::-[^}]*)?\}/;
 
-/** Undefined when there is no way to say one of them. */
+/** The headers; undefined if the bridge's config cannot express one of them. */
 function headersOf(server: DiscoveredServer): [string, string][] | undefined {
   const headers: [string, string][] = [];
   for (const name of Object.keys({ ...server.raw.headers, ...server.headers })) {
@@ -167,7 +175,7 @@ function headersOf(server: DiscoveredServer): [string, string][] | undefined {
 function inBridgeWords(raw: string, filled: string | undefined, client: string): string | undefined {
   const text = bridgeText(raw, client);
   if (text !== undefined) return text;
-  // Some clients name a variable in a field of its own; it is written in the bridge's words already.
+  // Some clients name a variable in a field of its own; discovery has written it in the bridge's words already.
   return raw !== filled && traitsOf(client).dialect === 'none' && BRIDGE_VARIABLE.test(raw) ? raw : undefined;
 }
 
@@ -182,7 +190,7 @@ const VARIABLES: Readonly<Record<string, RegExp>> = {
   opencode: /\{env:([A-Za-z_]\w*)\}/g,
 };
 
-/** A text with variables of this client in the bridge's words; undefined if it has none, or others too. */
+/** Rewrites a text with this client's variables in the bridge's words; undefined if it has none, or has others too. */
 function bridgeText(raw: string | undefined, client: string): string | undefined {
   const pattern = VARIABLES[client === 'opencode' || client === 'kilo' ? 'opencode' : traitsOf(client).dialect];
   if (raw === undefined || pattern === undefined) return undefined;
@@ -196,7 +204,7 @@ function bridgeText(raw: string | undefined, client: string): string | undefined
 
 const OAUTH_KEYS = ['clientId', 'clientSecret', 'scope', 'callbackPort'];
 
-/** Undefined when it says more than the bridge understands. */
+/** The OAuth fields; undefined if they say more than the bridge understands. */
 function oauthFields(oauth: DiscoveredServer['oauth']): Fields | undefined {
   const { scopes, ...rest } = oauth ?? {};
   if (scopes !== undefined && typeof scopes !== 'string') return undefined;

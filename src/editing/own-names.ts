@@ -1,6 +1,6 @@
-// What a server of a client is called in the bridge's own config. It keeps the id that it had, so that rules, views and
-// commands still mean it; a name that means something else to another client is not taken; and what is there already under
-// any name is not added again.
+// Chooses the name of a client's server in the bridge's own config. The server keeps its id, so that rules, views and
+// commands still mean it. A name that means something else to another client is not used. A server that the config has
+// already, under any name, is not added again.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { DiscoveredServer, ServerState } from '../discovery/discovered-server.ts';
@@ -10,7 +10,7 @@ import type { ServersToMove } from './found-servers.ts';
 
 export type Naming =
   | { readonly kind: 'same'; readonly name: string }
-  /** `why`: the reason for another name than its client's. */
+  /** `why`: the reason for a name that differs from the client's. */
   | { readonly kind: 'new'; readonly name: string; readonly why: string | undefined };
 
 const OFFERED = new Set<ServerState>(['ready', 'duplicate', 'needs-input', 'pending-approval']);
@@ -18,7 +18,7 @@ const OFFERED = new Set<ServerState>(['ready', 'duplicate', 'needs-input', 'pend
 export class OwnNames {
   readonly #others: readonly DiscoveredServer[];
   readonly #all: readonly DiscoveredServer[];
-  /** By what is equal for the same server; that may hold secrets. */
+  /** Names by signature: the same server always has the same one. A signature may hold secrets. */
   readonly #names: Map<string, string>;
 
   constructor({ others, own, all }: ServersToMove) {
@@ -27,7 +27,7 @@ export class OwnNames {
     this.#names = new Map(own.map((server) => [signatureOf(server).key, server.name]));
   }
 
-  /** A new name is remembered as this server's. */
+  /** Names a server, and remembers a new name. */
   take(server: DiscoveredServer, entry: unknown, { entries }: ConfigDocument): Naming {
     const { key } = signatureOf(server);
     const same = this.#names.get(key);
@@ -47,7 +47,7 @@ export class OwnNames {
     }
   }
 
-  /** The id by which it is offered now: of what is the same as another one, that one's. */
+  /** The id by which the server is offered now. A duplicate has the id of the server that it equals. */
   #idOf({ client, name, file }: DiscoveredServer, key: string): string[] {
     const found = this.#all.find((one) => one.client === client && one.name === name && one.file === file);
     if (found === undefined || !OFFERED.has(found.state)) return [];
@@ -66,7 +66,7 @@ export class OwnNames {
   }
 }
 
-/** The reason is one that holds now: the name that a server has kept since may have had another. */
+/** The reason for another name, as it holds now. A name kept from earlier may have had a different reason. */
 function whyNot(name: string, entries: ConfigDocument['entries'], rival: string | undefined): string {
   if (entries.has(name)) return `the config has another "${name}"`;
   return rival === undefined ? 'it has this name behind the bridge already' : `${rival} has another "${name}"`;

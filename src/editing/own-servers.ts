@@ -1,4 +1,5 @@
-// Servers of the bridge's own config, put in and taken out: by hand, or from what discovery finds in other programs'.
+// Adds and removes servers in the bridge's own config: by hand, or from the servers that discovery finds in other
+// programs' configs.
 
 import type { DiscoveredServer, ServerState } from '../discovery/discovered-server.ts';
 import { locationsOf } from '../discovery/locations.ts';
@@ -15,7 +16,7 @@ import { isNarrowed, narrowedLine, type OpenOwnConfig, openOwnConfig, replaceOwn
 import { faultOf, filledWords, ownEntryOf } from './own-entry.ts';
 import { OwnNames } from './own-names.ts';
 
-/** The copies of the bridge's own config go by this name. */
+/** The name for copies of the bridge's own config. */
 const OWN = 'bridge';
 
 export interface OwnOptions {
@@ -37,12 +38,12 @@ export async function addServer(name: string, entry: Tree, options: OwnOptions, 
   });
 }
 
-/** The config takes any. */
+/** Warns about an unusual name; the config takes any. */
 function nameLines(name: string): string[] {
   return isServerName(name) ? [] : [`A name is better made of ${SERVER_NAME_RULE}: \`attach\` takes no other`];
 }
 
-/** All of them, or none if there is one that is not there. */
+/** Removes all of these servers, or none if one of them is missing. */
 export function removeServers(wanted: readonly string[], options: OwnOptions, host: EditingHost): Promise<string[]> {
   return alone(host, async () => {
     const own = await openOwnConfig(options.config, host);
@@ -66,7 +67,7 @@ function hintHere(name: string, names: readonly string[]): string {
   return names.length === 0 ? 'It has none.' : `There are: ${(near.length > 0 ? near : names).join(', ')}`;
 }
 
-/** A hint that names the files of other programs that define it. */
+/** A hint that names other programs' files that define the server. */
 async function hintElsewhere(name: string, own: OpenOwnConfig, host: EditingHost): Promise<string | undefined> {
   const { others } = await foundServers(own, { cwd: host.cwd, keepsNames: false }, host);
   const places = others
@@ -81,7 +82,7 @@ function atHome(path: string, { homedir }: EditingHost): string {
 
 interface Change {
   readonly document: ConfigDocument;
-  /** Entries that come into it. */
+  /** The entries that are added to the file. */
   readonly entries: readonly unknown[];
 }
 
@@ -98,7 +99,7 @@ export interface ImportOptions extends OwnOptions {
   readonly dryRun: boolean;
 }
 
-/** From these clients, or from all. */
+/** Imports servers from these clients, or from all. */
 export function importServers(
   clients: readonly string[] | 'all',
   options: ImportOptions,
@@ -132,7 +133,7 @@ function refuseUnknown(client: string, host: EditingHost): void {
   });
 }
 
-/** States of servers that can be imported: a duplicate of another client's server is its own client's too. */
+/** States of servers that can be imported. A duplicate also belongs to its own client. */
 const IMPORTABLE = new Set<ServerState>(['ready', 'duplicate']);
 
 type Importing = ServersToMove & Pick<ImportOptions, 'dryRun'>;

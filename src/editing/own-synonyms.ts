@@ -1,5 +1,5 @@
-// Words that may stand for each other in a search, put into the bridge's own config. It changes `discovery.search.synonyms` and
-// nothing else in the file.
+// Adds words that may stand for each other in a search to the bridge's own config. It changes
+// `discovery.search.synonyms` and nothing else in the file.
 
 import { isTree } from '../discovery/tree.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -12,17 +12,17 @@ const FEWEST_WORDS = 2;
 const MOST_WORDS = 50;
 const MOST_GROUPS = 1000;
 const LONGEST_WORD = 100;
-/** The copies of the bridge's own config go by this name. */
+/** The name for copies of the bridge's own config. */
 const OWN = 'bridge';
 
 export interface SynonymEdit {
   readonly file: string;
   readonly words: readonly string[];
-  /** False if the words stand in the file as a group already. */
+  /** False if the file has these words as a group already. */
   readonly isChanged: boolean;
 }
 
-/** Adds a group of words, each of which then finds what the others find. */
+/** Adds a group of words; each of them then finds what the others find. */
 export async function addSynonyms(
   given: readonly string[],
   { config }: { readonly config: string | undefined },

@@ -1,4 +1,4 @@
-// Named sets of tools in the bridge's own config, made, shown and taken out.
+// Makes, shows and removes named sets of tools in the bridge's own config.
 
 import { isTree } from '../discovery/tree.ts';
 import { TOOLSET_NAME, TOOLSET_NAME_RULE } from '../model/toolset.ts';
@@ -20,7 +20,7 @@ export interface WrittenToolset {
   readonly view: string;
 }
 
-/** The sets of the config, as they are written. */
+/** The sets of the config, as the file spells them. */
 export async function toolsetsIn(options: OwnOptions, host: EditingHost): Promise<readonly WrittenToolset[]> {
   const { document } = await openOwnConfig(options.config, host, CONTAINER);
   return [...document.entries].map(([name, entry]) => writtenToolset(name, entry));
@@ -32,7 +32,7 @@ function writtenToolset(name: string, entry: unknown): WrittenToolset {
   return { name, tools: texts, view: typeof view === 'string' ? view : 'all' };
 }
 
-/** Makes a set, or another one of its name. */
+/** Makes a set, or replaces the one with the same name. */
 export function makeToolset(
   { name, tools, view }: Omit<WrittenToolset, 'view'> & { readonly view: string | undefined },
   options: OwnOptions,

@@ -1,5 +1,5 @@
-// Pieces of a text that are replaced, and what the text around them looks like. All that is not named by a splice stays
-// as it is, byte for byte.
+// Replaces pieces of a text, and describes the layout around them. Text outside the splices stays as it is, byte for
+// byte.
 
 export interface TextSplice {
   readonly start: number;
@@ -7,7 +7,7 @@ export interface TextSplice {
   readonly text: string;
 }
 
-/** The splices must not overlap; those at one place are made in their order. */
+/** Applies the splices. They must not overlap; splices at the same place apply in order. */
 export function spliced(text: string, splices: readonly TextSplice[]): string {
   const inOrder = [...splices].sort((a, b) => a.start - b.start || a.end - b.end);
   let result = '';
@@ -23,20 +23,20 @@ export function lineStart(text: string, offset: number): number {
   return text.lastIndexOf('\n', offset - 1) + 1;
 }
 
-/** The end of the line's own characters, before its line end. */
+/** The end of the line's own characters, before its line break. */
 export function lineEnd(text: string, offset: number): number {
   const found = text.indexOf('\n', offset);
   if (found < 0) return text.length;
   return text[found - 1] === '\r' && found - 1 >= offset ? found - 1 : found;
 }
 
-/** The start of the next line; the end of the text for the last one. */
+/** The start of the next line; the end of the text for the last line. */
 export function nextLine(text: string, offset: number): number {
   const found = text.indexOf('\n', offset);
   return found < 0 ? text.length : found + 1;
 }
 
-/** The white space that the line begins with. */
+/** The white space at the start of the line. */
 export function indentAt(text: string, offset: number): string {
   return /^[ \t]*/.exec(text.slice(lineStart(text, offset)))?.[0] ?? '';
 }
@@ -50,7 +50,7 @@ export function lineBreakOf(text: string): string {
   return found > 0 && text[found - 1] === '\r' ? '\r\n' : '\n';
 }
 
-/** Grown over the line ends and the indentation of what would be left as an empty line. */
+/** Widens a range over line breaks and indentation that would otherwise leave an empty line. */
 export function wholeLines(text: string, { start, end }: { start: number; end: number }): TextSplice {
   const from = lineStart(text, start);
   const to = lineEnd(text, end);

@@ -1,5 +1,4 @@
-// Where in a config's text its values and its comments are, whatever it is written in. Between them is nothing but what
-// things are called and what holds them together.
+// Finds the values and comments in the text of a config, in any syntax. Between them are only names and punctuation.
 
 import type { Syntax } from '../discovery/document.ts';
 
@@ -9,7 +8,7 @@ interface Range {
 }
 
 export interface TextValue extends Range {
-  /** The keys that lead to it; numbers in lists. */
+  /** The keys that lead to the value; numbers for lists. */
   readonly path: readonly (string | number)[];
   readonly value: unknown;
 }
@@ -20,7 +19,7 @@ export interface Anatomy {
   readonly comments: readonly Range[];
 }
 
-/** The anatomy of a text that its strict parser takes. */
+/** The anatomy of a text that its strict parser accepts. */
 export function anatomyOf(text: string, syntax: Syntax): Promise<Anatomy> {
   switch (syntax) {
     case 'json':
@@ -79,7 +78,7 @@ async function ofYaml(text: string): Promise<Anatomy> {
     } else if (isSeq(node)) for (const [i, item] of node.items.entries()) take(item, [...path, i]);
     else if (isMap(node)) {
       for (const { key, value } of node.items) {
-        // What is no text for a key is treated as a value too.
+        // A key that is no text is treated as a value too.
         if (!isScalar(key)) take(key, path);
         take(value, [...path, isScalar(key) ? String(key.value) : '']);
       }

@@ -1,22 +1,24 @@
-// What the editors of JSON, TOML and YAML have in common. Each knows one syntax: it puts a member into a container of a
-// text and takes one out, and leaves everything else in the text as it is.
+// The common interface of the editors for JSON, TOML and YAML. Each knows one syntax: it inserts a member into a
+// container or removes one, and leaves the rest of the text as it is.
 
 import type { Syntax } from '../discovery/document.ts';
 
-/** A member of a map in a file: the keys that lead to the map, and its own name. */
+/** A member of a map in a file: the keys that lead to the map, and the member's name. */
 export interface EntryPlace {
   readonly container: readonly string[];
   readonly name: string;
 }
 
 export interface TextEditor {
-  /** The offset of what makes it unsafe to change this container, and why; undefined if nothing does. */
+  /** The offset of something that makes a change of this container unsafe, and the reason; undefined if it is safe. */
   obstacle(text: string, container: readonly string[]): Obstacle | undefined;
-  /** The text with a new member at the end of the container, which is made if it is not there. */
+  /** Returns the text with a new member at the end of the container; makes the container if needed. */
   inserted(text: string, place: EntryPlace, value: unknown): string;
-  /** The same with the member as another text has it, with its layout and comments; undefined if that cannot be said. */
+  /**
+   * Does the same, but copies the member's layout and comments from another text; undefined if that is not possible.
+   */
   copied(text: string, place: EntryPlace, from: { readonly value: unknown; readonly text: string }): string | undefined;
-  /** The text without the member. */
+  /** Returns the text without the member. */
   removed(text: string, place: EntryPlace): string;
 }
 
@@ -25,7 +27,7 @@ export interface Obstacle {
   readonly problem: string;
 }
 
-/** Each with its parser, which is loaded when such a file is there. */
+/** Loads the editor for a syntax, with its parser. Called only if such a file is there. */
 export async function textEditorFor(syntax: Syntax): Promise<TextEditor> {
   switch (syntax) {
     case 'json':

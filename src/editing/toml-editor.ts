@@ -1,12 +1,12 @@
-// Tables of TOML texts: a new one is put at the end, and one that goes is taken out with its sub-tables. What stands
-// in an inline table is left alone: that could not be changed without writing it again.
+// Edits tables of TOML texts: adds a new one at the end, and removes one with its sub-tables. It does not touch inline
+// tables: a change would mean writing the table again.
 
 import { type AST, parseTOML } from 'toml-eslint-parser';
 import { isRecord } from '../util/json-value.ts';
 import { lineBreakOf, lineEnd, lineStart, nextLine, spliced, type TextSplice } from './splice.ts';
 import type { EntryPlace, Obstacle, TextEditor } from './text-editor.ts';
 
-/** The parser of the rest of the house refuses what is there twice. */
+/** There is no obstacle to report: the strict parser refuses duplicates already. */
 export const TOML_EDITOR: TextEditor = { obstacle: (): Obstacle | undefined => undefined, inserted, copied, removed };
 
 function inserted(text: string, { container, name }: EntryPlace, value: unknown): string {
@@ -25,7 +25,7 @@ function appended(text: string, table: string): string {
   return end + gap + table;
 }
 
-/** Tables only: what stands in a table of other things needs them. */
+/** Copies a table only: a member of another kind needs the table around it. */
 function copied(text: string, { container, name }: EntryPlace, from: { readonly text: string }): string | undefined {
   const path = [...container, name];
   const tables = parseTOML(from.text)
@@ -81,7 +81,7 @@ function lines(text: string, [start, end]: AST.Range): TextSplice {
   return { start: lineStart(text, start), end: nextLine(text, end), text: '' };
 }
 
-/** With the empty line before it, if one follows too or nothing else does. */
+/** The splice that removes a table. It includes the empty line before, if another one or nothing follows. */
 function table(text: string, { range, body }: AST.TOMLTable): TextSplice {
   const own = lines(text, [range[0], body.at(-1)?.range[1] ?? lineEnd(text, range[0])]);
   const before = own.start === 0 ? 0 : lineStart(text, own.start - 1);

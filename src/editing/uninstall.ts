@@ -1,6 +1,6 @@
-// Takes the bridge out of a client's config, and puts back what was there. If nobody has changed the file since, it gets
-// its bytes back; else only what is ours goes, and only what was moved comes. The client's file is written first:
-// whatever stops us in between leaves a server in both places, never in none.
+// Removes the bridge from a client's config, and restores what was there. If nobody has changed the file since, it gets
+// its old bytes back; else our entries go and the moved servers return. It writes the client's file first: a crash in
+// between leaves a server in both places, never in none.
 
 import { isDeepStrictEqual } from 'node:util';
 import { findProgram, runClient } from './client-command.ts';
@@ -31,16 +31,16 @@ export interface UninstallOptions {
 }
 
 interface Undoing extends FileEdit {
-  /** Directories that go with the file, if they are empty by then. */
+  /** The directories to remove with the file, if they are empty by then. */
   readonly dirs: readonly string[];
   readonly isExact: boolean;
   readonly lines: readonly string[];
-  /** The names of servers that come back, or that go. */
+  /** The names of servers that return or go. */
   readonly servers: readonly string[];
 }
 
 interface OwnUndoing extends Undoing {
-  /** Records of other clients whose servers these are from now on. */
+  /** The records of other clients that take over some of these servers. */
   readonly heirs: readonly ClientRecord[];
 }
 
@@ -65,7 +65,7 @@ function editsOf({ client, own }: UninstallPlan): Undoing[] {
   return own === undefined ? [client] : [client, own];
 }
 
-/** The text of before, if the file is as we left it and the copy is still there. */
+/** The old text, if the file is as we left it and the copy still exists. */
 function exactly(file: ConfigFile, original: Original | null | undefined): { after: string | undefined } | undefined {
   if (!original || file.bytes === undefined || digestOf(file.bytes) !== original.left) return undefined;
   if (original.backup === null) return { after: undefined };
@@ -97,7 +97,7 @@ async function undoClient(config: ClientConfig): Promise<Undoing> {
   };
 }
 
-/** Undefined without a copy, or with one that cannot be used. */
+/** The old document; undefined without a copy. */
 async function documentBefore({ target, record }: ClientConfig): Promise<ConfigDocument | undefined> {
   const bytes = record?.original ? backedUp(record.original) : undefined;
   if (bytes === undefined) return undefined;
@@ -105,7 +105,7 @@ async function documentBefore({ target, record }: ClientConfig): Promise<ConfigD
   return ConfigDocument.parse(bytes.toString('utf8'), { path: record?.file ?? '', syntax, container });
 }
 
-/** Without the map of servers too, if it is empty and was not there before. */
+/** Removes the map of servers too, if it is empty and did not exist before. */
 async function withoutOurMap(document: ConfigDocument, { target, record }: ClientConfig): Promise<ConfigDocument> {
   const { container, syntax } = target;
   const before = record?.original ? backedUp(record.original) : undefined;
@@ -120,13 +120,19 @@ async function withoutOurMap(document: ConfigDocument, { target, record }: Clien
   return isOurs ? is.without(name) : document;
 }
 
-/** With a record, what it put there; without one, whatever leads to the bridge. */
+/**
+ * The names to remove. With a record, only the bridge's usual entry, if it is there; else every entry that leads to the
+ * bridge.
+ */
 function namesToRemove({ ours, stale, record }: ClientConfig): readonly string[] {
   const found = [...ours, ...stale];
   return record !== undefined && found.includes(ENTRY_NAME) ? [ENTRY_NAME] : found;
 }
 
-/** Undefined if nothing was moved there. What its user has changed since stays, and what another client counts on. */
+/**
+ * Plans the undoing in the bridge's own config; undefined if nothing was moved there. A server stays if the user has
+ * changed it since, or if another client uses it.
+ */
 async function undoOwn({ record, file }: ClientConfig, host: EditingHost): Promise<OwnUndoing | undefined> {
   const moved = record?.moved.filter(({ own }) => own !== null) ?? [];
   const clients = record?.clients ?? undefined;
@@ -185,7 +191,10 @@ function countsOn({ record }: ClientRecord, name: string): boolean {
   return record.moved.some(({ as }) => as === name);
 }
 
-/** Their `uninstall` takes out what this one leaves for them; the copies that they have still hold it. */
+/**
+ * Notes in the other clients' records the servers that this `uninstall` leaves to them. Their `uninstall` removes those
+ * servers; their old copies still hold them.
+ */
 function heirsOf(inherited: readonly Moved[], beside: readonly ClientRecord[]): ClientRecord[] {
   const left = new Map(inherited.map((server) => [server.as, server.own]));
   return beside
@@ -200,7 +209,7 @@ function isMadeByUs({ ownMade, ownOriginal }: InstallRecord): boolean {
   return (ownMade ?? null) !== null || ownOriginal?.backup === null;
 }
 
-/** Nothing is in it but the map for servers, not even a comment. */
+/** True if the config holds only the map for servers, and no comments. */
 function isEmptyConfig({ text }: ConfigDocument): boolean {
   return /^\s*\{\s*(?:"mcpServers"\s*:\s*\{\s*\}\s*)?\}\s*$/.test(text);
 }
@@ -223,7 +232,7 @@ async function carryOut(plan: UninstallPlan, options: UninstallOptions, host: Ed
   if (own?.isExact === true) removeBackup(record.ownOriginal);
 }
 
-/** The file with the permissions that it had before a token stood in it. */
+/** Restores the permissions that the file had before it held a token. */
 function withModeOf(edit: Undoing, record: InstallRecord | undefined): Undoing {
   const mode = record?.original?.mode;
   return mode === undefined || edit.file.bytes === undefined ? edit : { ...edit, file: { ...edit.file, mode } };
@@ -236,7 +245,7 @@ function undo(edit: Undoing, host: EditingHost): void {
   if (after === undefined) removeMadeDirs(dirs);
 }
 
-/** True if the client has done it: asked only for what it can do, which is to forget one entry. */
+/** True if the client has done it. Its command can only forget one entry, so it is used for nothing else. */
 async function byClientCommand(config: ClientConfig, host: EditingHost): Promise<boolean> {
   const { target, file, record, ours } = config;
   const { command } = target;

@@ -1,5 +1,5 @@
-// A URL in place of a program in a client's config: which URL, and the token that is made for the client. The token stands in
-// the client's file and nowhere else, so it is never on a command line.
+// Installs a URL instead of a program in a client's config: chooses the URL, and makes a token for the client. The
+// token stands only in the client's file, never on a command line.
 
 import { AccessTokenFile } from '../local/access-tokens.ts';
 import { pathOfView } from '../model/view-name.ts';
@@ -7,22 +7,22 @@ import { BridgeError } from '../util/bridge-error.ts';
 import type { BridgeUrl, ClientTarget } from './client-targets.ts';
 import type { EditingHost } from './editing-host.ts';
 
-/** Where clients reach the bridge over HTTP. */
+/** The addresses at which clients reach the bridge over HTTP. */
 export interface HttpPlace {
-  /** The URL on a port; or why there is none that could be written down. */
+  /** The URL on a port, or the reason why there is no usable one. */
   readonly byPort:
     | { readonly url: string; readonly needsToken: boolean }
     | { readonly problem: string; readonly hint: string };
-  /** The URL on the daemon's own socket, for clients that take such. */
+  /** The URL on the daemon's own socket, for clients that take such URLs. */
   readonly bySocket: string;
 }
 
-/** The URL for a client, and the name of the token that was made for it. */
+/** The URL for a client, and the name of its token. */
 export interface UrlForClient extends BridgeUrl {
   readonly tokenName: string | undefined;
 }
 
-/** Stands for a token that would be made. */
+/** Stands for the token in a dry run. */
 const NEW_TOKEN = '(a new token)';
 
 export async function urlFor(
@@ -48,7 +48,7 @@ export async function urlFor(
   return { url, token: await tokens.create({ name: tokenName }, host.now().getTime()), tokenName };
 }
 
-/** The URL of a view; `url` is that of the view that the config says. */
+/** The URL of a view; `url` alone is the view that the config chooses. */
 function urlOf(url: string, view: string | undefined): string {
   return view === undefined ? url : `${url}${pathOfView(view)}`;
 }

@@ -1,5 +1,5 @@
-// Members of YAML maps, in blocks or in braces. The text is changed at the places that the parser names: writing the
-// whole document again would change its comments, its indentation and its line ends.
+// Edits members of YAML maps, in blocks or in braces. It changes the text only at the places that the parser names:
+// writing the document again would change its comments, indentation and line breaks.
 
 import { isMap, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from 'yaml';
 import { isFirstOnLine, lineBreakOf, lineStart, nextLine, spliced } from './splice.ts';
@@ -7,7 +7,7 @@ import type { EntryPlace, Obstacle, TextEditor } from './text-editor.ts';
 
 export const YAML_EDITOR: TextEditor = { obstacle, inserted, copied, removed };
 
-/** A map, or the place where one has to be made. */
+/** A map, or the place where one must be made. */
 type Found =
   | { readonly kind: 'map'; readonly map: YAMLMap; readonly pair: Pair | undefined }
   | { readonly kind: 'empty'; readonly pair: Pair | undefined }
@@ -75,7 +75,7 @@ function inserted(text: string, { container, name }: EntryPlace, value: unknown)
   }
 }
 
-/** Blocks only, and where they stand as far to the right. */
+/** Copies a member between block maps with the same indentation only. */
 function copied(
   text: string,
   place: EntryPlace,
@@ -113,7 +113,7 @@ function intoMap(text: string, { map, pair }: Target, keys: readonly string[], v
   return afterLine(text, endOfPair(text, last), block(text, keys, value, indent));
 }
 
-/** Braces hold JSON too. */
+/** Inserts the member into a map in braces, as JSON: braces hold JSON too. */
 function intoBraces(text: string, map: YAMLMap, keys: readonly string[], value: unknown): string {
   const [, end] = rangeOf(map);
   const [key = '', ...rest] = keys;
@@ -124,7 +124,7 @@ function intoBraces(text: string, map: YAMLMap, keys: readonly string[], value: 
   return spliced(text, [{ start: body.length, end: body.length, text: `${comma}${member}` }]);
 }
 
-/** The text after the first value is put into an empty document, or a key without a value or with `{}`. */
+/** Puts the first value into an empty document, or behind a key without a value or with `{}`. */
 function intoEmpty(text: string, pair: Pair | undefined, keys: readonly string[], value: unknown): string {
   if (pair === undefined) return afterLine(text, text.length, block(text, keys, value, 0));
   const [keyStart, keyEnd] = rangeOf(pair.key);
@@ -147,7 +147,7 @@ function unitOf(text: string): number {
 function block(text: string, keys: readonly string[], value: unknown, indent: number): string {
   const tree = keys.reduceRight<unknown>((below, name) => ({ [name]: below }), value);
   const written = stringify(tree, { indent: unitOf(text), lineWidth: 0, blockQuote: false });
-  // Not by a pattern: to those, characters within a text begin a line too.
+  // A pattern would not do: it also takes characters within a text as line starts.
   const lines = written.split('\n').map((line) => (line === '' ? line : ' '.repeat(indent) + line));
   return lines.join(lineBreakOf(text));
 }
@@ -158,7 +158,7 @@ function afterLine(text: string, offset: number, added: string): string {
   return text.slice(0, at) + gap + added + text.slice(at);
 }
 
-/** The end of its last character; the parser includes the line ends behind it. */
+/** The end of the pair's last character; the parser includes the line breaks behind it. */
 function endOfPair(text: string, { key, value }: Pair): number {
   const [start] = rangeOf(key);
   const end = Math.max(rangeOf(value)[1], rangeOf(key)[1]);
