@@ -1,4 +1,4 @@
-// `audit`: what is recorded of calls, and where.
+// `audit`: reads which calls are recorded, how, and where.
 
 import { AUDIT, defaultsOf, type SettingsOf } from '../model/settings.ts';
 import { isRecord } from '../util/json-value.ts';
@@ -6,34 +6,34 @@ import { type Reader, readSection } from './reader.ts';
 
 export interface AuditSettings {
   readonly isKept: boolean;
-  /** Undefined for the usual place. */
+  /** Undefined for the usual file. */
   readonly file: string | undefined;
   readonly maxBytes: number;
-  /** How many files that were put aside are kept. */
+  /** The number of old files to keep. */
   readonly keep: number;
-  /** True if arguments are written as they are, instead of a hash. */
+  /** True if arguments are recorded as they are; false to record a hash. */
   readonly keepsArguments: boolean;
-  /** Says what happens to calls that cannot be recorded. */
+  /** The policy for calls that cannot be recorded. */
   readonly onFailure: SettingsOf<typeof AUDIT>['onFailure'];
 }
 
 type AuditValues = SettingsOf<typeof AUDIT>;
 
-/** The settings of a section that says nothing. */
+/** The settings of an empty section. */
 export const DEFAULT_AUDIT: AuditSettings = named(defaultsOf(AUDIT));
 
 function named({ enabled, arguments: keepsArguments, ...others }: AuditValues): AuditSettings {
   return { isKept: enabled, keepsArguments, ...others };
 }
 
-/** Without such a section: whoever wants to know asks for it. */
+/** The settings without such a section: nothing is recorded unless the user asks for it. */
 export const NO_AUDIT: AuditSettings = { ...DEFAULT_AUDIT, isKept: false };
 
 export function auditSettingsOf(reader: Reader, value: unknown, resolvePath: (path: string) => string): AuditSettings {
   if (value === undefined) return NO_AUDIT;
   const before = reader.findings.length;
   const settings = named(readSection(reader, value, 'audit', AUDIT));
-  // A fault may hide that calls must not be made if they cannot be recorded.
+  // A fault may hide the wish to refuse calls that cannot be recorded.
   const isInDoubt = reader.findings.length > before && !isChosen(value);
   const { file, onFailure } = settings;
   return {

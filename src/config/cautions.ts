@@ -1,4 +1,4 @@
-// What a config file may say, and whoever wrote it may not have meant.
+// Warns about settings that are valid, but that the author may not have meant.
 
 import { toolsetIn } from '../model/toolset.ts';
 import { secretsInArguments, secretsInText } from '../util/given-secrets.ts';
@@ -7,7 +7,7 @@ import { looksSecret, PLAIN_WORD } from '../util/secret-signs.ts';
 import type { ConfigFinding } from './reader.ts';
 
 export interface CautionOptions {
-  /** True if others may read the file. */
+  /** True if other users may read the file. */
   readonly isShared: boolean;
   readonly resolvePath: (path: string) => string;
 }
@@ -39,7 +39,7 @@ function natsCautions(nats: unknown): ConfigFinding[] {
   );
 }
 
-/** Views that are not there: clients that get one cannot connect. */
+/** Warns about views that do not exist: a client that gets one cannot connect. */
 function viewCautions({ client, clients, codeMode, toolsets }: Readonly<Record<string, unknown>>): ConfigFinding[] {
   const entries = Array.isArray(clients) ? clients.map((entry, i) => [`clients[${i}]`, entry] as const) : [];
   return [['client', client] as const, ...entries].flatMap(([place, entry]) => {

@@ -1,5 +1,4 @@
-// Everything that is wrong with one config file, each with where it stands in the text. Nothing that is said has a value
-// of the file in it.
+// Finds every fault in one config file, each with its place in the text. No message quotes a value of the file.
 
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -24,7 +23,7 @@ import { validate } from './schema.ts';
 import type { PatternBudget } from './tool-rules.ts';
 
 export interface PlacedFinding extends ConfigFinding {
-  /** From 1 up; undefined for the whole file, and for what a program has made. */
+  /** Counts from 1; undefined for the whole file, and for what a program has made. */
   readonly line?: number | undefined;
   readonly column?: number | undefined;
 }
@@ -33,13 +32,13 @@ export interface CheckOptions {
   readonly homedir: string;
   /** True if other users may read the file. */
   readonly isShared: boolean;
-  /** Adds findings about the content that other rooms know how to judge. */
+  /** Adds findings about the content from rooms that know more about it. */
   readonly more: (content: unknown) => readonly ConfigFinding[];
 }
 
 const MOST_SYNTAX_FAULTS = 10;
 
-/** In the order in which they stand in the file. Rejects if it cannot be read. */
+/** Checks the file; the findings come in the order of the file. Rejects if the file cannot be read. */
 export async function checkConfig(file: string, options: CheckOptions): Promise<readonly PlacedFinding[]> {
   refuseAnotherUsers(file);
   if (isProgram(file)) {
@@ -64,7 +63,7 @@ export async function checkConfig(file: string, options: CheckOptions): Promise<
     .map(({ finding, offset }) => ({ ...finding, ...placeIn(text, offset) }));
 }
 
-/** The parser misses a brace once for each object that is still open. */
+/** Drops repeated errors: the parser reports a missing brace once for each open object. */
 function distinct(errors: readonly ParseError[]): ParseError[] {
   return [...new Map(errors.map((fault) => [`${fault.error} ${fault.offset}`, fault])).values()];
 }
@@ -86,7 +85,7 @@ function syntaxFault(code: string): ConfigFinding {
   return { level: 'error', place: '', problem: sentenceOf(code) ?? code, hint: 'nothing of the file is used' };
 }
 
-/** Why a file cannot be looked at, as a finding of its own. */
+/** Makes a finding for a file that cannot be read. */
 export function unreadable(error: unknown): PlacedFinding {
   if (!(error instanceof BridgeError) || error.code !== 'CONFIG_INVALID') throw error;
   return { level: 'error', place: '', problem: error.message, hint: error.hint };
@@ -99,7 +98,7 @@ interface Place {
   readonly value: number;
 }
 
-/** Notes where everything stands, under the names that findings use; returns the keys that stand twice. */
+/** Notes the place of every value, under the names that findings use. Returns the repeated keys. */
 function readPlaces(node: Node, place: string, places: Map<string, Place>): ConfigFinding[] {
   if (place === '') places.set('', { key: node.offset, value: node.offset });
   if (node.type === 'array')
@@ -116,7 +115,7 @@ function readPlaces(node: Node, place: string, places: Map<string, Place>): Conf
     if (seen.has(key.value))
       repeated.push({ level: 'warning', place: where, problem: 'stands here twice', hint: 'the last one is used' });
     seen.add(key.value);
-    places.set(where, { key: key.offset, value: value.offset }); // the last of two, as it counts
+    places.set(where, { key: key.offset, value: value.offset }); // of two, the last counts
     repeated.push(...readPlaces(value, where, places));
   }
   return repeated;
@@ -124,7 +123,7 @@ function readPlaces(node: Node, place: string, places: Map<string, Place>): Conf
 
 const ABOUT_THE_KEY = /^(?:is not known|stands here)/;
 
-/** The place of the nearest value that is there. */
+/** The place of the value, or of the nearest one around it. */
 function offsetOf({ place, problem }: ConfigFinding, places: ReadonlyMap<string, Place>): number {
   for (let name = place; ; name = name.replace(/(?:^|\.)[^.[\]]*$|\[\d+\]$/, '')) {
     const found = places.get(name);
@@ -139,14 +138,14 @@ export interface Candidate {
   readonly file: string;
   readonly origin: 'named' | 'directory' | 'user';
   readonly exists: boolean;
-  /** True if any command reads anything of it. */
+  /** True if any command reads it. */
   readonly counts: boolean;
-  /** True if only `serve`, and `start` after a yes, may run it. */
+  /** True if only `serve` may run it, or `start` after the user agrees. */
   readonly isForeignProgram: boolean;
   readonly reason: string;
 }
 
-/** The config files that there may be, in the order in which they are looked for. Throws if a named one is not there. */
+/** The possible config files, in the order of the search. Throws if a named file does not exist. */
 export function candidatesIn(place: ConfigPlace): Candidate[] {
   if (place.named !== undefined) {
     const { file = '' } = findConfigFile(place);

@@ -1,6 +1,6 @@
-// What a client has to know of the config file: where the daemon is, whether to start one, how to come back to it, and
-// which id to use. `connect` and the library read this and nothing else: checking all of the file would take them longer
-// than all else that they do to start.
+// The settings that a client needs: the daemon's socket, whether to start a daemon, how to reconnect, and the client's
+// id. `connect` and the library read only these: to check the whole file would take longer than the rest of their
+// start.
 
 import { CLIENT_ID_RULE, isClientId } from '../protocol/client-id.ts';
 import { DEFAULT_RECONNECT, RECONNECT_BOUNDS, type ReconnectSettings } from '../util/backoff.ts';
@@ -8,7 +8,7 @@ import type { Reader } from './reader.ts';
 
 export interface OwnClientSettings {
   readonly socketPath: string | undefined;
-  /** True if clients start a daemon where none runs. */
+  /** True if clients start a daemon when none runs. */
   readonly autoConnect: boolean;
   readonly reconnect: ReconnectSettings;
   readonly clientId: string | undefined;
@@ -21,7 +21,7 @@ export const NO_CLIENT_SETTINGS: OwnClientSettings = {
   clientId: undefined,
 };
 
-/** Reads the settings out of a parsed file. */
+/** Reads the settings from a parsed file. */
 export function clientSettingsOf(
   reader: Reader,
   root: Readonly<Record<string, unknown>>,

@@ -1,19 +1,19 @@
-// `clients`: what holds for some clients only. What is not understood closes: a match that cannot be read is everybody's,
-// and lists that cannot be read leave nothing to use.
+// `clients`: reads settings for some clients only. A fault makes it stricter: an unreadable match fits every client,
+// and an unreadable list allows nothing.
 
 import type { ToolRule } from '../model/tool-rules.ts';
 import { isViewName, VIEW_NAMES } from '../model/view-name.ts';
 import type { Reader } from './reader.ts';
 import { NO_TOOL, type PatternBudget, toolRulesOf } from './tool-rules.ts';
 
-/** An entry of the list. The first that matches a client applies. */
+/** An entry of the list. The first entry that matches a client applies. */
 export interface ClientEntry {
-  /** Globs; undefined for any. */
+  /** Globs for each property; undefined matches any value. */
   readonly match: Readonly<Record<MatchKey, readonly string[] | undefined>>;
   readonly view: string | undefined;
-  /** Globs over the servers that it sees; undefined for all. */
+  /** Globs over the servers that the client sees; undefined for all. */
   readonly servers: readonly string[] | undefined;
-  /** Servers by what it calls them. */
+  /** Servers, by the client's names for them. */
   readonly names: Readonly<Record<string, string>>;
   readonly toolRules: readonly ToolRule[];
 }
@@ -80,13 +80,13 @@ function matchOf(reader: Reader, value: unknown, { place, resolvePath, budget }:
   return match;
 }
 
-/** A directory by its own name, without what may stand behind it. */
+/** Removes a slash at the end of a directory's name. */
 function withoutSlash(path: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
 interface Globs extends Omit<At, 'resolvePath'> {
-  /** The patterns to use if they cannot be read. */
+  /** The patterns to use if the list cannot be read. */
   readonly otherwise: readonly string[] | undefined;
 }
 

@@ -1,5 +1,5 @@
-// The sections of a config that keep somebody out. With a fault in one of them nobody knows whom: at a daemon's start the
-// stricter reading counts, and later what was read of it while it was whole.
+// The sections of a config that restrict access. A fault in one leaves its limits unclear. A starting daemon then uses
+// the stricter reading; a running daemon keeps the section's last good reading.
 
 import type { Config } from './config.ts';
 import type { Reader } from './reader.ts';
@@ -13,19 +13,22 @@ export function closingSectionsIn({ findings, misspelled }: Reader): ClosingSect
   return CLOSING_SECTIONS.filter((section) => places.some((place) => isAbout(place, section)));
 }
 
-/** A fault of an outer place counts too: `discovery` is no object. */
+/**
+ * True if the fault concerns the section. A fault of an outer place counts too, such as a `discovery` that is no
+ * object.
+ */
 function isAbout(place: string, section: ClosingSection): boolean {
   const [top] = section.split('.');
   return place === '' || place === top || place === section || new RegExp(`^${section}[.[]`).test(place);
 }
 
-/** The reading of a file that is no object: it may have said anything. */
+/** The strict reading of a file that is no object: it may have restricted anything. */
 export function closed(config: Config): Config {
   const discovery = { ...config.discovery, policy: { deniesAll: true as const }, toolRules: [NO_TOOL] };
   return { ...config, onToolChange: 'block', discovery };
 }
 
-/** The config with these sections as they were. */
+/** Returns the config with the earlier version of these sections. */
 export function withSectionsOf(before: Config, config: Config, sections: readonly ClosingSection[]): Config {
   const has = (section: ClosingSection): boolean => sections.includes(section);
   const policy = has('policy') ? before.discovery.policy : config.discovery.policy;

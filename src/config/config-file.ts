@@ -1,5 +1,5 @@
-// Finds the config file and reads its content. What the content says is for those who read it: the daemon and most
-// commands check all of it (load.ts), clients take the few settings that they need (client-settings.ts).
+// Finds the config file and reads its content. Others interpret it: the daemon and most commands check the whole file
+// (load.ts), clients take the few settings that they need (client-settings.ts).
 
 import { existsSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
@@ -9,28 +9,28 @@ import { readRegularSync } from '../local/regular-file.ts';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 
 export interface ConfigPlace {
-  /** A file named by the user; it must be there. */
+  /** A file named by the user; it must exist. */
   readonly named?: string | undefined;
   readonly cwd: string;
   readonly homedir: string;
   readonly xdgConfigHome?: string | undefined;
-  /** True if a program in the working directory may be run: whoever starts a daemon there by hand wants that. */
+  /** True if a program in the working directory may run: a person who starts a daemon there by hand wants that. */
   readonly runsPrograms?: boolean | undefined;
 }
 
 type ConfigOrigin = 'none' | 'named' | 'directory' | 'user';
 
-/** The file that is used, undefined without one, and how it was found. */
+/** The file in use, undefined if there is none, and how it was found. */
 export interface FoundConfigFile {
   readonly file: string | undefined;
-  /** `directory`: it stood in the working directory, so whoever wrote what is there may have written it. */
+  /** `directory`: the file stood in the working directory, so the author of that directory may have written it. */
   readonly origin: ConfigOrigin;
 }
 
 const DATA = ['json', 'jsonc'];
 const PROGRAMS = ['js', 'mjs', 'ts'];
 
-/** All files that may be used, in their order. */
+/** All files that may be used, in order. */
 export function configFilesOf(place: ConfigPlace): string[] {
   if (place.named !== undefined) return [resolve(place.cwd, place.named)];
   return [...directoryFiles(place), ...userFiles(place)];
@@ -46,7 +46,7 @@ export function userFiles({ homedir, xdgConfigHome }: ConfigPlace): string[] {
   return [...DATA, ...PROGRAMS].map((ending) => join(dir, `config.${ending}`));
 }
 
-/** The file that is used. Looks at names only. */
+/** Finds the file to use. Looks at names only. */
 export function findConfigFile(place: ConfigPlace): FoundConfigFile {
   if (place.named !== undefined) {
     const file = resolve(place.cwd, place.named);
@@ -61,7 +61,7 @@ export function findConfigFile(place: ConfigPlace): FoundConfigFile {
 
 const isThere = (file: string): boolean => existsSync(file);
 
-/** Commands and `connect` work in whatever directory: another user's file there keeps nobody from using the bridge. */
+/** True for another user's file. Commands and `connect` run in any directory, so such a file must not stop them. */
 const isPassedOver = (file: string, { runsPrograms }: ConfigPlace): boolean =>
   runsPrograms !== true && isAnotherUsers(file);
 
@@ -91,7 +91,7 @@ export async function readConfig(file: string): Promise<unknown> {
   }
 }
 
-/** Another user would decide which programs run for this one. */
+/** Throws if another user owns the file: that user would choose the programs that run here. */
 export function refuseAnotherUsers(file: string): void {
   if (!isAnotherUsers(file)) return;
   throw new BridgeError('CONFIG_INVALID', `${file} is not read: it, or a link to it, belongs to another user`, {
@@ -116,7 +116,9 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   NOT_A_FILE: 'it is no regular file',
 };
 
-/** Comments and trailing commas are welcome in .json too; the parser for them is loaded only where they are. */
+/**
+ * Parses a text with comments and trailing commas; .json files may have them too. Loads the parser only for such texts.
+ */
 async function parseWithComments(file: string, text: string): Promise<unknown> {
   const { parse, printParseErrorCode } = await import('jsonc-parser');
   const errors: import('jsonc-parser').ParseError[] = [];

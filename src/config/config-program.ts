@@ -1,5 +1,5 @@
-// A config file that is a program: runs it, and takes what it exports by default. It runs in a thread of its own, with all
-// that this process may do: one that never ends can be ended, and each run begins afresh.
+// A config file that is a program: runs it, and takes its default export. It runs in its own thread, with all rights of
+// this process. So an endless one can be stopped, and each run starts afresh.
 
 import { statSync } from 'node:fs';
 import { extname } from 'node:path';
@@ -16,8 +16,8 @@ type Outcome =
 const MOST_MS = 10_000;
 
 /**
- * Hooks that let an older Node import TypeScript, in the thread of their own: the package
- * `typescript` takes the types out, where the file finds it. Without it, a file without types is JavaScript.
+ * Hooks that let an older Node import TypeScript; they run in their own thread. They remove the types with the package
+ * `typescript`, if the file can find it. Without the package, a file without types runs as JavaScript.
  */
 const TYPES = `
 import { readFile } from 'node:fs/promises';
@@ -46,7 +46,10 @@ function compilerFor(url) {
 }
 `;
 
-/** The thread, as a script: an import of its own, so that the bundler leaves it alone. Node runs TypeScript from 22.18 on. */
+/**
+ * The thread's script. It is a text with its own import, so that the bundler does not touch it. Node runs TypeScript
+ * itself from 22.18 on.
+ */
 const THREAD = `
 const { register } = require('node:module');
 const { parentPort, workerData } = require('node:worker_threads');
@@ -71,7 +74,7 @@ export async function runConfig(file: string, mostMs = MOST_MS): Promise<unknown
   }
 }
 
-/** The default export of the module at `url`, if it ends in time. */
+/** Resolves to the default export of the module at `url`, if it ends in time. */
 function exportOf(url: string, mostMs: number): Promise<unknown> {
   const thread = new Worker(THREAD, { eval: true, workerData: { url, types: TYPES }, env: SHARE_ENV });
   return new Promise((resolve, reject) => {
@@ -82,7 +85,7 @@ function exportOf(url: string, mostMs: number): Promise<unknown> {
     thread.once('message', (outcome: Outcome) => {
       if ('value' in outcome) resolve(outcome.value);
       else reject(Object.assign(new Error(outcome.message), { code: outcome.code, isSyntax: outcome.isSyntax }));
-      void thread.terminate(); // whatever it has left open
+      void thread.terminate(); // ends whatever the program has left open
     });
     thread.once('error', reject);
     thread.once('exit', () => {

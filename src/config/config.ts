@@ -1,4 +1,5 @@
-// What a config file comes to, and what holds without one. Whoever has none loads no more of its reading than this.
+// The result of reading a config file, and the defaults without one. A program without a config file loads no other
+// code for it.
 
 import type { FederationSettings } from '../model/federation-settings.ts';
 import { type HttpSettings, NO_HTTP } from '../model/http-settings.ts';
@@ -32,51 +33,51 @@ export interface Config extends OwnClientSettings {
   /** Settings for some clients only. */
   readonly clients: readonly ClientEntry[];
   readonly servers: readonly ServerDefinition[];
-  /** By the names of servers, wherever these are defined. */
+  /** Settings by server name, wherever the server is defined. */
   readonly serverSettings: Readonly<Record<string, ServerSettings>>;
   readonly toolsets: readonly Toolset[];
-  /** Results of tools that are cut. */
+  /** Limits on the results of tools. */
   readonly results: ResultsSettings;
   readonly limits: Limits;
   readonly liveness: LivenessSettings;
   readonly daemon: DaemonSettings;
   /** Programs of models. */
   readonly codeMode: CodeModeSettings;
-  /** True if what servers say is kept from one run to the next, and how long it holds. */
+  /** True if answers of servers are kept between runs, and how long they stay valid. */
   readonly cache: { readonly isKept: boolean; readonly ttlMs: number };
   readonly discovery: DiscoverySettings;
-  /** Says what happens to tools that have changed; undefined for the default. */
+  /** The policy for tools that have changed; undefined for the default. */
   readonly onToolChange: ToolChangePolicy | undefined;
   readonly audit: AuditSettings;
-  /** Where clients over HTTP are let in. */
+  /** The addresses at which clients connect over HTTP. */
   readonly http: HttpSettings;
-  /** Where traces and metrics go. */
+  /** The destination of traces and metrics. */
   readonly telemetry: TelemetrySettings;
-  /** Other hosts; undefined for none. */
+  /** The other hosts; undefined for none. */
   readonly federation: FederationSettings | undefined;
-  /** The faults for which a section `federation` is not used. */
+  /** The faults that make a section `federation` unusable. */
   readonly federationFaults: readonly string[];
   readonly agents: MessagingSettings;
   /** The file of the user's own ranker for searches. */
   readonly ranker: string | undefined;
-  /** Servers that may connect by themselves. */
+  /** Servers that may connect to the bridge by themselves. */
   readonly dialIn: readonly DialInServer[];
 }
 
-/** Says which servers of other programs' files are offered. */
+/** The choice of servers from other programs' files. */
 export interface DiscoverySettings {
   readonly isEnabled: boolean;
   readonly precedence: 'scope' | 'first-wins';
   readonly toolRules: readonly ToolRule[];
-  /** More registries of running servers, and whether servers of any may be on other machines. */
+  /** More registries of running servers. `mayBeRemote`: true if their servers may run on other machines. */
   readonly registries: { readonly files: readonly string[]; readonly mayBeRemote: boolean };
-  /** More files, and directories of files, in which servers are defined. */
+  /** More files, and directories of files, that define servers. */
   readonly sources: readonly string[];
   /** The directories of Agent Plugins. */
   readonly agentPlugins: readonly string[];
   /** Groups of words that may stand for each other in a search. */
   readonly synonyms: ConfiguredSynonyms;
-  /** How long a tool that is run by `execute_tool` may take; 0 for as long as its server allows. */
+  /** The time limit for a tool run by `execute_tool`; 0 for the server's own limit. */
   readonly timeoutMs: number;
   readonly policy: PolicyLists;
 }
@@ -84,7 +85,7 @@ export interface DiscoverySettings {
 const NO_REGISTRIES = { files: [], mayBeRemote: false };
 
 export const EMPTY_CONFIG: Config = {
-  // Each by itself: of an object that is spread the bundler cannot know that nobody needs it.
+  // Each one is written out: the bundler cannot tell that nobody needs a spread object.
   socketPath: undefined,
   autoConnect: true,
   reconnect: DEFAULT_RECONNECT,

@@ -1,5 +1,5 @@
-// `federation`: the bus where daemons of several hosts meet, the names of this one, and what it offers and uses. A section with a fault joins
-// nobody: half of it might offer more than was meant.
+// `federation`: reads the bus where daemons of several hosts meet, this host's names, and what it offers and uses. A
+// faulty section joins no bus: half of it might offer more than was meant.
 
 import { isAbsolute } from 'node:path';
 import type { FederationSettings, NatsSettings } from '../model/federation-settings.ts';
@@ -17,7 +17,7 @@ const NO_SERVERS = `${NATS}.servers is missing: it has the addresses of NATS, su
 const TOKEN = /^[A-Za-z0-9_-]{1,63}$/;
 const SCHEMES: readonly string[] = ['nats:', 'tls:'];
 
-/** The section, or its faults, for which it is not used. */
+/** Reads the section. Returns the faults instead if it cannot be used. */
 export function federationOf(
   reader: Reader,
   value: unknown,
@@ -88,7 +88,7 @@ function natsOf(reader: Reader, value: unknown, resolvePath: (path: string) => s
   return settings;
 }
 
-/** An address without a user in it: addresses are shown. */
+/** True for an address without a user in it: addresses are shown. */
 function isAddress(text: string): boolean {
   const url = parsedUrl(text);
   return (

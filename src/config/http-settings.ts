@@ -1,5 +1,6 @@
-// `http`: reads the address and who is let in there, and refuses what would let in more than it says. A fault closes: a value
-// that is not understood is the stricter one, and where the whole is not safe nothing listens.
+// `http`: reads the address and who may connect there. It refuses settings that would let in more clients than they
+// say. A fault makes it stricter: an unreadable value counts as the stricter one, and nothing listens if the whole is
+// unsafe.
 
 import { isIPv4, isIPv6 } from 'node:net';
 import { type HttpAddress, type HttpSettings, NO_HTTP } from '../model/http-settings.ts';
@@ -11,7 +12,7 @@ import { type Reader, readSettings } from './reader.ts';
 const PLACE = 'http';
 const ADDRESS_RULE = 'an address such as 127.0.0.1:4810, [::1]:4810 or unix:/path';
 
-/** Reads an address; undefined if it is none. */
+/** Reads an address; undefined if the text is none. */
 function httpAddress(text: string, resolvePath: (path: string) => string): HttpAddress | undefined {
   const [, path] = /^unix:(.+)$/s.exec(text) ?? [];
   if (path !== undefined) return { kind: 'unix', path: resolvePath(path) };
@@ -28,13 +29,13 @@ function isLoopback(host: string): boolean {
 }
 
 interface Unsafe {
-  /** The setting, below `http`. */
+  /** The name of the setting, below `http`. */
   readonly key: string;
   readonly problem: string;
   readonly hint: string;
 }
 
-/** Why an address may not be listened on with these settings; undefined if it may. */
+/** The reason why it is unsafe to listen with these settings; undefined if it is safe. */
 function unsafeIn({ listen, needsToken, allowsRemote, isBehindProxy, tls }: HttpSettings): Unsafe | undefined {
   if (listen?.kind !== 'tcp') return undefined;
   const others = !listen.isLoopback;
@@ -82,7 +83,7 @@ export function httpSettingsOf(reader: Reader, value: unknown, resolvePath: (pat
   return { ...settings, listen: undefined };
 }
 
-/** The settings with an address from the command line in place of the config's. Throws if they are not safe together. */
+/** Replaces the config's address by the one from the command line. Throws if the result is unsafe. */
 export function withHttpAddress(settings: HttpSettings, text: string, cwdPath: (path: string) => string): HttpSettings {
   const listen = httpAddress(text, cwdPath);
   if (listen === undefined)
@@ -104,7 +105,7 @@ function listenOf(reader: Reader, value: unknown, resolvePath: (path: string) =>
   return address;
 }
 
-/** A name that is not understood lets nobody in. */
+/** Reads names. A name that is not understood lets nobody in. */
 function namesOf(
   reader: Reader,
   value: unknown,
@@ -134,7 +135,7 @@ function originOf(given: string) {
     : { problem: 'must be an origin such as https://app.example' };
 }
 
-/** A section with a fault lets nobody in by it. */
+/** Reads the section. With a fault, it lets nobody in. */
 function authorizationOf(reader: Reader, value: unknown): HttpSettings['authorization'] {
   if (value === undefined) return undefined;
   const place = `${PLACE}.authorization`;
@@ -156,7 +157,10 @@ function authorizationOf(reader: Reader, value: unknown): HttpSettings['authoriz
   return undefined;
 }
 
-/** Plain HTTP is for this machine alone: whoever is on the way could name other keys. */
+/**
+ * True for a URL that can be trusted. Plain HTTP is allowed on this machine only: a machine in between could present
+ * other keys.
+ */
 function isTrusted(text: string): boolean {
   const url = parsedUrl(text);
   if (url === undefined || url.hash !== '' || url.search !== '' || url.username !== '' || url.password !== '')

@@ -1,5 +1,5 @@
-// What a config file said when it was last good, for a daemon that starts when it is not: somebody is in the middle of
-// writing it, or it is a program that fails on this Node. The file may hold secrets, so it is for this user alone.
+// The last good content of each config file. A starting daemon uses it if somebody is just writing the file, or if the
+// file is a program that fails on this Node. The copy may hold secrets, so only this user can read it.
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { membersOf } from '../util/json-value.ts';
 
 export interface KeptConfig {
   readonly content: unknown;
-  /** When it was read, as in ISO 8601. */
+  /** The time of reading, in ISO 8601. */
   readonly at: string;
 }
 
@@ -16,7 +16,7 @@ export class LastGoodConfigs {
   readonly #dir: string;
   readonly #failed: (error: unknown) => void;
 
-  /** `failed` hears of what cannot be kept: that is no reason to do without the config itself. */
+  /** `failed` is called when the content cannot be kept; the config itself is used anyway. */
   constructor(stateDir: string, failed: (error: unknown) => void) {
     this.#dir = join(stateDir, 'last-good-config');
     this.#failed = failed;
@@ -32,7 +32,7 @@ export class LastGoodConfigs {
     }
   }
 
-  /** Undefined if it was never good, or what was kept cannot be read. */
+  /** The kept content; undefined if the file was never good, or if the copy cannot be read. */
   kept(file: string): KeptConfig | undefined {
     try {
       const { version, file: own, at, content } = membersOf(JSON.parse(readPrivate(this.#pathOf(file)) ?? 'null'));

@@ -1,4 +1,4 @@
-// Reads all of the config file and checks it. Without one, everything has a default.
+// Reads and checks the whole config file. Without a file, every setting has its default.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
@@ -19,11 +19,11 @@ import type { PatternBudget } from './tool-rules.ts';
 export interface LoadedConfig extends FoundConfigFile {
   readonly config: Config;
   readonly faults: readonly string[];
-  /** Sections that keep somebody out, and have faults. */
+  /** Faulty sections that restrict access. */
   readonly inDoubt: readonly ClosingSection[];
-  /** `mcpServers` as it is written. */
+  /** `mcpServers` as the file spells it. */
   readonly servers: unknown;
-  /** All of it as it is written. */
+  /** The whole content as the file spells it. */
   readonly content: unknown;
 }
 
@@ -37,7 +37,7 @@ export const NO_CONFIG: LoadedConfig = {
   content: undefined,
 };
 
-/** With `lastGood`, it is kept there what the file says. */
+/** Loads the config. With `lastGood`, keeps the content there. */
 export async function loadConfig(place: ConfigPlace, lastGood?: LastGoodConfigs): Promise<LoadedConfig> {
   const { file, origin } = findConfigFile(place);
   if (file === undefined) return NO_CONFIG;
@@ -47,8 +47,9 @@ export async function loadConfig(place: ConfigPlace, lastGood?: LastGoodConfigs)
 }
 
 /**
- * Loads the config of a daemon that starts. While its file cannot be read, the last good content is used. `checked` is the file that
- * was read before the previous daemon was ended: that one is used also if it has gone since.
+ * Loads the config of a daemon that starts. While its file cannot be read, the last good content is used. `checked` is
+ * the file that was read before the previous daemon was stopped; its last good content is used even if the file has
+ * gone since.
  */
 export async function loadOrLastGood(
   place: ConfigPlace,
@@ -89,14 +90,17 @@ async function loadedFrom(content: unknown, { file, origin, place }: FoundConfig
   return { file, origin, servers: membersOf(content).mcpServers, content, config, faults, inDoubt };
 }
 
-/** Looks at the patterns of rules for tools, if there may be some: most configs have none. */
+/** Makes a budget for the patterns of tool rules, if there may be rules; most configs have none. */
 export async function patternsOf(content: unknown): Promise<PatternBudget | undefined> {
   if (!isRecord(content) || Object.values(content).every((section) => !isRecord(section) || !hasRules(section)))
     return undefined;
   return new (await import('../util/glob.ts')).GlobBudget();
 }
 
-/** A misspelled key is read as the one that it is most like, so each list of objects may be the one of the rules. */
+/**
+ * True if the section may have rules. A misspelled key counts as the key that it resembles, so any list of objects may
+ * be the rules.
+ */
 function hasRules(section: Readonly<Record<string, unknown>>): boolean {
   return Object.values(section).some((value) => Array.isArray(value) && value.some(isRecord));
 }

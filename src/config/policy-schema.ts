@@ -1,21 +1,21 @@
-// `policy`: whose servers may be used, and what becomes of tools that change. What is not understood closes: it may have
-// been what keeps somebody out.
+// `policy`: reads which servers may be used, and what happens to tools that change. A fault makes it stricter: the
+// unreadable part may have been a restriction.
 
 import type { ToolChangePolicy } from '../model/tool-rules.ts';
 import { isRecord } from '../util/json-value.ts';
 import type { Reader } from './reader.ts';
 
 export interface PolicySettings {
-  /** Says what happens to tools that have changed; undefined for the default. */
+  /** The policy for tools that have changed; undefined for the default. */
   readonly onToolChange: ToolChangePolicy | undefined;
-  /** As they are written: whoever decides by the lists understands them. */
+  /** The lists as the file spells them; the code that applies them interprets them. */
   readonly lists: PolicyLists;
 }
 
 export interface PolicyLists {
   readonly allowedMcpServers?: unknown;
   readonly deniedMcpServers?: unknown;
-  /** Something of who is denied is not understood, so everybody is. */
+  /** Part of the deny list is not understood, so every server is denied. */
   readonly deniesAll?: true;
 }
 
@@ -53,7 +53,7 @@ function onToolChangeOf(
   return 'block';
 }
 
-/** True if each rule could fit somebody, as far as its form says. */
+/** True if every rule has a valid form. */
 function checkList(reader: Reader, value: unknown, place: string): boolean {
   const before = reader.errors;
   if (value === undefined) return true;

@@ -1,14 +1,14 @@
-// Reads values of a parsed config file, each for what it must be, and sections by their rows in the table of settings
-// (model/settings.ts). It gathers the faults with their places; a value with a fault is the default.
+// Reads values of a parsed config file and checks each one. It reads sections by their rows in the table of settings
+// (model/settings.ts). It collects the faults with their places; a faulty value becomes the default.
 
 import type { Setting, SettingsOf, SettingsTable } from '../model/settings.ts';
 import { isRecord } from '../util/json-value.ts';
 import type { nearest } from '../util/nearest.ts';
 
 export interface ConfigFinding {
-  /** An error is a mistake; a warning is said of what may well be meant. */
+  /** An error is a mistake; a warning is about something that may be meant. */
   readonly level: 'error' | 'warning';
-  /** Such as `mcpServers.weather.args[1]`; empty for the whole file. */
+  /** For example `mcpServers.weather.args[1]`; empty for the whole file. */
   readonly place: string;
   readonly problem: string;
   /** A sentence that says what to write instead. */
@@ -22,19 +22,19 @@ export function sentenceFor({ place, problem, hint }: ConfigFinding): string {
 
 export class Reader {
   readonly findings: ConfigFinding[] = [];
-  /** Places of what stands under another key, by what was meant. */
+  /** The places that misspelled keys were meant for. */
   readonly misspelled: string[] = [];
-  /** Errors for which something has to be left out. */
+  /** The number of errors that leave something out. */
   errors = 0;
   readonly #mistaken = new Set<string>();
   readonly #near: typeof nearest;
 
-  /** `near` finds what an unknown key may mean. Clients, which tell nobody what they find, load no search for it. */
+  /** `near` finds the key that an unknown key may mean. Clients report no findings, so they do not load that search. */
   constructor(near: typeof nearest) {
     this.#near = near;
   }
 
-  /** In words, one line each. */
+  /** The findings in words, one line each. */
   get faults(): readonly string[] {
     return this.findings.map(sentenceFor);
   }
@@ -44,15 +44,15 @@ export class Reader {
     this.mistake(place, problem, hint);
   }
 
-  /** One for which nothing has to be left out. */
+  /** Notes an error that leaves nothing out. */
   mistake(place: string, problem: string, hint?: string): void {
-    // What follows from the first at the same place would count it twice.
+    // A later error at the same place follows from the first; to add it would count the mistake twice.
     if (this.#mistaken.has(place)) return;
     this.#mistaken.add(place);
     this.findings.push({ level: 'error', place, problem, hint });
   }
 
-  /** Says which keys nobody knows. */
+  /** Reports unknown keys. */
   keys(fields: Record<string, unknown>, place: string, known: readonly string[]): void {
     for (const key of Object.keys(fields)) {
       const where = place === '' ? key : `${place}.${key}`;
@@ -60,7 +60,7 @@ export class Reader {
     }
   }
 
-  /** With what stands under a misspelled key also under the one that is meant, where that is not there itself. */
+  /** Returns the fields, with the value of each misspelled key under the intended key too, unless that one is there. */
   meant(fields: Record<string, unknown>, place: string, known: readonly string[]): Record<string, unknown> {
     const meant = { ...fields };
     for (const key of Object.keys(fields)) {
@@ -86,7 +86,7 @@ export class Reader {
     return undefined;
   }
 
-  /** A text that may be empty. */
+  /** Reads a text that may be empty. */
   anyText(value: unknown, place: string): string {
     if (value === undefined || typeof value === 'string') return value ?? '';
     this.mistake(place, 'must be a string');
@@ -154,7 +154,7 @@ export class Reader {
   }
 }
 
-/** Reads a section that has the settings of a table, and nothing else. */
+/** Reads a section that has only the settings of a table. */
 export function readSection<Table extends SettingsTable>(
   reader: Reader,
   value: unknown,
@@ -166,7 +166,7 @@ export function readSection<Table extends SettingsTable>(
   return readSettings(reader, fields, place, table);
 }
 
-/** Reads the settings of a table out of a section that may have more. */
+/** Reads the settings of a table from a section that may have more. */
 export function readSettings<Table extends SettingsTable>(
   reader: Reader,
   fields: Readonly<Record<string, unknown>>,

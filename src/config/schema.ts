@@ -1,6 +1,6 @@
-// Reads a whole config file. The settings of most sections are rows of the table in model/settings.ts; sections with a
-// shape of their own have a file here. A fault names its place; faults of one server leave that server out and nothing
-// else (server-schema.ts).
+// Reads a whole config file. Most sections are rows of the table in model/settings.ts; sections with their own shape
+// have a file here. Each fault names its place. A fault of one server leaves out that server and nothing else
+// (server-schema.ts).
 
 import type { MessagingSettings, PairRule } from '../model/messaging-settings.ts';
 import type { DialInServer } from '../model/server-definition.ts';
@@ -36,11 +36,11 @@ import { toolsetsOf } from './toolsets-schema.ts';
 
 export interface Validated {
   readonly config: Config;
-  /** One line each, beginning with the place, such as `mcpServers.weather.args[1]`. */
+  /** One line for each fault; it begins with the place, such as `mcpServers.weather.args[1]`. */
   readonly faults: readonly string[];
-  /** The same, for who looks for the places in the text. */
+  /** The same faults, with their places for a search in the text. */
   readonly findings: readonly ConfigFinding[];
-  /** Sections with faults that keep somebody out; they get the stricter reading. */
+  /** Faulty sections that restrict access; they get the stricter reading. */
   readonly inDoubt: readonly ClosingSection[];
 }
 
@@ -68,7 +68,7 @@ const SECTIONS = [
   'dialIn',
 ];
 
-/** Takes what it can use of a parsed file, and says what it could not. */
+/** Takes all usable parts of a parsed file, and reports the others. */
 export function validate(file: unknown, resolvePath: (path: string) => string, patterns?: PatternBudget): Validated {
   const reader = new Reader(nearest);
   const root = reader.section(file, '');
@@ -102,7 +102,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
     },
     onToolChange,
     audit: auditSettingsOf(reader, meant.audit, resolvePath),
-    // What stands under a misspelled key opens nothing.
+    // These read `root`, not `meant`: a misspelled key must not open anything.
     http: httpSettingsOf(reader, root.http, resolvePath),
     telemetry: telemetrySettingsOf(reader, root.telemetry),
     ...federationOf(reader, root.federation, resolvePath),
@@ -114,7 +114,7 @@ export function validate(file: unknown, resolvePath: (path: string) => string, p
   return { config: whole, faults: reader.faults, findings: reader.findings, inDoubt: closingSectionsIn(reader) };
 }
 
-/** True if there is such a server is seen when somebody asks for it. */
+/** Reads a view. Nobody checks here that its server exists: that shows when a client asks for the view. */
 function viewOf(reader: Reader, value: unknown): string | undefined {
   const view = reader.text(value, 'client.view');
   if (view === undefined || /^(?:discover|all|code|server:.+)$/s.test(view)) return view;
@@ -160,13 +160,13 @@ function discoveryOf(
   };
 }
 
-/** An item that is no text has been reported, and is left out. */
+/** Reads paths. Leaves out items that are no text; those were reported already. */
 function pathsOf(reader: Reader, value: unknown, place: string): string[] {
   const given: readonly unknown[] = reader.texts(value, place);
   return given.filter((path) => typeof path === 'string' && path !== '') as string[];
 }
 
-/** Reads `agents`: what clients may say to each other. */
+/** Reads `agents`: the rules for messages between clients. */
 function agentsOf(reader: Reader, value: unknown): MessagingSettings {
   const section = reader.section(value, 'agents');
   const keys = [...Object.keys(AGENTS), 'mailbox', 'policy'];
@@ -180,7 +180,7 @@ function agentsOf(reader: Reader, value: unknown): MessagingSettings {
   };
 }
 
-/** A list of which one rule is not understood lets nobody speak: the rule may have been the one that forbids it. */
+/** Reads rules for pairs. If one rule is not understood, nobody may speak: that rule may have been a ban. */
 function pairRulesOf(reader: Reader, value: unknown): readonly PairRule[] {
   if (value === undefined) return [];
   const before = reader.findings.length;
@@ -200,7 +200,7 @@ function ruleOf(reader: Reader, value: unknown, place: string): PairRule {
   return { from, to, isAllowed: fields.allow === true };
 }
 
-/** Reads `dialIn`: the names under which programs that connect by themselves may offer their tools to everybody. */
+/** Reads `dialIn`: the names under which programs that connect by themselves may offer tools to every client. */
 function dialInOf(reader: Reader, value: unknown, isDefined: (name: string) => boolean): DialInServer[] {
   const entries = Object.entries(reader.section(value, 'dialIn'));
   return entries.flatMap(([name, entry]) => dialInServerOf(reader, name, entry, isDefined) ?? []);

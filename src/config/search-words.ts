@@ -1,12 +1,13 @@
-// Words that may stand for each other in a search, besides those that are built in: groups in `discovery.search`, or by their word in
-// `search`. And `search.ranker`, a ranker of the user's own: a program that the daemon runs.
+// Reads words that may stand for each other in a search, in addition to the built-in ones: groups in
+// `discovery.search`, or word by word in `search`. Reads `search.ranker` too: the user's own ranker, a program that the
+// daemon runs.
 
 import { isRecord } from '../util/json-value.ts';
 import type { Reader } from './reader.ts';
 
 export type ConfiguredSynonyms = readonly (readonly string[])[];
 
-/** Each group relates each of its words to each other one. */
+/** The limit exists because a group relates each of its words to every other one. */
 const MOST_GROUPS = 1000;
 const MOST_WORDS = 50;
 const LONGEST = 100;
@@ -25,7 +26,7 @@ export function synonymsOf(reader: Reader, value: unknown, place: string): Confi
   return synonyms.slice(0, MOST_GROUPS).flatMap((group: unknown, i) => groupOf(reader, group, `${where}[${i}]`) ?? []);
 }
 
-/** Reads `search.synonyms`: the words that each word may stand for. */
+/** Reads `search.synonyms`: for each word, the words that it may stand for. */
 export function synonymsByWord(reader: Reader, value: unknown): ConfiguredSynonyms {
   const place = 'search.synonyms';
   const { synonyms } = isRecord(value) ? value : {};
@@ -37,7 +38,7 @@ export function synonymsByWord(reader: Reader, value: unknown): ConfiguredSynony
   });
 }
 
-/** In a list of its own. One that is not understood is left out whole. */
+/** Reads a group; returns it in a list. An unreadable group is left out whole. */
 function groupOf(reader: Reader, value: unknown, place: string): [readonly string[]] | undefined {
   const before = reader.errors;
   const words = reader.texts(value, place);
@@ -49,7 +50,7 @@ function groupOf(reader: Reader, value: unknown, place: string): [readonly strin
   return reader.errors > before ? undefined : [words];
 }
 
-/** Reads `search`: the file of a ranker; '' names none. */
+/** Reads `search`: the file of a ranker; '' means no ranker. */
 export function rankerOf(reader: Reader, value: unknown, resolvePath: (path: string) => string): string | undefined {
   const fields = reader.section(value, 'search');
   reader.keys(fields, 'search', ['ranker', 'synonyms']);

@@ -1,4 +1,4 @@
-// What the definition of one server may say in a config file. Any fault leaves that server out.
+// Reads the definition of one server in a config file. Any fault leaves that server out.
 
 import type { OAuthSettings, RemoteServer, ServerDefinition, StdioServer } from '../model/server-definition.ts';
 import { SERVER, type SettingsOf } from '../model/settings.ts';
@@ -12,13 +12,13 @@ const SERVER_KEYS = [
   ...Object.keys(SERVER),
 ];
 
-/** The part of a refused name that a message shows. */
+/** The length of a refused name that a message shows. */
 const LONGEST_SHOWN = 64;
 
 /** Settings of a server that is defined elsewhere. */
 export type ServerSettings = Readonly<Partial<SettingsOf<typeof SERVER>>>;
 
-/** Reads `serverSettings`: what it does not say is as it is without it. */
+/** Reads `serverSettings`. A setting that is missing stays as it is. */
 export function serverSettingsOf(reader: Reader, value: unknown): Readonly<Record<string, ServerSettings>> {
   const entries = Object.entries(reader.section(value, 'serverSettings'));
   return Object.fromEntries(
@@ -73,7 +73,7 @@ function stdioOf(
     command: command.startsWith('~/') ? resolvePath(command) : command,
     args: reader.texts(fields.args, `${place}.args`),
     env: reader.textMap(fields.env, `${place}.env`),
-    // What begins with a variable is not relative to the file.
+    // A path that begins with a variable is not relative to the file.
     cwd: cwd === undefined || cwd.startsWith('${') ? cwd : resolvePath(cwd),
     dir: resolvePath('.'),
   };

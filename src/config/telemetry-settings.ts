@@ -1,5 +1,5 @@
-// `telemetry`: reads where traces and metrics go, and how many of them. A fault in the address leaves them unsent: nothing goes
-// where nobody meant it to.
+// `telemetry`: reads the destination and the amount of traces and metrics. With a fault in the address nothing is sent,
+// so that nothing goes to a place that nobody meant.
 
 import { OTLP, TELEMETRY } from '../model/settings.ts';
 import {

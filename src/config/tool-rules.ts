@@ -1,5 +1,5 @@
-// `discovery.toolRules`: which tools may be used, and words by which they are found. A rule that is not understood, and
-// may be one that forbids, forbids what it can be about.
+// `discovery.toolRules`: reads which tools may be used, and extra words to find them by. An unreadable rule that may be
+// a ban forbids every tool that it may cover.
 
 import type { ToolRule } from '../model/tool-rules.ts';
 import type { Reader } from './reader.ts';
@@ -8,13 +8,16 @@ const KEYS = ['pattern', 'enabled', 'tags'];
 /** A rule that forbids all tools. */
 export const NO_TOOL: ToolRule = { patterns: ['**'], isEnabled: false, tags: [] };
 
-/** Looks at patterns that are matched together; see util/glob.ts, which is loaded only where there are rules. */
+/** Checks patterns that are matched together; see util/glob.ts, which is loaded only if there are rules. */
 export interface PatternBudget {
-  /** Why one more cannot be kept; undefined if it can. */
+  /** The reason why one more pattern cannot be kept; undefined if it can. */
   problemWith(pattern: string): string | undefined;
 }
 
-/** Without a budget patterns are taken as they are; who matches them closes what cannot be kept. */
+/**
+ * Reads the rules. Without a budget it takes every pattern; the code that matches them then forbids those that cannot
+ * be kept.
+ */
 export function toolRulesOf(
   reader: Reader,
   value: unknown,
@@ -51,7 +54,7 @@ function toolRuleOf(
   return mayForbid(section) ? { patterns: rule.patterns, isEnabled: false, tags: [] } : undefined;
 }
 
-/** Undefined if they cannot be read. */
+/** Reads patterns; undefined if they cannot be read. */
 function patternsOf(
   reader: Reader,
   value: unknown,
@@ -72,7 +75,7 @@ function patternsOf(
 
 const HINT = 'until then the rule forbids all tools, if it forbids any';
 
-/** A rule that permits, or only gives tags, forbids nothing if it is left out. */
+/** True if the rule may be a ban. A rule that permits, or only adds tags, can be left out safely. */
 function mayForbid(section: Readonly<Record<string, unknown>>): boolean {
   if (section.enabled !== undefined) return section.enabled !== true;
   return Object.keys(section).some((key) => !KEYS.includes(key));

@@ -1,4 +1,4 @@
-// `toolsets`: named sets of tools. A set with a mistake has no tools: whoever asks for it is shown less, never more.
+// `toolsets`: reads named sets of tools. A faulty set has no tools: a client that asks for it sees less, never more.
 
 import { TOOLSET_NAME, TOOLSET_NAME_RULE, type Toolset } from '../model/toolset.ts';
 import type { Reader } from './reader.ts';
