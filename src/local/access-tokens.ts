@@ -1,5 +1,5 @@
-// Tokens of clients that reach the bridge over HTTP. The file has the hash of each token and what it grants, never a token.
-// A daemon looks at the file's mark before it believes what it has read, so a token that is revoked ends at once.
+// The tokens of clients that reach the bridge over HTTP. The file holds the hash of each token and its rights, never a
+// token. A daemon checks the file's mark before each use, so a revoked token ends at once.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -10,21 +10,21 @@ import { type StateEnvironment, StateFile } from './state-file.ts';
 
 /** The terms of a token. */
 interface TokenTerms {
-  /** Names who has the token, for rules and reports. No two tokens have one name. */
+  /** The holder's name, for rules and reports. No two tokens have the same name. */
   readonly name: string;
-  /** The one view that may be seen; undefined for any. */
+  /** The one view that the holder may see; undefined for any. */
   readonly view?: string | undefined;
-  /** Globs over the servers that may be seen; undefined for all. */
+  /** Globs over the servers that the holder may see; undefined for all. */
   readonly servers?: readonly string[] | undefined;
   /** In milliseconds since 1970; undefined for never. */
   readonly expiresAtMs?: number | undefined;
 }
 
 export interface AccessToken extends TokenTerms {
-  /** Tells a token from an earlier one of the same name. */
+  /** Tells a token from an earlier one with the same name. */
   readonly id: string;
   readonly createdAtMs: number;
-  /** Hexadecimal. */
+  /** In hexadecimal. */
   readonly hash: string;
 }
 
@@ -34,10 +34,10 @@ const HASH = /^[0-9a-f]{64}$/;
 const TOKEN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const TOKEN_NAME_RULE = '1 to 64 of A-Z a-z 0-9 . _ -, beginning with a letter or a digit';
 
-/** Each request is compared with all of them. */
+/** The limit exists because each request is compared with all tokens. */
 export const MOST_TOKENS = 256;
 
-/** Nothing longer is hashed: no token is so long. */
+/** A longer text is not hashed: no token is so long. */
 const LONGEST_BEARER = 256;
 
 export class AccessTokenFile extends StateFile<readonly AccessToken[]> {
@@ -53,7 +53,7 @@ export class AccessTokenFile extends StateFile<readonly AccessToken[]> {
     super(kind, environment, homedir);
   }
 
-  /** Makes a token, and resolves to it: it is nowhere else. Expired tokens are dropped. */
+  /** Makes a token and resolves to it; the token is stored nowhere. Drops expired tokens. */
   async create(terms: TokenTerms, nowMs: number): Promise<string> {
     if (!TOKEN_NAME.test(terms.name))
       throw new BridgeError('USAGE', 'That is no name for a token', { hint: `A name has ${TOKEN_NAME_RULE}.` });
@@ -68,7 +68,7 @@ export class AccessTokenFile extends StateFile<readonly AccessToken[]> {
     return text;
   }
 
-  /** Forgets tokens by their names. Resolves to the names of which there was one. */
+  /** Removes tokens by name. Resolves to the names that existed. */
   async revoke(names: readonly string[]): Promise<string[]> {
     let revoked: string[] = [];
     await this.change((before) => {
@@ -96,13 +96,13 @@ export function isExpired({ expiresAtMs }: Pick<AccessToken, 'expiresAtMs'>, now
 interface AccessTokensOptions {
   readonly environment: StateEnvironment;
   readonly homedir: string;
-  /** The time of day. */
+  /** Returns the time of day. */
   readonly nowMs: () => number;
-  /** Hears once of a file that cannot be read. */
+  /** Called once when the file cannot be read. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** The tokens of a running daemon. While their file cannot be read, no token is good. */
+/** The tokens of a running daemon. While their file cannot be read, no token is valid. */
 export class AccessTokens {
   readonly #file: AccessTokenFile;
   readonly #options: AccessTokensOptions;
@@ -115,7 +115,7 @@ export class AccessTokens {
     this.#file = new AccessTokenFile(options.environment, options.homedir);
   }
 
-  /** The token that a request carries; undefined if it is not, or no longer, good. */
+  /** The token that a request carries; undefined if it is not valid. */
   granted(bearer: string): AccessToken | undefined {
     if (bearer.length > LONGEST_BEARER) return undefined;
     this.#refresh();
@@ -125,7 +125,7 @@ export class AccessTokens {
     return found === undefined || isExpired(found, this.#options.nowMs()) ? undefined : found;
   }
 
-  /** True while a token that was granted is good: streams of one that was revoked have to end. */
+  /** True while a granted token is valid: the streams of a revoked one must end. */
   isGood({ id }: Pick<AccessToken, 'id'>): boolean {
     this.#refresh();
     const [, token] = this.#tokens.find(([, { id: other }]) => other === id) ?? [];

@@ -1,5 +1,5 @@
-// A socket that somebody else has bound and listens on, such as systemd, and hands on to the daemon: clients can connect
-// before it runs. It is used if it is what the daemon would have bound itself, and nothing else.
+// A socket that another program, such as systemd, has bound and hands to the daemon: clients can connect before the
+// daemon runs. The daemon uses it only if it is the socket that it would have bound itself.
 
 import { fstatSync, readFileSync } from 'node:fs';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -10,8 +10,8 @@ const FIRST_FD = 3;
 const VARIABLES = ['LISTEN_PID', 'LISTEN_FDS', 'LISTEN_FDNAMES'];
 
 /**
- * The descriptor that was handed to this process, if one was. The variables are taken away, so that nobody who is
- * started from here believes that they are meant.
+ * Returns the descriptor that was handed to this process, if there is one. Removes the variables, so that no child
+ * process takes them as its own.
  */
 export function takeActivatedFd(environment: Record<string, string | undefined>, pid: number): number | undefined {
   const [forPid, count] = VARIABLES.map((name) => environment[name]);
@@ -21,7 +21,7 @@ export function takeActivatedFd(environment: Record<string, string | undefined>,
   throw unusable(`${count} sockets were handed to the daemon (LISTEN_FDS), which takes one`);
 }
 
-/** Throws unless it is a socket that listens at this path, and belongs to this user. */
+/** Throws unless the descriptor is a socket that listens at this path and belongs to this user. */
 export function checkActivated(fd: number, path: string): void {
   const inode = inodeOf(fd);
   if (inspectSocket(path) === 'absent') throw unusable(`The socket that was handed to the daemon is not at ${path}`);
@@ -54,7 +54,7 @@ function isListening(flags: string | undefined): boolean {
   return (Number.parseInt(flags ?? '', 16) & ACCEPTS) !== 0;
 }
 
-/** Undefined where there is no /proc: then the path has to do. */
+/** The rows of that table; undefined without /proc: then only the path is checked. */
 function socketsOfMachine(): string[][] | undefined {
   try {
     const lines = readFileSync('/proc/net/unix', 'utf8').split('\n').slice(1);

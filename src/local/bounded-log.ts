@@ -1,6 +1,6 @@
-// The log of daemons in the background: one file for all daemons of a user, put aside as FILE.1 beyond its bound (rotated-file). A daemon
-// writes to the file that has the name, so it opens it again when another one has put it aside. Only what Node itself writes when it dies
-// goes to the file that the daemon began with.
+// The log of background daemons: one file for all daemons of a user, renamed to FILE.1 at its limit (rotated-file). A
+// daemon writes to the file that has the name now, so it reopens the file after another daemon has renamed it. Only
+// Node's own last words go to the file that the daemon began with.
 
 import { closeSync, fstatSync, truncateSync, writeSync } from 'node:fs';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
@@ -11,7 +11,10 @@ import { putAside } from './rotated-file.ts';
 
 export const MOST_LOG_BYTES = 10 * 1024 * 1024;
 
-/** Writes to the log if that is what this descriptor is. What somebody has redirected is theirs to keep small: then `write` does. */
+/**
+ * Returns a function that writes to the log, if this descriptor is the log. If the user has redirected stderr, `write`
+ * is used instead, and the user keeps that file small.
+ */
 export function boundedWriter(path: string, fd: number, write: (line: string) => void): (line: string) => void {
   if (!isOpenAs(fd, path)) return write;
   const log = new BoundedLog(path, fd);
@@ -20,7 +23,7 @@ export function boundedWriter(path: string, fd: number, write: (line: string) =>
 
 class BoundedLog {
   readonly #path: string;
-  /** The descriptor of stderr, until the file has been put aside. */
+  /** The descriptor of stderr, until the file has been renamed. */
   #fd: number;
   #ino: number;
   #isOwn = false;
@@ -31,7 +34,10 @@ class BoundedLog {
     this.#ino = fstatSync(fd).ino;
   }
 
-  /** Writes to the file that has the name now: whoever follows the log misses no line. One that cannot be written is lost, and nothing else. */
+  /**
+   * Writes to the file that has the name now, so that a reader who follows the log misses no line. A line that cannot
+   * be written is lost, and nothing else.
+   */
   write(line: string): void {
     const stat = statIn(this.#path);
     if (stat?.ino !== this.#ino) this.#reopen();
@@ -42,7 +48,7 @@ class BoundedLog {
     }
     if (stat === undefined || stat.size <= MOST_LOG_BYTES) return;
     putAsideLog(this.#path);
-    if (statIn(this.#path)?.ino !== this.#ino) this.#reopen(); // so that the file is there for who follows it
+    if (statIn(this.#path)?.ino !== this.#ino) this.#reopen(); // so that a reader finds the file
   }
 
   #reopen(): void {
@@ -58,18 +64,20 @@ class BoundedLog {
   }
 }
 
-/** Tells whether this descriptor is of that file. */
+/** True if this descriptor is that file. */
 export function isOpenAs(fd: number, path: string): boolean {
   try {
     const [own, named] = [fstatSync(fd), statOf(path)];
     return own.isFile() && own.ino === named?.ino && own.dev === named.dev;
   } catch (error) {
     expectSystemError(error);
-    return false; // A descriptor that is closed, or a place that cannot be looked at.
+    return false; // The descriptor is closed, or the place cannot be inspected.
   }
 }
 
-/** Renames the log to FILE.1 if it is too large. A log that cannot be renamed is emptied: it is no reason not to serve. */
+/**
+ * Renames the log to FILE.1 if it is too large. A log that cannot be renamed is emptied: the daemon must serve anyway.
+ */
 export function putAsideLog(path: string, most: number = MOST_LOG_BYTES): void {
   if (!isTooLarge(path, most)) return;
   try {
@@ -85,7 +93,7 @@ function isTooLarge(path: string, most: number): boolean {
   return stat?.isFile() === true && stat.size > most && !isForeign(path);
 }
 
-/** Undefined for a place that cannot be looked at. */
+/** The stat of a place; undefined if it cannot be inspected. */
 function statIn(path: string): ReturnType<typeof statOf> {
   try {
     return statOf(path);

@@ -1,13 +1,13 @@
-// How many bridges a process runs below. Servers are told, so that a gateway among them does not become a client of the
-// bridge that it is a server of: each would wait for the other.
+// Counts the bridges above a process. Servers get this number, so that a gateway among them does not become a client of
+// its own bridge: each would wait for the other.
 
 import { BridgeError } from '../util/bridge-error.ts';
 
-/** Set for every server that is started. */
+/** Set for every server that the bridge starts. */
 export const DEPTH_VARIABLE = 'MCP_BRIDGE_DEPTH';
 const DEEPEST = 1;
 
-/** The mark for what is started here; undefined when it must not be, as we run below a bridge already. */
+/** The depth for a process started here; undefined if we run below a bridge already, so nothing may start. */
 export function nextDepth(current: string | undefined): number | undefined {
   const depth = /^\d{1,9}$/.test(current ?? '') ? Number(current) : 0;
   return depth < DEEPEST ? depth + 1 : undefined;

@@ -5,14 +5,14 @@ import { dirname, join } from 'node:path';
 import { runModule } from './module-code.ts';
 
 /**
- * Returns the exports of a bundle. `require` would decode its text as UTF-8, which leaves 3 MiB of freed memory
- * behind in a process that may run for months. A bundle has one byte for each character, which a test checks.
+ * Returns the exports of a bundle. `require` would decode its text as UTF-8 and leave 3 MiB of freed memory in a
+ * process that may run for months. A bundle has one byte for each character; a test checks that.
  */
 export function loadBundle(name: string): unknown {
   return keepBundle(name)();
 }
 
-/** Reads a bundle, whose package may be gone when it is needed; the function that is returned runs it. */
+/** Reads a bundle now, because the package may be gone later. The returned function runs it. */
 export function keepBundle(name: string): () => unknown {
   const file = join(dirname(import.meta.filename), name);
   const bytes = readFileSync(file);

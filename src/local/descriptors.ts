@@ -1,37 +1,40 @@
-// Descriptors that are left, for a process to be started and for a client to be taken in. Node opens the pipes of a child
-// first, and where one more cannot be had it says so and never closes those that it has got. A connection for which there is
-// no descriptor is closed by Node without a word. So one looks before.
+// Checks that descriptors are free, for a new process and for a new client. Node opens a child's pipes first; if one
+// fails, it reports an error and never closes the others. If a connection gets no descriptor, Node closes it silently.
+// So the daemon checks before.
 
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { systemCode } from '../util/bridge-error.ts';
 import { expectSystemError } from '../util/expected-error.ts';
 
-/** Three pipes, each with two ends, the one by which a child says that it runs, and those of the guard that is told of it. */
+/**
+ * Three pipes with two ends each, the one that reports the child's start, and those of the guard that is told about the
+ * child.
+ */
 const OF_A_CHILD = 12;
 
-/** Left for those who are told that there is no room, and for files. */
+/** Kept free for clients that are refused, and for files. */
 const IN_RESERVE = 6;
-/** Clients that are taken in upon one look. */
+/** The number of clients that one check admits. */
 const PER_LOOK = 3;
 
-/** Throws as the system does. */
+/** Throws the system's error if so many descriptors are not free. */
 export function checkDescriptors(count = OF_A_CHILD): void {
   const taken: number[] = [];
   try {
     while (taken.length < count) taken.push(openSync('/dev/null', 'r'));
   } catch (error) {
     const code = systemCode(error);
-    if (code === undefined || code === 'EMFILE' || code === 'ENFILE') throw error; // others say nothing of descriptors
+    if (code === undefined || code === 'EMFILE' || code === 'ENFILE') throw error; // other errors say nothing about descriptors
   } finally {
     for (const fd of taken) closeSync(fd);
   }
 }
 
-/** The descriptors that clients may have: all but a reserve, whoever has taken the others. */
+/** The descriptors that clients may have: all but a reserve, whatever has taken the others. */
 export class ClientDescriptors {
   #known = 0;
 
-  /** There is room for one more client. One look is good for some of them, if they come in the same turn. */
+  /** True if there is room for one more client. One check admits several clients in the same turn. */
   hasRoom(): boolean {
     if (this.#known > 0) {
       this.#known--;
@@ -51,13 +54,13 @@ export class ClientDescriptors {
   }
 }
 
-/** Standard streams, and the one more that a child may be given. */
+/** The standard streams, and one more that a child may be given. */
 const LAST_OF_A_CHILD = 3;
 const CLOSE_ON_EXEC = 0o2000000;
 
 /**
- * Finds the descriptors that a child gets without being given them: those that whoever has started this process has left open. Linux
- * only; empty elsewhere. `among` names those to look at; without it all are.
+ * Finds the descriptors that every child inherits: those that this process's parent has left open. Linux only; empty
+ * elsewhere. `among` names the ones to check; without it all are checked.
  */
 export function inheritedDescriptors(among?: readonly number[]): readonly number[] {
   try {

@@ -1,5 +1,5 @@
-// What a person has decided about servers that connect by themselves: under which names programs may be seen. There is
-// nothing else to be sure of, since the bridge starts none of them (docs/adr/0020). In a file that no project can reach.
+// A person's decisions about servers that connect by themselves: the names that programs may use. The bridge starts
+// none of these servers, so nothing else needs a decision (docs/adr/0020). No project can reach the file.
 
 import { isRecord } from '../util/json-value.ts';
 import { type StateEnvironment, StateFile } from './state-file.ts';
@@ -19,7 +19,7 @@ export class DialInDecisions extends StateFile<ReadonlyMap<string, DialInDecisio
     super(kind, environment, homedir);
   }
 
-  /** By the server's name. */
+  /** Stores the decision for each of these servers. */
   decide(names: readonly string[], decision: DialInDecision): Promise<void> {
     return this.change((before) => new Map([...before, ...names.map((name) => [name, decision] as const)]));
   }

@@ -1,5 +1,5 @@
-// Where this user's home is, and the directories in it that XDG names. Whoever asks gets no place that depends on the
-// working directory: the author of a project could put there what counts as the user's own.
+// The home of this user, and the directories in it that XDG names. No result depends on the working directory: else the
+// author of a project could place files there that count as the user's own.
 
 import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
@@ -8,7 +8,7 @@ import { expectSystemError } from '../util/expected-error.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A HOME that is empty or relative is ignored; then it is what the system has for this user. */
+/** The home directory. An empty or relative HOME is ignored; the system's entry for this user is used instead. */
 export function homeDir(environment: Environment, ofSystem = systemHome): string {
   const home = knownHome(environment, ofSystem);
   if (home !== undefined) return home;
@@ -17,7 +17,7 @@ export function homeDir(environment: Environment, ofSystem = systemHome): string
   });
 }
 
-/** Has HOME name the home for all that is started from here, if there is one. */
+/** Sets HOME for everything that is started from here, if there is a home. */
 export function settleHome(environment: Record<string, string | undefined>, ofSystem = systemHome): void {
   const home = knownHome(environment, ofSystem);
   if (home !== undefined) environment.HOME = home;
@@ -38,7 +38,7 @@ function systemHome(): string | undefined {
   }
 }
 
-/** The directory that a variable of XDG names, or the usual one: its specification has relative ones ignored. */
+/** The directory that an XDG variable names, or the usual one. The XDG specification ignores relative paths. */
 export function xdgDir(named: string | undefined, usual: string): string {
   return named !== undefined && isAbsolute(named) ? named : usual;
 }

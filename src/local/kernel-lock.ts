@@ -1,5 +1,5 @@
-// The kernel's file lock, by the prebuilt addon of fs-native-extensions. Its own loader looks for the addon in a way that
-// takes 4 MB of memory for good, so the file is loaded from where it is; the loader is asked only if it is not there.
+// The kernel's file lock, by the prebuilt addon of fs-native-extensions. The package's own loader takes 4 MB of memory
+// for good, so the addon's file is loaded directly; the loader is used only if the file is missing.
 
 import { openSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,7 +16,7 @@ interface Addon {
 const PREBUILT = `fs-native-extensions/prebuilds/${platform()}-${arch()}/fs-native-extensions.node`;
 const require = createRequire(import.meta.filename);
 
-/** A descriptor of the addon, for a process whose package may have been removed. */
+/** The name of an open descriptor of the addon, for a process whose package may have been removed. */
 let opened: string | undefined;
 
 function loadAddon(): Addon {
@@ -35,25 +35,25 @@ function loadOpened(path: string): Addon {
   return module.exports as Addon;
 }
 
-/** Opens the addon's file, for processes that are started later; undefined where that says nothing to them. */
+/** Opens the addon's file for processes that start later; undefined where they could not use it. */
 export function openAddon(): number | undefined {
-  if (platform() !== 'linux') return undefined; // only there a descriptor has a name by which it can be loaded
+  if (platform() !== 'linux') return undefined; // only Linux can load a file by its descriptor
   try {
     return openSync(require.resolve(PREBUILT), 'r');
   } catch (error) {
     expectSystemError(error);
-    return undefined; // the addon is somewhere else: it is looked for when it is needed
+    return undefined; // the addon is somewhere else: the loader finds it when needed
   }
 }
 
-/** From here on the addon is the file that this descriptor is of. */
+/** Loads the addon from this descriptor from now on. */
 export function useOpenAddon(fd: number): void {
   opened = `/proc/self/fd/${fd}`;
 }
 
 let addon: Addon | undefined;
 
-/** Takes an exclusive lock on the whole of an open file, or returns false at once if another descriptor has it. */
+/** Takes an exclusive lock on a whole open file. Returns false at once if another descriptor has the lock. */
 export function tryLock(fd: number): boolean {
   addon ??= loadAddon();
   try {

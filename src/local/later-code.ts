@@ -1,5 +1,5 @@
-// The packages that a daemon needs later, if at all: read when it starts, compressed as the build has written them, because npm
-// may have replaced or removed the files by the time that they are needed. Compiled when they are.
+// The packages that a daemon may need later. It reads them at its start, still compressed, because npm may replace or
+// remove the files before they are needed. It compiles them when they are needed.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ interface Kept {
 
 const kept = new Map<string, Kept>();
 
-/** Reads all that stands in a directory. */
+/** Reads all files of a directory. */
 export function keepLaterCode(dir: string): void {
   for (const name of readdirSync(dir)) {
     const file = join(dir, name);
@@ -31,7 +31,7 @@ export function packedCode(name: string): Buffer {
   return code.packed;
 }
 
-/** The exports of a package, for the bundles; whoever calls it keeps them. @public */
+/** The exports of a package, for the bundles; the caller keeps them. @public */
 export function laterCode(name: string): unknown {
   const code = kept.get(name);
   invariant(code !== undefined, 'a package that is needed later was kept');

@@ -1,5 +1,5 @@
-// Lines that are gathered and written together, so that who says one neither waits for the disk nor pays for a system call.
-// What cannot be written is kept for a while, tried again, and counted when it is lost.
+// Gathers lines and writes them together, so that a caller neither waits for the disk nor pays for a system call. Lines
+// that cannot be written are kept for a while, tried again, and counted if they are lost.
 
 import { messageOf } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
@@ -8,18 +8,18 @@ import type { LineBatch, RotatedFile } from './rotated-file.ts';
 export interface LineLogOptions {
   readonly file: Pick<RotatedFile, 'append' | 'close'>;
   readonly clock: Pick<Clock, 'after'>;
-  /** The line that says how many are missing before it. */
+  /** Makes the line that says how many lines are missing before it. */
   readonly lossLine: (lost: number) => string;
-  /** It cannot be written any more, and why; or it can again. */
+  /** Called with the reason when writing begins to fail, and without one when it works again. */
   readonly changed: (failure: string | undefined) => void;
 }
 
-/** The time whose lines are lost at most if the process is killed. */
+/** The most time that lines wait; a killed process loses at most these. */
 const GATHER_MS = 50;
-/** From here on nothing more is waited for. */
+/** At this size the lines are written at once. */
 const ENOUGH = 256 * 1024;
 const RETRY_MS = 1000;
-/** Bytes that are held while a slow disk is written to, and while nothing can be written. */
+/** The most bytes held while a slow disk is written to; the next one is the limit while writing fails. */
 const MOST_HELD = 32 * 1024 * 1024;
 const MOST_HELD_FAILING = 1024 * 1024;
 
@@ -28,7 +28,7 @@ const TOO_SLOW = 'it is written more slowly than lines come';
 export class LineLog {
   readonly #options: LineLogOptions;
   readonly #gathered = new LineBuffer();
-  /** The lines that are being written, or could not be written. */
+  /** The lines that are being written, or that could not be written. */
   #batch: LineBatch | undefined;
   #batchLines = 0;
   #writing: Promise<void> | undefined;
@@ -36,7 +36,7 @@ export class LineLog {
   #timer: Timer | undefined;
   #lostInARow = 0;
   #failure: string | undefined;
-  /** Lines that are in the file, and such as never will be. */
+  /** The number of lines in the file; `lost` counts those that never will be. */
   written = 0;
   lost = 0;
 
@@ -44,17 +44,17 @@ export class LineLog {
     this.#options = options;
   }
 
-  /** Why it cannot be written at present. */
+  /** The reason why writing fails at present; undefined while it works. */
   get failure(): string | undefined {
     return this.#failure;
   }
 
-  /** With its newline. */
+  /** Adds a line; it includes the newline. */
   append(line: string): void {
     const most = this.#failure === undefined ? MOST_HELD : MOST_HELD_FAILING;
     if (this.#gathered.bytes + line.length > most && this.#gathered.lines > 0) return this.#lose();
     this.#gathered.add(line);
-    if (this.#writing !== undefined) return; // it goes on with this one
+    if (this.#writing !== undefined) return; // that write takes this line too
     if (this.#timer === undefined) this.#writeIn(GATHER_MS);
     if (this.#gathered.bytes >= ENOUGH && this.#failure === undefined) void this.write();
   }
@@ -72,13 +72,13 @@ export class LineLog {
     });
   }
 
-  /** Writes what is gathered; without any, sees whether that could be done. */
+  /** Writes the gathered lines; without any, tests that writing works. */
   write(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
-      // One may have come between the last look and this one.
+      // A line may have come between the last check and this one.
       if (this.#gathered.lines > 0 && this.#timer === undefined && !this.#isClosing) this.#writeIn(GATHER_MS);
     });
     return this.#writing;
@@ -116,12 +116,12 @@ export class LineLog {
     this.#failure = undefined;
     this.#options.changed(undefined);
     if (this.#lostInARow === 0) return;
-    // Those that were gathered meanwhile came before those that were lost.
+    // The lines gathered meanwhile came before the lost ones.
     this.#gathered.add(this.#options.lossLine(this.#lostInARow));
     this.#lostInARow = 0;
   }
 
-  /** Writes what can be written, once; what cannot is lost. */
+  /** Tries once to write all lines; those that cannot be written are lost. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#writing;
@@ -134,15 +134,15 @@ export class LineLog {
 // --- the lines that wait ---
 
 const BLOCK_BYTES = 288 * 1024;
-/** The most bytes that a character takes in UTF-8. */
+/** The most bytes of a character in UTF-8. */
 const MOST_BYTES = 3;
 
 /**
- * Lines as bytes, one behind the other, until they are taken all at once. A line is written once, into a block that is used
- * again: joining strings and encoding them later takes more than twice as long.
+ * Lines as bytes, one behind the other, until all are taken at once. Each line is written once, into a block that is
+ * used again: joining strings and encoding them later takes more than twice as long.
  */
 class LineBuffer {
-  /** Full ones, and lines that fit into none. */
+  /** Full blocks, and lines that fit into no block. */
   #pieces: Buffer[] = [];
   #pieceBytes = 0;
   #block: Buffer | undefined;
@@ -182,7 +182,7 @@ class LineBuffer {
     this.#used = 0;
   }
 
-  /** Everything, which is not to be changed before it is given back. */
+  /** Takes all bytes; nobody may change them before they are given back. */
   take(): Buffer {
     this.#endBlock();
     const [first, ...others] = this.#pieces;
@@ -193,7 +193,7 @@ class LineBuffer {
     return taken;
   }
 
-  /** Takes a buffer back that is not needed any more. */
+  /** Takes a buffer back that is no longer needed. */
   giveBack({ buffer, byteOffset }: Buffer): void {
     if (byteOffset === 0 && buffer.byteLength === BLOCK_BYTES) this.#spare = Buffer.from(buffer);
   }

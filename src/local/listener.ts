@@ -1,4 +1,4 @@
-// The daemon's socket. Whoever has the path's lock may take the path over; nobody else touches it.
+// The daemon's socket. Only the holder of the path's lock may take over the path.
 
 import { randomBytes } from 'node:crypto';
 import { lstatSync, lutimesSync, renameSync, unlinkSync } from 'node:fs';
@@ -12,9 +12,9 @@ import { statOf } from './owned-path.ts';
 import { inspectSocket, lockPathOf } from './socket-path.ts';
 import { fileFailure } from './whole-write.ts';
 
-/** Turns of the event loop without a new connection, after which none waits: each turn looks for one. */
+/** After so many turns of the event loop without a new connection, none waits: each turn looks for one. */
 const QUIET_TURNS = 3;
-/** The most turns of accepting: while the socket stays, clients come without end. */
+/** The most turns of accepting; while the socket stays, new clients may come forever. */
 const MOST_TURNS = 100;
 
 /** With Node's default of 511, hundreds of 10,000 clients that come at once are turned away. */
@@ -47,7 +47,7 @@ export class Listener {
     this.#inode = lstatSync(path).ino;
   }
 
-  /** Becomes the daemon of this path; fails if there is one. `activatedFd`: it is bound already. */
+  /** Becomes the daemon of this path; fails if there is one. `activatedFd` is a socket that is bound already. */
   static async open(path: string, onSocket: (socket: Socket) => void, activatedFd?: number): Promise<Listener> {
     const lock = LockFile.take(lockPathOf(path));
     if (lock === undefined) throw alreadyRunning(path);
@@ -71,14 +71,14 @@ export class Listener {
     this.#lock.describe(holder);
   }
 
-  /** Makes socket and lock young, so that those who sweep old files out of /tmp let them be. */
+  /** Updates the times of socket and lock, so that programs that clean /tmp leave them. */
   touch(): void {
     const now = new Date();
     if (this.#isOurs()) lutimesSync(this.path, now, now);
     this.#lock.touch();
   }
 
-  /** Comes back to its path when someone has removed the socket; says whether it had to. */
+  /** Binds the path again if somebody has removed the socket. Returns true if it had to. */
   async heal(): Promise<boolean> {
     if (statOf(this.path) !== undefined) return false;
     const server = await bindSocket(this.path, this.#onSocket);
@@ -95,12 +95,12 @@ export class Listener {
   }
 
   /**
-   * Removes the socket if it is still this daemon's; resolves when all who had connected to it have been handed over. The
-   * lock stays, so that no other daemon comes meanwhile, and heal() brings the socket back. With why it could not be
-   * removed, if it could not; whoever comes then is handed over still.
+   * Removes the socket if it is still this daemon's. Resolves when every client that had connected to it has been
+   * handed over. The lock stays, so that no other daemon comes meanwhile; heal() brings the socket back. Resolves to an
+   * error if the socket could not be removed; clients that come then are still handed over.
    */
   async retreat(): Promise<BridgeError | undefined> {
-    if (this.#isHandedOn) return undefined; // who has not been handed over waits for the next daemon
+    if (this.#isHandedOn) return undefined; // clients not handed over wait for the next daemon
     const failure = this.#remove();
     let turns = failure === undefined ? Number.POSITIVE_INFINITY : MOST_TURNS;
     for (let quiet = 0; quiet < QUIET_TURNS && turns > 0; turns--) {
@@ -121,7 +121,7 @@ export class Listener {
     }
   }
 
-  /** Takes no new connections; those that have not been handed over are lost, see retreat(). */
+  /** Takes no new connections. Those not handed over are lost, see retreat(). */
   stopAccepting(): void {
     this.#server.close();
   }
@@ -136,8 +136,8 @@ export class Listener {
 }
 
 /**
- * Binds another name and renames it: the path goes from the dead socket to the living one in one step, and when the
- * server closes, libuv removes the name that it bound, and not what has come to the path since.
+ * Binds another name and renames it, so that the path changes from the dead socket to the living one in one step. When
+ * the server closes, libuv removes only the name that it bound, never a later socket at the path.
  */
 export async function bindSocket(path: string, onSocket: (socket: Socket) => void): Promise<Server> {
   inspectSocket(path);
@@ -151,7 +151,7 @@ export async function bindSocket(path: string, onSocket: (socket: Socket) => voi
       process.umask(umask); // listen() has bound by now
     });
     renameSync(temporary, path);
-    // An accept that fails concerns the one who wanted to connect, and nobody else.
+    // A failed accept concerns only the client that wanted to connect.
     server.on('error', () => undefined);
     return server;
   } catch (error) {
@@ -165,7 +165,7 @@ export async function bindSocket(path: string, onSocket: (socket: Socket) => voi
   }
 }
 
-/** Takes over a socket that somebody else has bound. What has come to it already is accepted too. */
+/** Takes over a socket that another program has bound, with the connections that wait there. */
 async function adopt(fd: number, path: string, onSocket: (socket: Socket) => void): Promise<Server> {
   checkActivated(fd, path);
   const server = createServer({ allowHalfOpen: true }, onSocket);

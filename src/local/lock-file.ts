@@ -1,6 +1,6 @@
-// The one judge of who is the daemon of a path: a lock of the kernel's, which dies with its holder and never before.
-// Neither a pid nor a socket that answers proves anything: pids come back, and a stopped process still takes connections. Files
-// that several processes change have such locks too, taken in turn.
+// Decides which process is the daemon of a path, by a lock of the kernel. The lock ends when its holder ends, never
+// earlier. A pid or an answering socket proves nothing: pids are reused, and a stopped process still takes connections.
+// Files that several processes change have such locks too; processes take them in turn.
 
 import {
   closeSync,
@@ -26,7 +26,7 @@ export class LockFile {
     this.#fd = fd;
   }
 
-  /** Takes the lock, or returns undefined while another process has it. */
+  /** Takes the lock; undefined while another process has it. */
   static take(path: string): LockFile | undefined {
     for (;;) {
       const fd = openLock(path);
@@ -34,30 +34,30 @@ export class LockFile {
         closeSync(fd);
         return undefined;
       }
-      // Someone may have removed the file after it was opened: then this lock guards nothing.
+      // Somebody may have removed the file after it was opened: then this lock guards nothing.
       if (statOf(path)?.ino === fstatSync(fd).ino) return new LockFile(fd);
       closeSync(fd);
     }
   }
 
-  /** Leaves a note for people; nothing is ever decided by it. */
+  /** Leaves a note for people; no program decides by it. */
   describe(holder: Readonly<Record<string, string | number>>): void {
     const note = Buffer.from(`${JSON.stringify(holder)}\n`);
     try {
       ftruncateSync(this.#fd);
       writeSync(this.#fd, note, 0, note.length, 0);
     } catch (error) {
-      expectSystemError(error); // A full disk is no reason not to serve.
+      expectSystemError(error); // A full disk is no reason to stop serving.
     }
   }
 
-  /** Makes the file young, so that those who sweep old files out of /tmp let it be. */
+  /** Updates the file's time, so that programs that clean /tmp leave it. */
   touch(): void {
     const now = new Date();
     futimesSync(this.#fd, now, now);
   }
 
-  /** The file stays: to remove it would let two daemons lock two files of one name. */
+  /** Releases the lock. The file stays: without it, two daemons could lock two files of the same name. */
   release(): void {
     closeSync(this.#fd);
   }
@@ -79,7 +79,7 @@ function openLock(path: string): number {
   }
 }
 
-/** The pid that the holder of a lock has noted down, for messages. */
+/** The pid that the holder of a lock has noted, for messages. */
 export function notedPid(path: string): number | undefined {
   try {
     const note: unknown = JSON.parse(readFileSync(path, 'utf8'));
@@ -87,7 +87,7 @@ export function notedPid(path: string): number | undefined {
     return typeof note.pid === 'number' ? note.pid : undefined;
   } catch (error) {
     if (!(error instanceof SyntaxError)) expectSystemError(error);
-    return undefined; // No note, no pid: it is only for messages.
+    return undefined; // There is no note, so no pid: it is only for messages.
   }
 }
 
@@ -98,8 +98,8 @@ const TIMEOUT_MS = 60_000;
 const POLL_MS = 25;
 
 /**
- * Runs `task` while this process holds the lock of a file that several processes change: without it, one of two would lose what
- * the other has written. The lock stands beside the file, whose directory must be there.
+ * Runs `task` while this process holds the lock of a file that several processes change. Without the lock, two
+ * processes would overwrite each other's changes. The lock stands beside the file; its directory must exist.
  */
 export async function inTurn<Result>(
   path: string,

@@ -1,4 +1,5 @@
-// Log lines as JSON, to stderr or appended to a file. Never to stdout: in `connect` that belongs to the protocol.
+// Writes log lines as JSON to stderr, or appends them to a file. It never writes to stdout: in `connect` that belongs
+// to the protocol.
 
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
@@ -7,7 +8,7 @@ import { expectSystemError } from '../util/expected-error.ts';
 import { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from '../util/logger.ts';
 import { printableJson } from '../util/printable.ts';
 
-/** Writes lines from this level on. `common` is in each line, whatever the line says of it. */
+/** Writes lines of this level and above. Every line has `common`; a field of the line never replaces it. */
 export function jsonLogger(level: LogLevel, write: (line: string) => void, common?: LogFields): Logger {
   const least = LOG_LEVELS.indexOf(level);
   const at = (name: LogLevel) => {
@@ -18,7 +19,7 @@ export function jsonLogger(level: LogLevel, write: (line: string) => void, commo
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** A log is read on terminals: JSON itself escapes only the oldest of the characters that these obey. */
+/** Escapes more than JSON does: JSON escapes only the oldest control characters, and terminals obey newer ones. */
 function lineOf(record: object): string {
   return `${printableJson(JSON.stringify(record))}\n`;
 }
@@ -26,7 +27,10 @@ function lineOf(record: object): string {
 /** The most bytes that wait for a log that nobody reads. */
 const MOST_UNREAD_BYTES = 1024 * 1024;
 
-/** For a pipe that may be read slowly, or not at all: beyond a bound lines are lost, and counted where the log goes on. */
+/**
+ * Writes to a pipe whose reader may be slow or absent. Beyond the limit, lines are lost; their number is logged when
+ * the pipe works again.
+ */
 export function lossyWriter(stream: Pick<Writable, 'write' | 'writableLength'>): (line: string) => void {
   let lost = 0;
   return (line) => {
@@ -40,7 +44,10 @@ export function lossyWriter(stream: Pick<Writable, 'write' | 'writableLength'>):
   };
 }
 
-/** O_APPEND keeps the lines of several writers whole; a line that cannot be written is lost, and nothing else. */
+/**
+ * Opens a log file. O_APPEND keeps the lines of several writers whole. A line that cannot be written is lost, and
+ * nothing else.
+ */
 export function openLogFile(path: string): { write: (line: string) => void; close: () => void } {
   let fd: number;
   try {

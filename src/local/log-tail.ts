@@ -1,12 +1,12 @@
-// The end of a log, and what is written to it from then on, also when it is put aside as FILE.1 meanwhile (bounded-log). The bytes
-// before the place that was read last tell if the file is still the same. Only reads.
+// Reads the end of a log and all later lines, even if the log is renamed to FILE.1 meanwhile (bounded-log). The bytes
+// before the last position tell if the file is still the same. It never writes.
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 const PIECE_BYTES = 64 * 1024;
-/** The bytes by which the place is known again: a line of the log, which has its time in it, or the most of one. */
+/** The number of bytes that identify the position: one log line, which holds its time, or most of one. */
 const KNOWN_BYTES = 256;
 const NEWLINE = 0x0a;
 
@@ -15,17 +15,17 @@ export class LogTail {
   #position = 0;
   /** The bytes before the position. */
   #known = Buffer.alloc(0);
-  /** A line that is not all there yet. */
+  /** A line that is not complete yet. */
   #begun = Buffer.alloc(0);
   readonly #isWanted: (line: string) => boolean;
 
-  /** Lines that are not wanted are left out, and not counted. */
+  /** Lines that `isWanted` refuses are left out, and not counted. */
   constructor(path: string, isWanted: (line: string) => boolean = () => true) {
     this.#path = path;
     this.#isWanted = isWanted;
   }
 
-  /** The last so many lines; `more` goes on behind them. Undefined if there is no log. */
+  /** Returns the last `count` lines; `more` continues behind them. Undefined if there is no log. */
   last(count: number): string[] | undefined {
     for (let most = count; ; most *= 4) {
       this.#begun = NOTHING;
@@ -47,7 +47,7 @@ export class LogTail {
     return all.slice(Math.max(0, all.length - count));
   }
 
-  /** The lines that have been written since. One that is removed is waited for. */
+  /** Returns the lines written since the last call. If the log has been removed, it waits for a new one. */
   more(): string[] {
     return this.#moreOfAll().filter(this.#isWanted);
   }
@@ -63,7 +63,7 @@ export class LogTail {
     return [...this.#linesIn(this.#putAside(known)), ...this.#fromStart()];
   }
 
-  /** Reads what was still written to the file that was put aside. */
+  /** Reads the rest of the file that was renamed. */
   #putAside(known: Buffer): Buffer {
     const old = bytesFrom(`${this.#path}.1`, this.#position - known.length) ?? NOTHING;
     return startsWith(old, known) ? old.subarray(known.length) : NOTHING;
@@ -99,7 +99,7 @@ function linesOf(bytes: Buffer): string[] {
   return bytes.toString('utf8').split('\n').slice(0, -1);
 }
 
-/** From where so many lines begin, to the end; undefined if there is no such file. */
+/** The bytes of the last `count` lines; undefined if there is no such file. */
 function tailOf(path: string, count: number): { bytes: Buffer; end: number; isAll: boolean } | undefined {
   return reading(path, (fd, size) => {
     let start = size;

@@ -1,4 +1,4 @@
-// Runs the code of a CommonJS module whose text is at hand. Never looks for a module by its name.
+// Runs the code of a CommonJS module from its text. It never looks for a module by its name.
 
 import { createRequire } from 'node:module';
 import { compileFunction } from 'node:vm';

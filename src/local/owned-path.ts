@@ -1,12 +1,12 @@
-// What belongs to this user and what does not. Nothing of another user is ever trusted, followed or removed.
+// Tells this user's paths from others'. Nothing of another user is ever trusted, followed or removed.
 
 import { lstatSync, type Stats, statSync } from 'node:fs';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 
-/** As the kernel has it: users of containers often have no name, and of those userInfo() can say nothing. */
+/** The uid as the kernel has it. Users of containers often have no name, and then userInfo() fails. */
 export const ownUid: () => number = () => process.geteuid?.() ?? -1;
 
-/** The stat of the path itself: a link is not followed. Undefined if nothing is there. */
+/** The stat of the path itself, without following a link. Undefined if nothing is there. */
 export function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(path);
@@ -24,8 +24,8 @@ export function isForeign(path: string): boolean {
 }
 
 /**
- * True if another user has the file, or the link that leads to it. Root is none: it may do as it likes with this user's
- * processes and files anyway, and installs what containers and packages bring.
+ * True if another user owns the file, or the link to it. Root does not count as another user: it controls this user's
+ * processes and files anyway, and installs the files of containers and packages.
  */
 export function isAnotherUsers(path: string): boolean {
   const own = ownUid();

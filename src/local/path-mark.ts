@@ -1,14 +1,17 @@
-// Marks of paths: two equal marks of one path say that nothing has changed there in between. A mark reads no content.
+// Marks of paths: two equal marks of a path mean that nothing has changed there in between. A mark reads no content.
 
 import { type BigIntStats, lstatSync, statSync } from 'node:fs';
 import { systemCode } from '../util/bridge-error.ts';
 
-/** The mark of a path that has just changed: another change within the same tick of the file system's clock would not show. */
+/**
+ * The mark of a path that has just changed: another change within the same tick of the file system's clock would not
+ * show.
+ */
 export const UNCERTAIN = 'uncertain';
-/** The coarsest clock that kernels stamp files with ticks every 10 ms. */
+/** Twice the coarsest tick: the slowest clock that kernels stamp files with ticks every 10 ms. */
 const TICK_NS = 20_000_000n;
 
-/** Marks what stands at a path, and where links lead. A path that cannot be looked at has the mark of why. */
+/** Marks a path and the targets of its links. A path that cannot be inspected gets the reason as its mark. */
 export function markOf(path: string): string {
   try {
     const link = lstatSync(path, { bigint: true });
@@ -23,7 +26,7 @@ export function markOf(path: string): string {
   }
 }
 
-/** Tells whether a path has surely not changed since it was marked. */
+/** True if a path has surely not changed since it was marked. */
 export function isAsMarked(path: string, mark: string): boolean {
   return mark !== UNCERTAIN && markOf(path) === mark;
 }

@@ -1,24 +1,23 @@
-// Wanted paths as a tree of the names on the way to them. It knows nothing of the disk: whoever watches notes on the
-// nodes what it has found there.
+// Wanted paths as a tree of names. It knows nothing about the disk: the watcher notes its findings on the nodes.
 
 import type { FSWatcher } from 'node:fs';
 import { platform } from 'node:os';
 import { parse, resolve, sep } from 'node:path';
 
-/** One name in one directory; or a root, which is in none. */
+/** One name in one directory; or a root, which is in no directory. */
 export class PathNode {
   readonly path: string;
   readonly parent: PathNode | undefined;
   readonly children = new Map<string, PathNode>();
-  /** The paths that are wanted of it, as they were given. */
+  /** The wanted paths for this node, as they were given. */
   readonly wanted = new Set<string>();
   /** The links that lead here. */
   readonly followers = new Set<PathNode>();
-  /** The node this is a link to. */
+  /** The target, if this node is a link. */
   target: PathNode | undefined;
   isDir = false;
   watcher: FSWatcher | undefined;
-  /** Why it cannot be watched. */
+  /** The reason why it cannot be watched. */
   failure: { readonly error: Error; isTold: boolean } | undefined;
 
   constructor(path: string, parent: PathNode | undefined) {
@@ -30,7 +29,7 @@ export class PathNode {
     return parse(this.path).base;
   }
 
-  /** True if the names in the directory are wanted: it was given with a separator at its end. */
+  /** True if the names in the directory are wanted: its path was given with a separator at the end. */
   get isListed(): boolean {
     for (const given of this.wanted) if (given.endsWith(sep) || given.endsWith('/')) return true;
     return false;
@@ -40,7 +39,7 @@ export class PathNode {
     return this.children.size > 0 || this.wanted.size > 0 || this.followers.size > 0;
   }
 
-  /** It, and all that is below it. */
+  /** This node, and all nodes below it. */
   *subtree(): Generator<PathNode> {
     yield this;
     for (const child of this.children.values()) yield* child.subtree();
@@ -66,7 +65,7 @@ export class PathTree {
     for (const root of this.#roots.values()) yield* root.subtree();
   }
 
-  /** The nodes on the way to this path, from the root on; those that are missing are made. */
+  /** The nodes on the way to this path, from the root on; makes those that are missing. */
   wayTo(given: string): readonly [PathNode, ...PathNode[]] {
     const path = PLAIN.test(given) ? given : resolve(given);
     const root = path.startsWith('/') ? '/' : parse(path).root;
@@ -81,7 +80,7 @@ export class PathTree {
     return way;
   }
 
-  /** Takes out what nobody needs any more, with the parents that nobody needs without it. */
+  /** Removes nodes that nobody needs any more, with their parents that nobody needs either. */
   prune(last: PathNode): PathNode[] {
     const taken: PathNode[] = [];
     for (let node: PathNode | undefined = last; node !== undefined && !node.isNeeded; node = node.parent) {
@@ -93,9 +92,12 @@ export class PathTree {
   }
 }
 
-/** Paths that `resolve` would leave as they are, but for a separator at the end. `resolve` is slow for hundreds of paths. */
+/**
+ * Matches paths that `resolve` would leave unchanged, except for a separator at the end. `resolve` is slow for hundreds
+ * of paths.
+ */
 const PLAIN = sep === '/' ? /^(?=\/)(?!.*\/(?:\.{0,2}\/|\.{1,2}$))/s : /^(?!)/;
 
-/** Elsewhere than on Linux a name may be spelled in several ways. */
+/** Outside Linux, a name may be spelled in several ways. */
 const keyOf: (name: string) => string =
   platform() === 'linux' ? (name) => name : (name) => name.normalize().toLowerCase();

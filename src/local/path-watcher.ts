@@ -1,7 +1,6 @@
-// Tells which of many paths may have changed, whether they are there yet or not. Every directory on the way to one is
-// watched for the next name, so whatever appears, goes, or is put in another's place is seen. It reads no file.
-//
-// A directory is watched first, and looked into then: what comes in between is seen twice, and never missed.
+// Reports which of many paths may have changed, including paths that do not exist yet. It watches every directory on
+// the way to a path for the next name, so it sees when anything appears, goes, or is replaced. It reads no file. It
+// watches a directory first and reads it afterwards: a change in between is seen twice, never missed.
 
 import { type FSWatcher, lstatSync, readlinkSync, realpathSync, statSync, watch } from 'node:fs';
 import { platform } from 'node:os';
@@ -14,9 +13,9 @@ import { type PathNode, PathTree } from './path-tree.ts';
 type Heard = (event: string, name: string | null) => void;
 
 export interface PathWatcherOptions extends QuietPathsOptions {
-  /** A directory cannot be watched, and changes in it are missed. Told once for as long as that lasts. */
+  /** Called when a directory cannot be watched, so changes in it are missed; once for as long as that lasts. */
   readonly failed: (dir: string, error: Error) => void;
-  /** Another way to watch a directory, for tests of what fails. */
+  /** Another way to watch a directory, for tests of failures. */
   readonly open?: (dir: string, heard: Heard) => FSWatcher;
 }
 
@@ -24,9 +23,9 @@ export interface PathWatcherOptions extends QuietPathsOptions {
 const MOST_LINKS = 40;
 
 /**
- * Paths are told as they were given. One that was given with a separator at its end is a directory whose names are
- * wanted: each name that comes or goes there is told as a path, and the directory itself, without the separator, when
- * it may be another one. With a directory, all that is wanted below it is told.
+ * Reports paths as they were given. A path with a separator at its end is a directory whose names are wanted: each name
+ * that comes or goes there is reported as a path. The directory itself is reported, without the separator, when another
+ * one may have replaced it. With a directory, all wanted paths below it are reported.
  */
 export class PathWatcher {
   readonly #failed: PathWatcherOptions['failed'];
@@ -43,15 +42,15 @@ export class PathWatcher {
     this.#changes = new QuietPaths(quiet);
   }
 
-  /** These paths and no others. What is there already is not told: read it after this. */
+  /** Watches these paths and no others. It does not report what is there already: read that after this call. */
   watch(paths: Iterable<string>): void {
     const wanted = new Set(paths);
-    // What is new comes first, so that a directory that both need is not let go in between.
+    // New paths come first, so that a directory that both need is not released in between.
     for (const path of wanted) this.add(path);
     for (const path of this.#wanted.keys()) if (!wanted.has(path)) this.drop(path);
   }
 
-  /** This one no more. */
+  /** Stops watching this path. */
   drop(path: string): void {
     const node = this.#wanted.get(path);
     if (node === undefined) return;
@@ -71,25 +70,25 @@ export class PathWatcher {
     return true;
   }
 
-  /** Nothing is told after this. */
+  /** Stops watching; reports nothing after this call. */
   close(): void {
     this.#isClosed = true;
     this.#changes.clear();
     for (const node of this.#tree.nodes()) disarm(node);
   }
 
-  /** Nearly all that is heard is about names that nobody wants. */
+  /** Called for each event of a directory; nearly all are about names that nobody wants. */
   #heard(node: PathNode, event: string, name: string | null): void {
     if (name === null) return this.#touch(node);
     const isRename = event === 'rename';
     if (isRename && node.isListed) this.#changes.add(join(node.path, name));
     const child = node.childNamed(name);
     if (child !== undefined) this.#touch(child);
-    // A directory hears of itself under its own name.
+    // A directory reports itself under its own name.
     else if (isRename && name === node.name) this.#touch(node);
   }
 
-  /** Something else may be here, and so may it be where links lead here. */
+  /** Looks again at this node and at the links that lead here: both may be something else now. */
   #touch(node: PathNode): void {
     const touched = reachedFrom(node);
     for (const top of touched) if (top.isNeeded) this.#lookAgain(top);
@@ -106,11 +105,11 @@ export class PathWatcher {
     }
   }
 
-  /** A link may lead through any of these. */
+  /** Looks at each node on the way: any of them may be a link. */
   #lookAlong(way: readonly PathNode[]): void {
     for (const node of way) {
       if (!node.isDir || lacksWatch(node)) this.#look(node);
-      // Below what is not there is nothing, until its own parent hears of it.
+      // Nothing exists below a missing node until its parent reports it.
       if (!node.isDir) break;
     }
     for (const node of way) this.#tellFailure(node);
@@ -150,11 +149,11 @@ export class PathWatcher {
     }
   }
 
-  /** As on Windows, when a watched directory is removed. */
+  /** Called when a watch breaks, as on Windows when a watched directory is removed. */
   #broke(node: PathNode, error: Error): void {
     disarm(node);
     if (!seenAt(node.path).isDir) return this.#touch(node);
-    // To watch it again at once might end the same way, for ever.
+    // Watching it again at once might fail the same way forever.
     this.#tell(reachedFrom(node));
     node.failure ??= { error, isTold: false };
     this.#tellFailure(node);
@@ -194,7 +193,9 @@ export class PathWatcher {
     this.#follow(node, undefined);
   }
 
-  /** Reports a directory that cannot be watched. If all that matters is further down, only its replacement is missed. */
+  /**
+   * Reports a directory that cannot be watched. If all wanted paths are further down, only its replacement is missed.
+   */
   #tellFailure(node: PathNode): void {
     const { failure } = node;
     if (failure === undefined || failure.isTold) return;
@@ -205,7 +206,7 @@ export class PathWatcher {
   }
 }
 
-/** The node, and the links that lead there or below it. */
+/** The node, and the links that lead to it or below it. */
 function reachedFrom(node: PathNode): ReadonlySet<PathNode> {
   const reached = new Set([node]);
   for (const top of reached)
@@ -217,7 +218,10 @@ function isEnd({ wanted, followers }: PathNode): boolean {
   return wanted.size > 0 || followers.size > 0;
 }
 
-/** macOS tells of everything below a directory that is watched: of the whole machine, if that is the root. */
+/**
+ * True if the node needs its own watch. macOS reports everything below a watched directory: for the root, the whole
+ * machine.
+ */
 function wantsWatch(node: PathNode): boolean {
   if (platform() === 'darwin' && node.parent === undefined) return false;
   return node.children.size > 0 || node.isListed;
@@ -274,14 +278,14 @@ function isAbsence(error: unknown): boolean {
 
 export interface QuietPathsOptions {
   readonly clock: Clock;
-  /** They are told when none has come for this long, */
+  /** The paths are reported when none has come for this long, */
   readonly quietMs: number;
-  /** or this long after the first: what is written all the time must not put it off for ever. */
+  /** or this long after the first: a path that changes all the time must not delay them forever. */
   readonly mostQuietMs: number;
   readonly changed: (paths: ReadonlySet<string>) => void;
 }
 
-/** Gathers paths until there is quiet, and reports them at once; after `mostQuietMs` also without quiet. */
+/** Gathers paths until there is quiet, then reports them all; after `mostQuietMs` even without quiet. */
 export class QuietPaths {
   readonly #options: QuietPathsOptions;
   #paths = new Set<string>();
@@ -293,7 +297,10 @@ export class QuietPaths {
     this.#options = options;
   }
 
-  /** One timer for all that comes until it rings: setting it again for each would cost more than all else. */
+  /**
+   * Adds a path. One timer serves all paths until it fires: setting it again for each would cost more than all the
+   * rest.
+   */
   add(path: string): void {
     this.#paths.add(path);
     this.#lastAtMs = this.#options.clock.now();

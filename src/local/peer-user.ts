@@ -1,4 +1,4 @@
-// The user at the other end of a TCP connection of this machine, by the kernel's own table. Only Linux has one.
+// The user at the other end of a local TCP connection, from the kernel's table. Only Linux has one.
 
 import { readFile } from 'node:fs/promises';
 import { endianness } from 'node:os';
@@ -7,7 +7,7 @@ import { expectSystemError } from '../util/expected-error.ts';
 const LOCAL = 1;
 const REMOTE = 2;
 const UID = 7;
-/** The beginning of an address of IPv4 in the table of IPv6, where each four bytes are a number of the machine. */
+/** The start of an IPv4 address in the IPv6 table; each four bytes there are a number in the machine's byte order. */
 const MAPPED = endianness() === 'LE' ? '0000000000000000FFFF0000' : '00000000000000000000FFFF';
 
 /** Both ends of a connection, as its socket says. */
@@ -19,8 +19,8 @@ export interface ConnectionEnds {
 }
 
 /**
- * The uid of whoever holds the other end of a connection over IPv4; undefined where that cannot be known. Addresses count as well as
- * ports: another user may have the same port at another address of this machine.
+ * The uid of the process at the other end of an IPv4 connection; undefined where that cannot be known. Addresses count
+ * as well as ports: another user may have the same port at another address of this machine.
  */
 export async function peerUser(ends: ConnectionEnds): Promise<number | undefined> {
   const [theirs, ours] = [
@@ -39,7 +39,7 @@ export async function peerUser(ends: ConnectionEnds): Promise<number | undefined
   return undefined;
 }
 
-/** As the table spells it, such as `0100007F:1F90` for 127.0.0.1:8080. */
+/** The address as the table spells it, such as `0100007F:1F90` for 127.0.0.1:8080. */
 function placeOf(address = '', port = 0): string | undefined {
   const bytes = /^(?:::ffff:)?(\d+)\.(\d+)\.(\d+)\.(\d+)$/i.exec(address)?.slice(1).map(Number);
   if (bytes === undefined) return undefined;

@@ -1,5 +1,5 @@
-// Small files that nobody else may read, such as tokens. Written whole or not at all; nothing of another user's and no
-// link is ever read, followed or replaced.
+// Small files that nobody else may read, such as tokens. They are written whole or not at all. It never reads, follows
+// or replaces a link, or anything of another user.
 
 import {
   closeSync,
@@ -25,14 +25,14 @@ const APPEND =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | (constants.O_NONBLOCK ?? 0);
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Undefined if there is none. One that is larger than `mostBytes` is not read. */
+/** Reads the file; undefined if there is none. A file larger than `mostBytes` is not read. */
 export function readPrivate(path: string, mostBytes = Number.POSITIVE_INFINITY): string | undefined {
   if (!isOurs(path)) return undefined;
   return tryingFile(`Cannot read ${path}`, () => {
     const fd = openSync(path, READ);
     try {
       const stat = fstatSync(fd);
-      refuseUnless(isPrivateFile(stat), path); // what was looked at may have been replaced meanwhile
+      refuseUnless(isPrivateFile(stat), path); // the file may have been replaced since the check
       if (stat.size > mostBytes) throw tooLarge(path, stat.size, mostBytes);
       return readFileSync(fd, 'utf8');
     } finally {
@@ -45,7 +45,10 @@ export function writePrivate(path: string, text: string): void {
   replace(path, text, true);
 }
 
-/** The same for a file that may be lost with the power: nobody waits for the disk. It is whole, or it is the one from before, or it cannot be read. */
+/**
+ * Writes a file that may be lost in a power failure, without waiting for the disk. Afterwards the file is whole, or the
+ * old one, or unreadable.
+ */
 export function writePrivateCache(path: string, text: string): void {
   replace(path, text, false);
 }
@@ -64,13 +67,13 @@ function replace(path: string, text: string, isSynced: boolean): void {
   });
 }
 
-/** A file that is on its way to the disk, under another name until it is there. */
+/** A file on its way to the disk; it has another name until it is there. */
 export interface WriteUnderWay {
-  /** Gives it up. Its `done` is not called. */
+  /** Gives up the write; its `done` is not called. */
   drop(): void;
 }
 
-/** Writes a file whole while others go on. `done` is called later, with the error if there was one. */
+/** Writes a file whole in the background. Calls `done` later, with the error if there was one. */
 export function writePrivateLater(path: string, text: string, done: (error?: BridgeError) => void): WriteUnderWay {
   isOurs(path);
   const failure = `Cannot write ${path}`;
@@ -129,18 +132,18 @@ export function removePrivate(path: string): boolean {
   return true;
 }
 
-/** Makes the directory with its parents, or sees that the one there is this user's alone. */
+/** Makes the directory with its parents, or checks that the existing one is this user's alone. */
 export function ensurePrivateTree(dir: string): void {
   tryingFile(`Cannot make the directory ${dir}`, () => makeTree(dir, 0o700));
   const stat = statOf(dir);
   refuseUnless(stat?.isDirectory() === true && isPrivate(stat), dir);
 }
 
-/** A file to append to, made with its directory if need be. Its directory need not be this user's alone. */
+/** Opens a file to append to; makes it, and its directory, if needed. The directory may be open to others. */
 export function openPrivateLog(path: string): number {
   const failure = `Cannot write ${path}`;
   tryingFile(failure, () => makeTree(dirname(path), 0o700));
-  isOurs(path); // first, because opening a pipe or a device may do something to it
+  isOurs(path); // first, because opening a pipe or a device may have effects
   const fd = tryingFile(failure, () => openSync(path, APPEND, 0o600));
   try {
     refuseUnless(isPrivateFile(fstatSync(fd)), path);
@@ -151,7 +154,7 @@ export function openPrivateLog(path: string): number {
   }
 }
 
-/** True if the file is there. Throws if others may read or write it. */
+/** True if the file exists. Throws if others may read or write it. */
 function isOurs(path: string): boolean {
   const stat = statOf(path);
   if (stat === undefined) return false;
@@ -185,8 +188,8 @@ function writeNew(path: string, text: string, write: (fd: number, bytes: Buffer)
 }
 
 /**
- * Makes a directory with its parents; returns the topmost that had to be made, undefined if all were there. Node's own way never
- * ends where the kernel says that there is no such place, below /proc for instance.
+ * Makes a directory with its parents. Returns the topmost one that it made; undefined if all existed. Node's own way
+ * never ends where the kernel denies the place, for instance below /proc.
  */
 export function makeTree(dir: string, mode: number): string | undefined {
   const parent = dirname(dir);
@@ -195,7 +198,7 @@ export function makeTree(dir: string, mode: number): string | undefined {
     mkdirSync(dir, mode);
     return first ?? dir;
   } catch (error) {
-    if (systemCode(error) === 'EEXIST') return first; // what is there is looked at by whoever needs a directory
+    if (systemCode(error) === 'EEXIST') return first; // a caller that needs a directory checks what is there
     throw error;
   }
 }

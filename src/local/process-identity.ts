@@ -1,5 +1,5 @@
-// Which process is meant, and whether it still runs. A pid comes back for other processes: with the boot that it was
-// given in, and the moment that its process began, it does not.
+// Identifies a process, and tells if it still runs. A pid is reused; a pid with its boot and the start time of its
+// process is not.
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import { systemCode } from '../util/bridge-error.ts';
@@ -9,16 +9,16 @@ export interface ProcessIdentity {
   readonly pid: number;
   /** The id of the boot in which the pid was given. */
   readonly bootId?: string | undefined;
-  /** In ticks of the kernel since then. */
+  /** The start of the process, in ticks of the kernel since that boot. */
   readonly processStartTime?: number | undefined;
-  /** In a container pids are counted from the start. */
+  /** The pid namespace: in a container pids are counted from the start. */
   readonly pidNamespace?: string | undefined;
 }
 
-/** `elsewhere`: its pid is one of another namespace, and says nothing here. */
+/** The state of a process. `elsewhere`: its pid belongs to another namespace, and means nothing here. */
 export type Liveness = 'alive' | 'gone' | 'elsewhere';
 
-/** All that is known of a process; on macOS that is its pid only. */
+/** Everything known about a process; on macOS that is only its pid. */
 export function identityOf(pid: number): ProcessIdentity {
   const processStartTime = statusOf(pid)?.startTime;
   if (processStartTime === undefined) return { pid };
@@ -35,21 +35,21 @@ export function livenessOf({ pid, bootId: boot, processStartTime, pidNamespace }
 }
 
 interface ProcessStatus {
-  /** It waits for its parent to hear of it. */
+  /** True for a zombie: it waits until its parent collects it. */
   readonly hasEnded: boolean;
   readonly startTime: number;
 }
 
-/** Undefined if there is none, or where there is no /proc. */
+/** The status of a process; undefined if there is none, or without /proc. */
 function statusOf(pid: number): ProcessStatus | undefined {
   const text = unlessAbsent(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
   if (text === undefined) return undefined;
-  // The program's name is in parentheses, and may have anything in it.
+  // The program's name is in parentheses, and may contain any character.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return { hasEnded: /^[ZXx]/.test(fields[0] ?? ''), startTime: Number(fields[19]) };
 }
 
-/** One that belongs to somebody else is there too. */
+/** True if the process exists; another user's process counts too. */
 function isThere(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -70,7 +70,7 @@ function once<Value>(find: () => Value): () => Value {
   };
 }
 
-/** Returns undefined for what may not be read: it is as good as absent. */
+/** Reads; undefined if the file is absent or may not be read. */
 function unlessAbsent(read: () => string): string | undefined {
   try {
     return read();

@@ -1,4 +1,4 @@
-// The processes of this machine, as Linux shows them in /proc; elsewhere there are none to see.
+// The processes of this machine, as Linux shows them in /proc; empty elsewhere.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { systemCode } from '../util/bridge-error.ts';
@@ -6,7 +6,7 @@ import { systemCode } from '../util/bridge-error.ts';
 export interface RunningProcess {
   readonly pid: number;
   readonly parent: number;
-  /** The group that signals go to, by the pid of who leads it. */
+  /** The group that signals go to, by the pid of its leader. */
   readonly group: number;
 }
 
@@ -19,7 +19,7 @@ export function runningProcesses(): RunningProcess[] {
 function processOf(pid: number): RunningProcess | undefined {
   const text = orNothing(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
   if (text === undefined) return undefined;
-  // The program's name is in parentheses, and may have anything in it.
+  // The program's name is in parentheses, and may contain any character.
   const [state = '', parent, group] = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return /^[ZXx]/.test(state) ? undefined : { pid, parent: Number(parent), group: Number(group) };
 }
@@ -31,7 +31,7 @@ function residentBytesOf(pid: number): number | undefined {
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
 }
 
-/** The same of each group: a server may be `npx`, which starts the one that matters. */
+/** The resident memory of each group: a server may be `npx`, and the process that matters is its child. */
 export function residentBytesOfGroups(groups: ReadonlySet<number>): Map<number, number> {
   const sums = new Map<number, number>();
   if (groups.size === 0) return sums;
@@ -42,14 +42,14 @@ export function residentBytesOfGroups(groups: ReadonlySet<number>): Map<number, 
   return sums;
 }
 
-/** A variable that a process of this user's was started with. */
+/** A variable from the start of a process of this user. */
 export function variableOf(pid: number, name: string): string | undefined {
   const text = orNothing(() => readFileSync(`/proc/${pid}/environ`, 'latin1'));
   const entry = text?.split('\0').find((variable) => variable.startsWith(`${name}=`));
   return entry?.slice(name.length + 1);
 }
 
-/** The words that a process was started with. */
+/** The command line of a process. */
 export function commandLineOf(pid: number): readonly string[] {
   return (
     orNothing(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
@@ -62,7 +62,7 @@ export function ownerOf(pid: number): number | undefined {
   return orNothing(() => statSync(`/proc/${pid}`).uid);
 }
 
-/** A process may go at any moment, and that of another user shows little. */
+/** Reads; undefined on failure. A process may end at any moment, and another user's process shows little. */
 function orNothing<Result>(read: () => Result): Result | undefined {
   try {
     return read();

@@ -1,4 +1,4 @@
-// One entry of a registry of running servers, as whoever reads it understands it. Any program may have written it.
+// Reads one entry of a registry of running servers. Any program may have written it.
 
 import { isRecord, membersOf, textOf } from '../util/json-value.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
@@ -7,9 +7,9 @@ import type { ProcessIdentity } from './process-identity.ts';
 export interface RegisteredServer {
   readonly name: string;
   readonly process: ProcessIdentity;
-  /** The URL at which it takes requests over HTTP; undefined if it does not. */
+  /** The URL at which it takes HTTP requests; undefined if it takes none. */
   readonly url: string | undefined;
-  /** How it is reached there; undefined if it does not say, or says something else. */
+  /** The transport at that URL; undefined if the entry does not name a known one. */
   readonly transport: 'http' | 'sse' | 'ws' | undefined;
   /** The path of a socket that it listens on. */
   readonly socket: string | undefined;
@@ -18,14 +18,17 @@ export interface RegisteredServer {
   readonly startedAt: string | undefined;
   /** Its capabilities, in its own words. */
   readonly capabilities: readonly string[];
-  /** How many requests it says that it has answered. */
+  /** The number of requests that it claims to have answered. */
   readonly requestCount: number | undefined;
   readonly heartbeatAt: string | undefined;
 }
 
 const TRANSPORTS = ['http', 'sse', 'ws'] as const;
 
-/** Undefined for what is no entry: nobody can tell whose it is, or whether that still runs. */
+/**
+ * Reads an entry. Undefined without a process and a name: then nobody can tell whose entry it is, or if its server
+ * still runs.
+ */
 export function registeredServer(entry: unknown): RegisteredServer | undefined {
   if (!isRecord(entry)) return undefined;
   const process = processOf(entry);
@@ -49,7 +52,7 @@ export function registeredServer(entry: unknown): RegisteredServer | undefined {
   };
 }
 
-/** Undefined if it does not say. */
+/** The process of an entry; undefined if the entry does not say. */
 export function processOf(entry: unknown): ProcessIdentity | undefined {
   const { pid, bootId, processStartTime, pidNamespace } = membersOf(entry);
   if (!isPid(pid)) return undefined;
@@ -61,12 +64,15 @@ export function processOf(entry: unknown): ProcessIdentity | undefined {
   };
 }
 
-/** Zero and what is below are groups of processes. */
+/** True for a pid. Zero and below mean groups of processes. */
 export function isPid(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value < 2 ** 31;
 }
 
-/** Servers listen on all addresses, and say so; whoever is on this machine reaches them at its own. */
+/**
+ * The names of "all addresses". Servers that listen on all of them say so; a program on this machine reaches them at
+ * its own address.
+ */
 const EVERY_ADDRESS = new Set(['0.0.0.0', '[::]']);
 
 function urlOf(http: unknown): string | undefined {
@@ -85,7 +91,7 @@ function fromParts(host: string, port: unknown): string | undefined {
   return `http://${name === '' || EVERY_ADDRESS.has(name) ? 'localhost' : name}:${port}`;
 }
 
-/** True if a URL leads to this machine, whatever the names on the network are. */
+/** True if a URL leads to this machine, whatever names the network has. */
 export function isLoopback(url: string): boolean {
   const host = parsedUrl(url)?.hostname.replace(/\.$/, '') ?? '';
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);

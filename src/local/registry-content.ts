@@ -1,4 +1,4 @@
-// What a registry of running servers says, as text and as entries by their ids. Members that nobody here knows are kept.
+// The content of a registry of running servers, as text and as entries by id. It keeps unknown members.
 
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord, textOf } from '../util/json-value.ts';
@@ -16,7 +16,7 @@ export interface RegistryContent {
 export type RegistryText =
   | { readonly kind: 'content'; readonly content: RegistryContent }
   | { readonly kind: 'broken'; readonly problem: string }
-  /** A newer program has written it, and may mean something else by what looks the same. */
+  /** A newer program has written it, so even familiar members may mean something else. */
   | { readonly kind: 'future'; readonly version: string };
 
 export const NO_SERVERS: RegistryContent = { servers: new Map(), others: { version: VERSION } };
@@ -52,7 +52,7 @@ export function livingIn({ servers }: RegistryContent): Map<string, unknown> {
   return new Map([...servers].filter(([, entry]) => stateOf(entry) === 'alive'));
 }
 
-/** Without those whose processes have ended. Of others nobody can say that. */
+/** The entries without those whose processes have ended. Processes elsewhere cannot be checked, so theirs stay. */
 export function withoutGone(servers: ReadonlyMap<string, unknown>): Map<string, unknown> {
   return new Map([...servers].filter(([, entry]) => stateOf(entry) !== 'gone'));
 }

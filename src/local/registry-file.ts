@@ -1,6 +1,6 @@
-// A file in which running servers are listed, as several programs change it, not all of them ours: read, and replaced
-// whole, in turns. What belongs to somebody else, is a link, or comes from the future is never touched; what is broken is
-// put aside.
+// A file that lists running servers; several programs change it, not all of them ours. It is read and replaced whole,
+// in turns. It is never touched if another user owns it, if it is a link, or if a newer version wrote it. A broken file
+// is renamed.
 
 import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { open, rename, rm, stat as statFile } from 'node:fs/promises';
@@ -20,11 +20,11 @@ import {
 } from './registry-content.ts';
 import { tryingFile } from './whole-write.ts';
 
-/** Nobody runs so many servers. */
+/** A generous limit: nobody runs so many servers. */
 const MOST_BYTES = 1024 * 1024;
-/** A program that writes in place may be halfway through. */
+/** The time to wait for a program that writes in place and may be halfway through. */
 const HALF_WRITTEN_MS = 100;
-/** How often somebody without the lock may come in between. */
+/** The number of times that a program without the lock may interfere. */
 const MOST_TRIES = 10;
 const LOCK_TIMEOUT_MS = 30_000;
 
@@ -32,9 +32,9 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 export interface RegistryReading {
-  /** The entries of processes that run, by their ids. */
+  /** The entries of running processes, by id. */
   readonly servers: ReadonlyMap<string, unknown>;
-  /** Why there is nothing, where there should be something. */
+  /** The reason why a file that should have entries shows none. */
   readonly warning: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export class RegistryFile {
     this.path = path;
   }
 
-  /** Changes nothing, also where entries are stale. */
+  /** Reads the entries. It changes nothing, even if entries are stale. */
   async read(): Promise<RegistryReading> {
     try {
       const parsed = parsedIn(await this.#wholeText());
@@ -65,14 +65,14 @@ export class RegistryFile {
     }
   }
 
-  /** Gives the entries to `edit`, without those of processes that have ended. Resolves to what there is to say about it. */
+  /** Passes the entries to `edit`, without those of ended processes. Resolves to warnings. */
   async change(edit: (servers: Map<string, unknown>) => void): Promise<string[]> {
     try {
       this.#ensureDir();
       return await inTurn(this.path, () => this.#changeInTurn(edit), LOCK_TIMEOUT_MS);
     } catch (error) {
       if (error instanceof BridgeError && error.code === 'REGISTRY_UNUSABLE') throw error;
-      // Those who lock and look at files speak of sockets and config files.
+      // Their own messages speak of sockets and config files.
       if (error instanceof BridgeError || systemCode(error) !== undefined) throw unusable(messageOf(error));
       throw error;
     }
@@ -102,14 +102,14 @@ export class RegistryFile {
     return NO_SERVERS;
   }
 
-  /** Says no if it is not what was read any more: not everybody takes the lock. */
+  /** Replaces the file; false if it has changed since it was read: not every program takes the lock. */
   async #replace(found: Found, text: string): Promise<boolean> {
     const temporary = `${this.path}.tmp`;
     try {
-      await rm(temporary, { force: true }); // of one who was killed in the middle
+      await rm(temporary, { force: true }); // left by a process that was killed halfway
       const file = await open(temporary, CREATE, 0o600);
       try {
-        // Not flushed: after a loss of power nobody in it runs any more, and others wait for the lock meanwhile.
+        // Not flushed: after a power failure no listed process runs any more, and others wait for the lock meanwhile.
         await file.writeFile(text);
       } finally {
         await file.close();
@@ -120,7 +120,7 @@ export class RegistryFile {
       else await rm(temporary, { force: true });
       return isSame;
     } catch (error) {
-      await rm(temporary, { force: true }).catch(() => undefined); // else the next one who writes removes it
+      await rm(temporary, { force: true }).catch(() => undefined); // if this fails, the next writer removes it
       if (error instanceof BridgeError) throw error;
       throw unusable(`Cannot write ${this.path}: ${systemCode(error) ?? 'unknown error'}`);
     }
@@ -135,7 +135,7 @@ export class RegistryFile {
     }
   }
 
-  /** Undefined if there is none. */
+  /** Reads the file; undefined if there is none. */
   #find(): Found | undefined {
     if (statOf(this.path) === undefined) return undefined;
     try {
@@ -163,7 +163,7 @@ export class RegistryFile {
     if (stat.size > MOST_BYTES) throw unusable(`${this.path} is larger than 1 MB`, LOOK_AT_IT);
   }
 
-  /** It is for this user alone, and no part of what a project shares. */
+  /** Makes the directory for this user alone; it is no part of what a project shares. */
   #ensureDir(): void {
     const dir = dirname(this.path);
     if (statOf(dir) === undefined) {
@@ -171,7 +171,7 @@ export class RegistryFile {
         makeTree(dir, 0o700);
         if (basename(dir) === PROJECT_DIR) writeFileSync(join(dir, '.gitignore'), '*\n', { flag: 'wx', mode: 0o600 });
       } catch (error) {
-        // Another one may have made it meanwhile.
+        // Another process may have made it meanwhile.
         if (systemCode(error) !== 'EEXIST')
           throw unusable(`Cannot make the directory ${dir}: ${systemCode(error) ?? 'unknown error'}`);
       }
@@ -201,7 +201,7 @@ function unusable(message: string, hint?: string): BridgeError {
   return new BridgeError('REGISTRY_UNUSABLE', message, hint === undefined ? {} : { hint });
 }
 
-/** A word that differs once somebody may have changed the file. */
+/** A word that changes if somebody may have changed the file. */
 export async function changeMark(path: string): Promise<string> {
   try {
     const { ino, size, mtimeNs } = await statFile(path, { bigint: true });

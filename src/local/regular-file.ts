@@ -1,5 +1,5 @@
-// Reads files that somebody else may have put there, such as what came with a project: regular ones only, and none that
-// is larger than any config. Opening a pipe or a device must not keep anyone waiting.
+// Reads files that somebody else may have written, such as a project's files: only regular ones, up to the size of any
+// config. Opening a pipe or a device must not block anyone.
 
 import { closeSync, constants, fstatSync, open, openSync, readSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -9,7 +9,7 @@ export const MOST_CONFIG_BYTES = 5 * 1024 * 1024;
 const openFile = promisify(open);
 const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** Fails as system calls do; with EFBIG, EISDIR, or NOT_A_FILE for what is not read. */
+/** Reads a file. Fails as system calls do: with EFBIG, EISDIR, or NOT_A_FILE for a file that it does not read. */
 export async function readRegular(path: string, most = MOST_CONFIG_BYTES): Promise<Uint8Array> {
   return closing(await openFile(path, READ), path, most);
 }
@@ -26,7 +26,7 @@ function closing(fd: number, path: string, most: number): Uint8Array {
   }
 }
 
-/** Synchronously, as config files are small: the round trips of four calls would take longer than the calls. */
+/** Reads synchronously: config files are small, and four round trips would take longer than the four calls. */
 function contentOf(fd: number, path: string, most: number): Uint8Array {
   const stat = fstatSync(fd);
   if (stat.isDirectory()) throw failure('EISDIR', path);
@@ -34,7 +34,7 @@ function contentOf(fd: number, path: string, most: number): Uint8Array {
   if (stat.size > most) throw failure('EFBIG', path);
   const buffer = Buffer.allocUnsafe(stat.size);
   let length = 0;
-  // What grows meanwhile is being written: it is read up to where it was.
+  // A file that grows meanwhile is being written: it is read up to its earlier size.
   while (length < buffer.length) {
     const count = readSync(fd, buffer, length, buffer.length - length, null);
     if (count === 0) break;

@@ -1,6 +1,6 @@
-// A file of lines that only grows, for this user alone, until it is put aside: FILE, FILE.1 (the last one before), FILE.2, …
-// Whoever is killed at whatever step loses no line that was written, and at most breaks the last one, behind which a new one
-// begins. Several processes may write to it.
+// A file of lines that only grows, for this user alone, until it is renamed: FILE, FILE.1 (the previous one), FILE.2, …
+// A crash at any step loses no written line; at most it breaks the last one, and a new line begins behind that. Several
+// processes may write to the file.
 
 import { close, closeSync, constants, fstatSync, openSync, readSync, renameSync, write, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -13,16 +13,16 @@ import { fileFailure } from './whole-write.ts';
 
 export interface RotatedFileOptions {
   readonly path: string;
-  /** It is put aside rather than grow beyond this. */
+  /** The size limit: the file is renamed rather than grow beyond it. */
   readonly maxBytes: number;
-  /** How many that were put aside are kept. */
+  /** The number of old files to keep. */
   readonly keep: number;
 }
 
 /** Whole lines on their way into the file. */
 export interface LineBatch {
   readonly bytes: Buffer;
-  /** How many of them are in it. */
+  /** The number of its bytes that are in the file. */
   done: number;
 }
 
@@ -34,7 +34,7 @@ export class RotatedFile {
   readonly #options: RotatedFileOptions;
   #fd: number | undefined;
   #ino = 0;
-  /** The end of our last write; somebody else has written what is behind it. */
+  /** The end of our last write; another process has written anything behind it. */
   #end = -1;
 
   constructor(options: RotatedFileOptions) {
@@ -45,7 +45,7 @@ export class RotatedFile {
     return this.#options.path;
   }
 
-  /** Writes what of the batch is not in the file yet. Fails with a BridgeError; then it may be called again with it. */
+  /** Writes the rest of the batch. On failure it throws a BridgeError; the caller may try again with the same batch. */
   async append(batch: LineBatch): Promise<void> {
     try {
       const fd = this.#prepare(batch);
@@ -59,12 +59,12 @@ export class RotatedFile {
     }
   }
 
-  /** The open file, at whose end the rest of the batch may be written. */
+  /** Opens the file so that the rest of the batch can go to its end. */
   #prepare(batch: LineBatch): number {
     let { fd, size } = this.#current();
     const isWithinLine = batch.done > 0 && size === this.#end;
     if (!isWithinLine) {
-      // What was begun of a line is broken, or in another file.
+      // A line that was begun is broken, or in another file: write it again.
       batch.done = batch.bytes.subarray(0, batch.done).lastIndexOf(NEWLINE) + 1;
       const toCome = batch.bytes.length - batch.done;
       if (size > 0 && size + toCome > this.#options.maxBytes && toCome > 0 && this.#putAside())
@@ -75,7 +75,7 @@ export class RotatedFile {
     return fd;
   }
 
-  /** Opens the file that has the name now: another process may have put the old one aside, or removed it. */
+  /** Opens the file that has the name now: another process may have renamed the old one, or removed it. */
   #current(): { fd: number; size: number } {
     const stat = statOf(this.path);
     if (this.#fd !== undefined && stat?.ino === this.#ino) return { fd: this.#fd, size: stat.size };
@@ -100,8 +100,8 @@ export class RotatedFile {
 }
 
 /**
- * Renames FILE to FILE.1, FILE.1 to FILE.2 and so on, and gives up the oldest. `isStillDue` is asked under the lock, as another process may
- * have done it. Returns false while another process does it.
+ * Renames FILE to FILE.1, FILE.1 to FILE.2 and so on, and drops the oldest. `isStillDue` is called under the lock,
+ * because another process may have done it. Returns false while another process does it.
  */
 export function putAside(path: string, keep: number, isStillDue: () => boolean): boolean {
   const lock = LockFile.take(`${path}.lock`);
@@ -115,7 +115,7 @@ export function putAside(path: string, keep: number, isStillDue: () => boolean):
 }
 
 function rotate(path: string, keep: number): void {
-  // The oldest is given up only if there is no gap before it, as there is behind one who was killed here.
+  // The oldest is dropped only if there is no gap before it; a crash here leaves a gap.
   let last = 1;
   while (last < keep && statOf(`${path}.${last}`) !== undefined) last++;
   const letGo = held(`${path}.${last}`);
@@ -127,18 +127,21 @@ function rotate(path: string, keep: number): void {
   }
 }
 
-/** Keeps a file open until the returned function is called. The disk takes its time to forget a large one, which a thread waits for then. */
+/**
+ * Keeps a file open until the returned function is called. The disk takes time to delete a large file; closing it moves
+ * that wait to a thread.
+ */
 function held(path: string): () => void {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     return () => close(fd, () => undefined);
   } catch (error) {
-    expectSystemError(error); // There is none, or none that can be read.
+    expectSystemError(error); // There is no file, or none that can be read.
     return () => undefined;
   }
 }
 
-/** Ends a line that a process has left broken; how many bytes that took. */
+/** Ends a line that a process has left broken. Returns the number of bytes that it wrote. */
 function endLine(fd: number, size: number): number {
   const count = readSync(fd, lastByte, 0, 1, size - 1);
   return count === 0 || lastByte[0] === NEWLINE ? 0 : writeSync(fd, '\n');

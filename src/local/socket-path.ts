@@ -1,5 +1,6 @@
-// Where the socket is. The daemon and its clients come to the same answer, because both ask here. While another user holds the
-// default name, whoever has to fall back first records the place in the state directory, and the others read it there.
+// Decides the path of the socket. The daemon and its clients get the same answer, because both ask here. If another
+// user holds the default path, the first program records another path in the state directory, and the others read it
+// there.
 
 import { linkSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
@@ -11,10 +12,10 @@ import { ensurePrivateTree, readPrivate } from './private-file.ts';
 import { stateDir } from './state-dir.ts';
 import { tryingFile } from './whole-write.ts';
 
-/** Beyond this Node cuts a path off without a word and reaches another one; macOS stops here too. */
+/** Node silently truncates a longer path and reaches another socket; macOS stops here too. */
 export const MAX_SOCKET_PATH_BYTES = 103;
 export const DEFAULT_SOCKET = '/tmp/mcp-bridge.sock';
-/** The listener binds another name in the same directory first, and that one needs room. */
+/** The listener binds another name in the same directory first, and that name needs room. */
 const MAX_SOCKET_DIR_BYTES = MAX_SOCKET_PATH_BYTES - '/.m123456'.length;
 
 type SocketPathSource = 'flag' | 'environment' | 'config' | 'default' | 'fallback';
@@ -28,10 +29,10 @@ export interface SocketPathWishes {
   readonly flag?: string | undefined;
   readonly environment?: string | undefined;
   readonly config?: string | undefined;
-  /** The directory that relative paths begin at. */
+  /** The base of relative paths. */
   readonly cwd: string;
   readonly user: SocketUser;
-  /** The shared directory of the default; another one only in tests. */
+  /** The shared directory of the default; only tests use another one. */
   readonly tmp?: string;
 }
 
@@ -60,7 +61,7 @@ function checked(path: string): string {
   });
 }
 
-/** Tells whether a socket of this user stands at the path. Anything else there is an error. */
+/** Checks for a socket of this user at the path. Throws if something else is there. */
 export function inspectSocket(path: string): 'absent' | 'present' {
   const stat = statOf(path);
   if (stat === undefined) return 'absent';
@@ -77,7 +78,7 @@ export function inspectSocket(path: string): 'absent' | 'present' {
 
 // --- the default ---
 
-/** The user's environment and home: they say where the runtime and the state directory are. */
+/** The user's environment and home: they name the runtime and the state directory. */
 interface SocketUser {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly homedir: string;
@@ -90,9 +91,9 @@ interface DefaultSocket {
 
 const SOCKET = 'mcp-bridge.sock';
 const LOCK = `${SOCKET}.lock`;
-/** Records are never changed, so that two processes at once cannot part: the one with the highest number counts. */
+/** Records never change, so that two processes at once always agree: the record with the highest number counts. */
 const RECORD = /^socket-(\d{1,9})$/;
-/** Processes that record a place at the same moment; each try loses to one of them. */
+/** The number of processes that may record a path at the same moment; each failed try loses to one of them. */
 const MOST_TRIES = 10;
 const CHOOSE = 'Choose another socket with --mcp-bridge-socket or MCP_BRIDGE_SOCKET.';
 /** A socket's path has at most 103 bytes, and the listener binds a longer name beside it first. */
@@ -100,8 +101,9 @@ const MOST_PATH_BYTES = 90;
 const isShortEnough = (path: string): boolean => Buffer.byteLength(path) <= MOST_PATH_BYTES;
 
 /**
- * Gives the default, or a place of this user's own while another user holds the default. Whoever once had to fall back stays
- * there for as long as that socket exists, so that the other user's going does not part a daemon from its clients.
+ * Returns the default path, or a path of this user's own while another user holds the default. A user who once had to
+ * fall back stays there for as long as that socket exists. So the daemon and its clients stay together even after the
+ * other user has left.
  */
 function defaultSocket(tmp: string, user: SocketUser): DefaultSocket {
   const path = join(tmp, SOCKET);
@@ -112,7 +114,7 @@ function defaultSocket(tmp: string, user: SocketUser): DefaultSocket {
   return isInUse ? { path: own, source: 'fallback' } : { path, source: 'default' };
 }
 
-/** Reads the recorded place, or chooses and records one. */
+/** Reads the recorded path, or chooses and records one. */
 function ownSocket(tmp: string, user: SocketUser): string {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const last = lastRecord(user);
@@ -120,20 +122,20 @@ function ownSocket(tmp: string, user: SocketUser): string {
     const runtime = runtimeSocket(user);
     const chosen = runtime ?? newSocket(tmp);
     if (recorded(chosen, (last?.number ?? 0) + 1, user)) return chosen;
-    if (runtime === undefined) rmdirSync(dirname(chosen)); // another process was first: its place counts
+    if (runtime === undefined) rmdirSync(dirname(chosen)); // another process was first: its path counts
   }
   throw new BridgeError('SOCKET_FOREIGN', `Another user holds ${join(tmp, SOCKET)}, and no other place could be kept`, {
     hint: CHOOSE,
   });
 }
 
-/** The user's runtime directory is made at login, for this user alone. */
+/** The socket in the user's runtime directory; the system makes that directory at login, for this user alone. */
 function runtimeSocket({ environment: { XDG_RUNTIME_DIR: dir } }: SocketUser): string | undefined {
   const path = dir !== undefined && isAbsolute(dir) ? join(dir, SOCKET) : undefined;
   return path !== undefined && isUsable(path) && isShortEnough(path) ? path : undefined;
 }
 
-/** A directory with a name that nobody can take first. */
+/** Makes a directory with a name that nobody can take first. */
 function newSocket(tmp: string): string {
   const dir = join(tmp, `mcp-bridge-${randomName(12, 'base64url')}`);
   try {
@@ -149,7 +151,7 @@ function newSocket(tmp: string): string {
   return join(dir, SOCKET);
 }
 
-/** A recorded directory may have gone with a logout or a restart of the machine, and another user may have made it since. */
+/** True if the directory is safe. A logout or a reboot may have removed it, and another user may have made it since. */
 function isUsable(path: string): boolean {
   const stat = statOf(dirname(path));
   return stat?.isDirectory() === true && stat.uid === ownUid() && (stat.mode & 0o077) === 0;
@@ -157,7 +159,7 @@ function isUsable(path: string): boolean {
 
 interface SocketRecord {
   readonly number: number;
-  /** Undefined if the record is not one of ours. */
+  /** Undefined if we did not write the record. */
   readonly path: string | undefined;
 }
 
@@ -180,7 +182,7 @@ function numbersIn(dir: string): number[] {
   }
 }
 
-/** Records a place; false if another process has recorded one under this number. */
+/** Records a path; false if another process has recorded one under this number. */
 function recorded(path: string, number: number, { environment, homedir }: SocketUser): boolean {
   const dir = stateDir(environment, homedir);
   ensurePrivateTree(dir);

@@ -1,5 +1,5 @@
-// One small file of the state directory: JSON with a version, for this user alone. Several processes may change it, so each
-// change is made in turn. A file that cannot be understood is never taken for an empty one, nor written over.
+// One small file of the state directory: JSON with a version, for this user alone. Several processes may change it, so
+// they take turns. A file that cannot be understood never counts as empty, and is never overwritten.
 
 import { join } from 'node:path';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -15,7 +15,7 @@ export type StateEnvironment = Parameters<typeof stateDir>[0];
 export interface StateFileKind<Content> {
   /** The file's name in the state directory. */
   readonly name: string;
-  /** The member that holds the content; errors call the content by this name too, unless `holds` does. */
+  /** The member that holds the content. Errors also use this name for the content, unless there is `holds`. */
   readonly member: string;
   readonly holds?: string;
   readonly empty: () => Content;
@@ -23,7 +23,7 @@ export interface StateFileKind<Content> {
   readonly parse: (value: unknown) => Content | undefined;
   /** Makes the member's value. */
   readonly format: (content: Content) => unknown;
-  /** The way out when the file cannot be understood: `Put it back, or remove it: then …`. */
+  /** The advice for a file that cannot be understood: `Put it back, or remove it: then …`. */
   readonly ifRemoved: string;
 }
 
@@ -43,7 +43,7 @@ export abstract class StateFile<Content> {
     return text === undefined ? this.#kind.empty() : this.#contentOf(text);
   }
 
-  /** Writes what `change` makes of the content as it is at that moment; undefined writes nothing. */
+  /** Writes the result of `change`, which gets the current content; undefined writes nothing. */
   protected async change(change: (content: Content) => Content | undefined): Promise<void> {
     ensurePrivateTree(this.#dir);
     await inTurn(this.path, () => {

@@ -1,21 +1,21 @@
-// Files that are written whole or not at all: the steps of that which are easy to get wrong, once. Who calls makes the new
-// file beside the old one, and gives it its name.
+// Writes files whole or not at all: the steps of it that are easy to get wrong. The caller makes the new file beside
+// the old one, and renames it.
 
 import { closeSync, constants, fsyncSync, openSync, writeSync } from 'node:fs';
 import { BridgeError, systemCode } from '../util/bridge-error.ts';
 
-/** Flushed when it returns. */
+/** Writes all bytes and flushes them. */
 export function writeAll(fd: number, bytes: Buffer): void {
   writeUnsynced(fd, bytes);
   fsyncSync(fd);
 }
 
 export function writeUnsynced(fd: number, bytes: Buffer): void {
-  // A full disk may take a part of it, and say so only the next time.
+  // A full disk may take only a part, and report it only the next time.
   for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
 }
 
-/** So that the new name outlives a loss of power too. */
+/** Flushes the directory, so that the new name survives a power failure too. */
 export function syncDir(dir: string): void {
   const fd = openSync(dir, constants.O_RDONLY);
   try {
@@ -34,7 +34,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ELOOP: 'its links lead back to themselves',
 };
 
-/** Runs a task. An error of the system becomes one in words, with the hint. */
+/** Runs a task. Turns an error of the system into one in words, with the hint. */
 export function tryingFile<Result>(failure: string, task: () => Result, hint?: string): Result {
   try {
     return task();
