@@ -24,7 +24,7 @@ export function checkDescriptors(count = OF_A_CHILD): void {
     while (taken.length < count) taken.push(openSync('/dev/null', 'r'));
   } catch (error) {
     const code = systemCode(error);
-    if (code === undefined || code === 'EMFILE' || code === 'ENFILE') throw error; // other errors say nothing about descriptors
+    if (code === undefined || code === 'EMFILE' || code === 'ENFILE') throw error; // others do not concern descriptors
   } finally {
     for (const fd of taken) closeSync(fd);
   }

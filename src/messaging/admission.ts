@@ -17,18 +17,18 @@ export interface AdmissionPorts {
   readonly settings: MessagingSettings;
   readonly limits: Limits;
   readonly clock: Clock;
-  /** True if the config file switches mailboxes on by now, so that the next daemon has them. */
+  /** True if the config file switches mailboxes on by now, so the next daemon will have them. */
   readonly willBeEnabled: () => boolean;
 }
 
-/** Others may fill this part (1/4) of the bytes kept for a client that is away. */
+/** Others may fill this part (1/4) of the bytes that are kept for an absent client. */
 const PART_WHILE_AWAY = 4;
-/** The most hosts that write to one agent. */
+/** The maximum number of hosts that write to one agent. */
 const MOST_HOSTS = 4096;
 
 export class Admission {
   readonly #ports: AdmissionPorts;
-  /** The rates of letters of other hosts. */
+  /** The rates of letters from other hosts. */
   readonly #fromHosts = new WeakMap<Participant, Map<string, TokenBucket>>();
 
   constructor(ports: AdmissionPorts) {
@@ -44,7 +44,7 @@ export class Admission {
     });
   }
 
-  /** Returns the receiver of a message that may be sent. */
+  /** Returns the receiver of a message. Throws if the message may not be sent. */
   admit(sender: Participant, { to, method, hops, frame }: ClientMessage): Participant {
     const receiver = this.#receiverFor(sender, to);
     if (isReserved(method) || !receiver.accepts(method)) throw notAccepted(receiver, method);
@@ -53,7 +53,7 @@ export class Admission {
     return receiver;
   }
 
-  /** Returns the mailbox and the hops of a letter that may be sent. */
+  /** Returns the mailbox and the hops of a letter. Throws if the letter may not be sent. */
   admitLetter(
     sender: Participant,
     { to, text, inReplyTo }: LetterDraft,
@@ -69,7 +69,7 @@ export class Admission {
     return { mailbox, hops };
   }
 
-  /** Returns the hops of a letter to an agent of another host that may be sent. */
+  /** Returns the hops of a letter to an agent of another host. Throws if the letter may not be sent. */
   admitAbroad(sender: Participant, { to, text, inReplyTo }: LetterDraft): number {
     this.checkSize(Buffer.byteLength(text));
     const { settings, clock, participants } = this.#ports;
@@ -80,12 +80,12 @@ export class Admission {
     return hops;
   }
 
-  /** Returns the mailbox for a letter of another host. */
+  /** Returns the mailbox for a letter from another host. */
   admitFromAbroad(sender: string, host: string, { to, text, hops }: MailedLetter): Mailbox {
     this.checkSize(Buffer.byteLength(text));
     const { participants, settings } = this.#ports;
     const receiver = participants.withId(to);
-    // One that may not be written to is as one that is not there.
+    // A forbidden receiver gets the same error as a missing one.
     if (receiver?.mailbox === undefined || !participants.mayTalk(sender, to))
       throw new BridgeError('CLIENT_NOT_FOUND', `There is no agent ${JSON.stringify(to.slice(0, 128))} with a mailbox`);
     this.#checkHops(hops);
@@ -148,7 +148,9 @@ export class Admission {
     });
   }
 
-  /** Refuses more for a client with a long backlog, and sooner for one that is away: its session ends when too much waits. */
+  /**
+   * Refuses more for a client with a long backlog, and sooner for an absent one: its session ends when too much waits.
+   */
   #checkQueue({ id, session }: Participant, bytes: number): void {
     const { maxQueuedBytesPerClient, maxResumeBytesPerClient } = this.#ports.limits;
     const most = session.isAway ? maxResumeBytesPerClient / PART_WHILE_AWAY : maxQueuedBytesPerClient;

@@ -16,9 +16,9 @@ const LONGEST_METHOD = 256;
 export interface ClientMessage {
   readonly to: string;
   readonly method: string;
-  /** No answer of the receiver is wanted; the sender hears only that the message was delivered. */
+  /** True if the sender wants no answer: it hears only that the message was delivered. */
   readonly isNotice: boolean;
-  /** The number of times it was passed on before. */
+  /** The number of times that the message was passed on before. */
   readonly hops: number;
   readonly frame: Frame;
   readonly methodSpan: Span;
@@ -26,7 +26,7 @@ export interface ClientMessage {
   readonly meta: Span | undefined;
 }
 
-/** Reads the params of a `bridge/send`. Throws what is wrong with them. */
+/** Reads the params of a `bridge/send`. Throws if they are wrong. */
 export function readMessage(frame: Frame, params: Span | undefined): ClientMessage {
   const { b } = frame;
   const outer = membersAt(b, params, ['to', 'method', 'params', 'notify', '_meta'], 'params');
@@ -86,7 +86,7 @@ function stampMeta(
     splice.replace(close, close, `${isEmpty ? '' : ','}"_meta":${JSON.stringify(ours)}`);
     return;
   }
-  // The sender's own token is replaced: the bridge could not tell what progress for it belongs to.
+  // The sender's own token is replaced: the bridge could not tell which request its progress belongs to.
   const values: Readonly<Record<string, unknown>> = { ...ours, [TOKEN]: ours[TOKEN] ?? id ?? null };
   const missing = Object.keys(ours).filter((name) => !theirs.spans.has(name));
   for (const [name, { from, to }] of theirs.spans) splice.replace(from, to, JSON.stringify(values[name]));
@@ -103,7 +103,10 @@ function hopsIn(b: Buffer, meta: Span | undefined): number {
   return hops;
 }
 
-/** Refuses repeated members, and names in other letters: a decoder may take either, and could be shown a false sender. */
+/**
+ * Throws for repeated members and for names that differ only in case: a decoder may take either one, and could be shown
+ * a false sender.
+ */
 function membersAt(b: Buffer, span: Span | undefined, names: readonly string[], place: string): Members {
   const members = span === undefined ? undefined : findMembers(b, span.from, names);
   if (members === undefined) throw wrong(`${place} must be an object`);
@@ -113,7 +116,7 @@ function membersAt(b: Buffer, span: Span | undefined, names: readonly string[], 
   return members;
 }
 
-/** Folds a key as decoders do that ignore case. */
+/** Folds a key like decoders that ignore case. */
 function fold(name: string): string {
   return name.toUpperCase().toLowerCase();
 }

@@ -1,5 +1,5 @@
-// Messages between clients: requests and notices, which are passed on in their own bytes, and letters, which wait in a
-// mailbox. Only the bridge says who the sender is; a client can never write it.
+// Messages between clients: requests and notices, passed on in their own bytes, and letters, which wait in a mailbox.
+// The bridge alone writes the sender's name; a client never can.
 
 import type { ClientRequest } from '../core/call.ts';
 import type { Events } from '../core/events.ts';
@@ -36,7 +36,7 @@ export interface ClientMessagingOptions {
   readonly date: () => Date;
   /** The agents of other hosts; undefined if nobody may write to them. */
   readonly elsewhere?: AgentsElsewhere | undefined;
-  /** True if the config file switches mailboxes on by now, so that the next daemon has them. */
+  /** True if the config file switches mailboxes on by now, so the next daemon will have them. */
   readonly willBeEnabled: () => boolean;
 }
 
@@ -112,7 +112,7 @@ export class ClientMessaging implements Messaging, AgentsHere {
     }
   }
 
-  /** Delivers a `bridge/send` without an id. Nobody hears of its faults. */
+  /** Delivers a `bridge/send` without an id. The sender hears of no faults. */
   notice(session: Session, frame: Frame, envelope: Envelope): void {
     try {
       if (envelope.decode(frame.b, Field.method) !== 'bridge/send') return;
@@ -199,7 +199,7 @@ export class ClientMessaging implements Messaging, AgentsHere {
     });
   }
 
-  /** The agents of other hosts that a client may write to; undefined if there can be none. */
+  /** The agents of other hosts that a client may write to; undefined if there are none. */
   agentsAbroad(asker: Participant): Promise<ListedAgents> | undefined {
     return this.#options.elsewhere?.list(asker.id);
   }
@@ -221,7 +221,7 @@ export class ClientMessaging implements Messaging, AgentsHere {
     return { agents: agents.map(({ id, name }) => ({ id, name })), more };
   }
 
-  /** Unread letters of clients that are there, and of those that have gone. */
+  /** Unread letters of present clients and of clients that have gone. */
   unread(): KeptMailbox[] {
     const sinceMs = this.#nowMs;
     const unread = new UnclaimedLetters();
@@ -230,7 +230,7 @@ export class ClientMessaging implements Messaging, AgentsHere {
     return unread.all(sinceMs);
   }
 
-  /** Logs the number of letters that end with the daemon. */
+  /** Logs the number of letters that will be lost when the daemon ends. */
   logUnread(): void {
     const unread = this.unread();
     if (unread.length > 0) this.#options.logger.warn('unread letters end with this daemon', countsOf(unread));

@@ -1,5 +1,5 @@
-// One request of a client to another, from its delivery to its one answer. Sender, receiver and time limit can each end it;
-// whichever is first settles the other side.
+// One request from a client to another, from delivery to its one answer. The sender, the receiver and the time limit
+// can each end it; the first one settles the other side.
 
 import type { Call, CallOwner } from '../core/call.ts';
 import { extend, overdueMs } from '../core/call.ts';
@@ -67,7 +67,7 @@ export class Delivery implements ClientQuestion, CallOwner {
     call.output.passProgress(call, notice, envelope);
   }
 
-  /** The receiver has gone; with a call, the sender has. */
+  /** Called when the receiver has gone; with a call, when the sender has. */
   abandon(call?: Call): void {
     if (call !== undefined) return this.#takeBack('The sender has disconnected');
     const open = this.#forget();

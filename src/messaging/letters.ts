@@ -1,5 +1,6 @@
-// Letters between language models, which read them when they like: drafts, mailboxes, and letters whose client has gone. A
-// full mailbox refuses new letters, and never drops one that it has taken. Letters are in memory only and end with the daemon.
+// Letters between language models, which read them at any time: drafts, mailboxes, and letters of clients that have
+// gone. A full mailbox refuses new letters, and never drops an accepted one. Letters are in memory only; they are lost
+// when the daemon ends.
 
 import type { MessagingSettings } from '../model/messaging-settings.ts';
 import { BridgeError } from '../util/bridge-error.ts';
@@ -20,16 +21,16 @@ export interface Letter {
 
 /** A mailbox remembers this many read letters, so that answers to them are counted. */
 const MOST_READ = 256;
-/** The size of a letter beside its text. */
+/** The size of a letter without its text. */
 const OVERHEAD_BYTES = 256;
-/** Letters of other hosts fill this part (1/2) of a mailbox, and those of one host half of it. */
+/** Letters from other hosts may fill this part (1/2) of a mailbox, and letters from one host half of that. */
 const PART_OF_OTHERS = 2;
 
 export class Mailbox {
   readonly #limits: MessagingSettings['mailbox'];
   readonly #letters: Letter[] = [];
   #bytes = 0;
-  /** Hops of letters that were read, by id. */
+  /** Hops of read letters, by id. */
   readonly #read = new Map<string, number>();
   readonly #waiting = new Set<() => void>();
 
@@ -41,7 +42,7 @@ export class Mailbox {
     return this.#letters.length;
   }
 
-  /** False if there is no room for it. */
+  /** Adds a letter; false if there is no room. */
   put(letter: Letter): boolean {
     const bytes = weightOf(letter);
     const { maxMessages, maxBytes } = this.#limits;
@@ -52,7 +53,10 @@ export class Mailbox {
     return true;
   }
 
-  /** Other hosts leave the half of it to agents of this host, and each of them the half of that to others. */
+  /**
+   * True if there is room: other hosts leave half of the mailbox to agents of this host, and each host leaves half of
+   * that part to the others.
+   */
   #hasRoomForHost(host: string, bytes: number): boolean {
     const { maxMessages, maxBytes } = this.#limits;
     const ofOthers = this.#letters.filter((letter) => letter.host !== undefined);
@@ -63,7 +67,10 @@ export class Mailbox {
     });
   }
 
-  /** Takes over letters that were accepted for its client before. They may exceed its limits, because they were promised. */
+  /**
+   * Takes over letters that were accepted for this client before. They may exceed the limits, because they were
+   * promised.
+   */
   restore(letters: readonly Letter[]): void {
     for (const letter of letters) this.#add(letter);
     if (letters.length > 0) this.#endFirstWait();
@@ -109,7 +116,7 @@ export class Mailbox {
     for (const end of [...this.#waiting]) end();
   }
 
-  /** Calls back once a letter is there. The returned function ends the wait. */
+  /** Calls back once a letter has come. The returned function ends the wait. */
   whenFilled(then: () => void): () => void {
     const once = (): void => {
       this.#waiting.delete(once);
@@ -120,7 +127,7 @@ export class Mailbox {
   }
 }
 
-/** The bytes that a letter counts for. */
+/** The bytes that a letter counts. */
 function weightOf({ text }: Letter): number {
   return Buffer.byteLength(text) + OVERHEAD_BYTES;
 }
@@ -138,7 +145,7 @@ export interface LetterDraft {
   readonly inReplyTo: string | undefined;
 }
 
-/** Reads a draft. Throws what is wrong with it. */
+/** Reads a draft. Throws if it is wrong. */
 export function letterIn({ to, text, inReplyTo }: Readonly<Record<string, unknown>>): LetterDraft {
   if (typeof to !== 'string' || to === '') throw invalidParams('params.to must be the id of a client');
   if (typeof text !== 'string' || text === '') throw invalidParams('params.text must be a text');
@@ -157,7 +164,7 @@ export interface KeptMailbox {
   readonly letters: readonly Letter[];
 }
 
-/** After this time a client is not expected back. */
+/** A client that stays away longer is not expected back. */
 export const UNCLAIMED_MS = 24 * 3_600_000;
 /** The limit for all clients together. */
 const MOST_UNCLAIMED_BYTES = 16 * 1024 * 1024;

@@ -1,4 +1,4 @@
-// The tools by which language models write to each other, as a model sees them. Tests bound their tokens.
+// The definitions of the tools that language models use to write to each other. Tests limit their tokens.
 
 import type { ListedItem } from '../core/listed-item.ts';
 import { type ToolTerms, toolItemsOf } from '../meta-tools/meta-tools.ts';

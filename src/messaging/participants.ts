@@ -1,5 +1,5 @@
-// The clients that may write to each other: their ids, mailboxes and limits, and which of the others each may see. It sends
-// nothing itself.
+// The clients that may write to each other: their ids, mailboxes and limits, and which others each client may see. It
+// sends nothing.
 
 import type { Session } from '../core/session.ts';
 import type { MessagingSettings, PairRule } from '../model/messaging-settings.ts';
@@ -9,7 +9,7 @@ import { inTheirOrder, invalidParams, type Letter, Mailbox } from './letters.ts'
 
 const PAGE = 100;
 const MOST_OF_A_PAGE = 1000;
-/** The most ids that are compared with an unknown one, for a hint. */
+/** The maximum number of ids that are compared with an unknown one, for a hint. */
 const MOST_COMPARED = 1000;
 
 /** Keeps the letters of clients that have gone. */
@@ -23,7 +23,7 @@ export class Participants {
   readonly #settings: MessagingSettings;
   readonly #clock: Clock;
   readonly #unclaimed: UnclaimedPort;
-  /** Decides by two client ids if the first may write to the second. */
+  /** Decides by two client ids whether the first may write to the second. */
   readonly mayTalk: MayTalk;
   /** Participants by id, in the order in which they came. */
   readonly #byId = new Map<string, Participant>();
@@ -36,7 +36,7 @@ export class Participants {
     this.mayTalk = pairPolicy(settings.policy);
   }
 
-  /** Adds a client that has its id; `wantedId` is the one that it asked for. */
+  /** Adds a client that has its id; `wantedId` is the id that it asked for. */
   join(session: Session, accepted: AcceptedMethods, wantedId: string | undefined): void {
     const settings = this.#settings;
     const hasMailbox = settings.isEnabled && accepted !== false && session.view?.isTransparent === false;
@@ -60,10 +60,10 @@ export class Participants {
     this.#passOn(participant);
   }
 
-  /** Keeps unread letters for the next session of the same client, or hands them to one that is there already. */
+  /** Keeps unread letters for the client's next session, or hands them to a session that is there already. */
   #passOn(gone: Participant): void {
     const letters = gone.mailbox?.letters() ?? [];
-    // Only its own client knows an id that the bridge made up, and only after being away does it come back with it.
+    // If the bridge made up the id, only this client knows it, and it returns with that id only after an absence.
     if (letters.length === 0 || (gone.wantedId === undefined && !gone.session.isAway)) return;
     const id = this.#nextIdOf(gone);
     const mailbox = this.#successorOf(gone)?.mailbox;
@@ -77,7 +77,7 @@ export class Participants {
     return undefined;
   }
 
-  /** The id of the client's next session: the one it wants, unless another client that is there has it. */
+  /** The id of the client's next session: the wanted one, unless another present client has it. */
   #nextIdOf({ id, wantedId }: Participant): string {
     const holder = wantedId === undefined ? undefined : this.#byId.get(wantedId);
     return wantedId === undefined || holder?.session.isAway === false ? id : wantedId;
@@ -102,7 +102,7 @@ export class Participants {
     return other.isThere && (other === asker || this.mayTalk(asker.id, other.id));
   }
 
-  /** One page of the clients that the asker may see, itself included. */
+  /** One page of the clients that the asker may see, including the asker. */
   page(asker: Participant, { cursor, limit }: Readonly<Record<string, unknown>>): object {
     const after = cursor === undefined ? 0 : numberIn(cursor, 'params.cursor must be one that bridge/clients returned');
     const most = limit === undefined ? PAGE : numberIn(limit, `params.limit must be from 1 to ${MOST_OF_A_PAGE}`);
@@ -118,12 +118,12 @@ export class Participants {
     return { clients };
   }
 
-  /** Clients with a mailbox that the asker may write to, at most `most` of them; `more` counts the rest. */
+  /** Returns at most `most` clients with a mailbox that the asker may write to; `more` counts the rest. */
   correspondents(asker: Participant, most: number): { readonly agents: ParticipantReport[]; readonly more: number } {
     return this.#withMailbox(most, (other) => other !== asker && this.#maySee(asker, other));
   }
 
-  /** The same for somebody of another host. */
+  /** Returns the same for an agent of another host. */
   correspondentsOf(asker: string, most: number): { readonly agents: ParticipantReport[]; readonly more: number } {
     return this.#withMailbox(most, (other) => other.isThere && this.mayTalk(asker, other.id));
   }
@@ -159,7 +159,7 @@ export class Participants {
     );
   }
 
-  /** The daemon is about to end: calls that wait for a letter are answered without one. */
+  /** Called before the daemon ends: calls that wait for a letter are answered without one. */
   endWaits(): void {
     for (const { mailbox } of this.#byId.values()) mailbox?.endWaits();
   }
@@ -175,16 +175,16 @@ function numberIn(value: unknown, problem: string): number {
 
 export class Participant {
   readonly session: Session;
-  /** Its place in the order in which clients came. */
+  /** Its place in the order of arrival. */
   readonly number: number;
-  /** The id that it asked for, if it asked for one. */
+  /** The id that it asked for, if any. */
   readonly wantedId: string | undefined;
   /** The number of the newest client when this one last went away. */
   awaySince = Number.POSITIVE_INFINITY;
   readonly #accepted: AcceptedMethods;
-  /** Undefined for a client without the tools to read it. */
+  /** Undefined for a client that has no tools to read it. */
   readonly mailbox: Mailbox | undefined;
-  /** Requests that wait for an answer: those it sent, and those sent to it. */
+  /** The number of open requests that it sent; `asked` counts those sent to it. */
   asking = 0;
   asked = 0;
   readonly #sends: TokenBucket;
@@ -216,12 +216,12 @@ export class Participant {
     return this.session.clientId;
   }
 
-  /** True once messages would arrive behind the answer to its `initialize`, until it ends. */
+  /** True from the moment when messages would arrive after the answer to its `initialize`, until it ends. */
   get isThere(): boolean {
     return this.session.isOpen && !this.session.hasEnded;
   }
 
-  /** True if this is the other one's client, restarted: it asked for the same id while the other was away. */
+  /** True if this is the same client after a restart: it asked for the same id while the other was away. */
   succeeds(other: Participant): boolean {
     const isNamesake = this.wantedId !== undefined && this.wantedId === (other.wantedId ?? other.id);
     return isNamesake && other.session.isAway && this.number > other.awaySince;
@@ -235,7 +235,7 @@ export class Participant {
     return this.#sends.take(nowMs);
   }
 
-  /** Limits two clients together, so that they do not answer each other without end. */
+  /** Limits the exchange between two clients, so that they do not answer each other forever. */
   mayExchange(other: Participant, nowMs: number): boolean {
     if (other.number < this.number) return other.mayExchange(this, nowMs);
     const bucket = this.#exchanges.get(other) ?? new TokenBucket(this.#perSecond, nowMs);
@@ -243,7 +243,7 @@ export class Participant {
     return bucket.take(nowMs);
   }
 
-  /** Describes it to others, without secrets. */
+  /** Describes it to other clients, without secrets. */
   describe(): ParticipantReport {
     const { name, version } = this.session;
     return { id: this.id, name, version, accepts: this.#accepted, mailbox: this.mailbox !== undefined };
@@ -261,8 +261,8 @@ export interface ParticipantReport {
 // --- policy ---
 
 /**
- * Decides by client ids who may write to whom. Clients choose their ids: this keeps well-meaning programs of one user apart,
- * and stops none that lies about its name.
+ * Decides by client ids who may write to whom. Clients choose their ids: this separates well-meaning programs of one
+ * user, and does not stop a program that lies about its name.
  */
 type MayTalk = (from: string, to: string) => boolean;
 
@@ -272,7 +272,7 @@ function pairPolicy(rules: readonly PairRule[]): MayTalk {
 }
 
 function globOf(pattern: string): RegExp {
-  // Several stars in a row mean the same as one, and take long to match.
+  // Several stars in a row mean the same as one, but take long to match.
   const source = pattern.replace(/\*+/g, '*').replace(/[.+^${}()|[\]\\*?]/g, meaningOf);
   return new RegExp(`^${source}$`, 's');
 }
@@ -284,7 +284,7 @@ function meaningOf(character: string): string {
 
 // --- rates ---
 
-/** A rate limit: so many a second, and twice as many at once. */
+/** A rate limit: a number per second, and twice that number at once. */
 export class TokenBucket {
   readonly #perMs: number;
   readonly #most: number;
