@@ -1,5 +1,5 @@
-// Keeps the knowledge of servers from one run of the daemon to the next: one file for each definition, named by its hash, so
-// that another command or URL starts with nothing. It is a cache: losing it costs time, never correctness.
+// Keeps the knowledge of servers between runs of the daemon. Each definition has one file, named by its hash, so a
+// changed command or URL starts with nothing. It is a cache: losing it costs time, never correctness.
 
 import { join } from 'node:path';
 import { type KnowledgeContext, KnownServer } from '../core/server-knowledge.ts';
@@ -21,11 +21,11 @@ export interface CatalogOptions {
   readonly date: () => number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called after each MANY files that were read. */
+  /** Called each time MANY more files have been read. */
   readonly manyRead?: () => void;
 }
 
-/** Reading so many files leaves something behind. */
+/** After so many files there is garbage worth collecting. */
 const MANY = 256;
 
 /** Short, because all of it can be learnt again. */
@@ -39,7 +39,7 @@ export class Catalog {
 
   constructor(options: CatalogOptions) {
     this.#options = options;
-    const failed = (path: string, reason: string): void => this.#warn(path, reason); // it is learnt again next time
+    const failed = (path: string, reason: string): void => this.#warn(path, reason); // the knowledge is learnt again next time
     this.#writes = new SettledWrites({ clock: options.clock, isCache: true, failed });
   }
 
@@ -59,7 +59,7 @@ export class Catalog {
 
   #load(path: string, known: KnownServer): void {
     try {
-      this.#writes.settle(path); // a server that has just gone and comes back may have left something there
+      this.#writes.settle(path); // a server that has just gone may have left a pending write there
       const content = readPrivate(path);
       if (content === undefined) return;
       noteUse(path, this.#options.date());

@@ -1,9 +1,10 @@
-// Hashes by which files know the definition of a server. Definitions hold secrets; a hash over all of one shows none.
+// Hashes of servers' definitions, for the names of their files. A definition holds secrets; a hash over the whole shows
+// none.
 
 import { createHash } from 'node:crypto';
 import type { ServerDefinition } from '../model/server-definition.ts';
 
-/** Hashes everything that decides what a server is: with another command, URL or variable nothing is known of it. */
+/** Hashes everything that defines a server: with another command, URL or variable nothing is known about it. */
 export function hashOfDefinition(definition: ServerDefinition): string {
   if (definition.transport === 'dial-in') return hashOf([definition.transport, definition.name]);
   if (definition.transport === 'bus') return hashOf([definition.transport, definition.name, definition.mark]);
@@ -16,8 +17,8 @@ export function hashOfDefinition(definition: ServerDefinition): string {
 }
 
 /**
- * Hashes the name and the program or URL. Variables and headers are left out: a renewed token must not accept everything
- * that the server has changed meanwhile.
+ * Hashes the name and the program or URL. It leaves out variables and headers: a renewed token must not accept the
+ * server's changes.
  */
 export function hashOfIdentity(definition: ServerDefinition): string {
   const { name } = definition;
@@ -27,7 +28,7 @@ export function hashOfIdentity(definition: ServerDefinition): string {
   return hashOf([name, command, args, cwd ?? dir]);
 }
 
-/** Cut as bytes: a part of a text would keep all of it. */
+/** Cut as bytes: a substring would keep the whole text in memory. */
 const HASH_BYTES = 16;
 
 function hashOf(decisive: readonly unknown[]): string {

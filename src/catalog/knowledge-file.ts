@@ -1,5 +1,5 @@
-// The file format of a server's knowledge. Files are written whole and read with suspicion; a file that cannot be used counts
-// as none.
+// The file format of a server's knowledge. Files are written whole and checked when read; an unusable file counts as
+// none.
 
 import {
   cachingTermsOf,
@@ -18,7 +18,7 @@ const FORMAT = 2;
 
 interface SavedProfile {
   readonly capabilities: object;
-  /** Missing where clients share the server. */
+  /** Missing if clients share the server. */
   readonly clientInfo?: string;
   readonly learnedMs: number;
   readonly initializeResult: unknown;
@@ -34,13 +34,13 @@ interface SavedPage {
   readonly caching?: unknown;
 }
 
-/** The version says which era it is. */
+/** The era without its name: the version tells it. */
 type SavedEra = Omit<FoundEra, 'era'>;
 
 interface SavedServer {
   readonly format: number;
   readonly name: string;
-  /** Missing while nobody knows, and in files of earlier daemons. */
+  /** Missing while the era is unknown, and in files of earlier daemons. */
   readonly era?: SavedEra;
   readonly asksForRoots: boolean;
   readonly asksBack: boolean;
@@ -56,7 +56,7 @@ export function encodeKnown(name: string, known: KnownServer): string {
   return `${JSON.stringify(head).slice(0, -1)},"profiles":[${parts}]}\n`;
 }
 
-/** Writes a server's answers as text, so that they come out byte by byte as they were. */
+/** Writes a server's answers as text, so that they can be restored byte by byte. */
 function encodeProfile(profile: ServerProfile): string {
   const { capabilities, clientInfo, learnedMs, initializeResult, lists } = profile;
   const kinds = [...lists].map(([kind, pages]) => `${JSON.stringify(kind)}:[${pages.map(encodePage).join(',')}]`);
@@ -71,7 +71,7 @@ function encodePage({ cursor, result, original, caching }: ListPage): string {
 
 const textOf = (bytes: Buffer): string => bytes.toString('utf8', 0, bytes.length - 1);
 
-/** Restores knowledge from a file. False if the file cannot be used. */
+/** Restores knowledge from a file; false if the file cannot be used. */
 export function decodeKnown(content: string, known: KnownServer): boolean {
   const saved = parse(content);
   if (saved?.format !== FORMAT) return false;
@@ -128,7 +128,7 @@ function decodePage({ cursor, result, original, caching }: SavedPage): ListPage 
 /** Reads the text of an object. Throws for anything else. */
 function bytesOf(text: unknown): Buffer {
   const value: unknown = JSON.parse(String(text));
-  // A newline between its tokens would end the frame that it goes out in.
+  // A line break between its tokens would end the frame that carries it.
   if (typeof value !== 'object' || value === null || String(text).includes('\n')) throw new TypeError('not an object');
   return lastingCopy(Buffer.from(`${String(text)}\n`));
 }

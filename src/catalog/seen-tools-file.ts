@@ -1,11 +1,11 @@
-// The state of a server's seen tools, and its form in a file. A file that is not in this form is not taken for an empty one.
+// The state of a server's seen tools, and its file format. A file in another format never counts as an empty one.
 
 import { expectSyntaxError } from '../util/expected-error.ts';
 import { isRecord } from '../util/json-value.ts';
 
 export interface SeenDefinition {
   readonly hash: string;
-  /** Undefined for a text that was too long to keep. */
+  /** Undefined if the text was too long to keep. */
   readonly text: string | undefined;
 }
 
@@ -14,7 +14,7 @@ export interface SeenTool {
   readonly accepted: SeenDefinition | undefined;
   /** The definition now, if it differs. */
   readonly current: SeenDefinition | undefined;
-  /** It appeared after the first list, and nobody has accepted it. */
+  /** True if the tool appeared after the first list, and nobody has accepted it. */
   readonly isNew: boolean;
 }
 
@@ -31,7 +31,7 @@ export function encodeSeen(server: string, { tools, digest, isLost }: SeenBefore
   return `${JSON.stringify({ format: FORMAT, server, digest, isLost, tools: listed })}\n`;
 }
 
-/** Reads a file. Undefined if it is not in the expected form. */
+/** Reads a file; undefined if its format is wrong. */
 export function decodeSeen(content: string): SeenBefore | undefined {
   const saved = parsed(content);
   if (!isRecord(saved) || saved.format !== FORMAT || typeof saved.isLost !== 'boolean') return undefined;

@@ -1,5 +1,5 @@
-// Keeps the seen tools of all servers, one file each, in the state directory: they are decisions, not a cache. A file that
-// cannot be understood does not count as none, or the next change of a server would be taken for its first list.
+// Keeps the seen tools of all servers in the state directory, one file each: they are decisions, not a cache. An
+// unreadable file does not count as missing: else the server's next change would pass for its first list.
 
 import { join } from 'node:path';
 import { readPrivate } from '../local/private-file.ts';
@@ -23,7 +23,7 @@ export interface SeenToolsStoreOptions {
   readonly date: () => number;
 }
 
-/** Long, because without the file any change of the server meanwhile counts as first seen. */
+/** Long, because without the file any later change of the server counts as first seen. */
 const KEPT_MS = 365 * 24 * 3_600_000;
 
 export class SeenToolsStore {
@@ -86,7 +86,7 @@ export class SeenToolsStore {
     return dir === undefined ? [] : [{ dir, keptMs: KEPT_MS, inUse: () => this.#files.paths }];
   }
 
-  /** Writes pending changes now. False if that failed. */
+  /** Writes pending changes now; false if that failed. */
   flush(): boolean {
     return this.#writes.flush();
   }

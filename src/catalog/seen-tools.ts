@@ -1,6 +1,6 @@
-// The tools of one server as they were first seen or last accepted, and which have changed since. A tool that disappears is
-// remembered, or it could come back with another definition unnoticed. While nothing changes, they are kept deflated: there may be
-// thousands of servers, and the texts of their tools would be most of what the daemon has of them.
+// The tools of one server as first seen or last accepted, and the ones that have changed since. It remembers a tool
+// that disappears: else it could return with another definition unnoticed. While nothing changes, the tools are kept
+// deflated: there may be thousands of servers, and their tools would be most of the daemon's memory for them.
 
 import type { ListPage, ToolListing } from '../core/server-knowledge.ts';
 import { invariant } from '../util/invariant.ts';
@@ -9,16 +9,19 @@ import { decodeSeen, encodeSeen, type SeenBefore, type SeenDefinition, type Seen
 import { definitionsIn, digestOf, hashOfText } from './tool-definitions.ts';
 
 export interface SeenToolsPorts {
-  /** Something has changed that is to be kept. */
+  /** Called when something has changed that must be stored. */
   readonly save: (seen: SeenTools) => void;
-  /** The set of changed tools is another one; `names` are those that have joined it. */
+  /** Called when the set of changed tools is another one; `names` are the new members. */
   readonly changed: (seen: SeenTools, names: readonly string[]) => void;
 }
 
-/** The most tools of one server, and characters of all their names. Tools beyond these limits are not watched. */
+/**
+ * The maximum number of tools of one server, and of characters in their names. Tools beyond these limits are not
+ * watched.
+ */
 const MOST_TOOLS = 10_000;
 const MOST_NAMES = 1024 * 1024;
-/** The longest text that is kept of one tool, and of all tools of a server, in UTF-16 units. */
+/** The longest text kept of one tool, and of all tools of a server, in UTF-16 units. */
 const LONGEST_TEXT = 64 * 1024;
 const MOST_TEXT = 1024 * 1024;
 
@@ -30,7 +33,7 @@ export const LOST: SeenBefore = { ...NOTHING, isLost: true };
 export class SeenTools {
   readonly server: string;
   readonly #ports: SeenToolsPorts;
-  /** Undefined while nobody works with them, and they are packed. */
+  /** Undefined while the tools are packed, because nobody works with them. */
   #tools: Map<string, SeenTool> | undefined;
   /** The state as in its file, deflated; undefined after it has changed. */
   #packed: Buffer | undefined;
@@ -57,7 +60,7 @@ export class SeenTools {
     return this.#changed;
   }
 
-  /** True while tools have changed, or new ones have come, and nobody has accepted them. */
+  /** True while changed or new tools wait for a person to accept them. */
   get hasNews(): boolean {
     return this.#changed.size > 0 || this.#hasNew;
   }
@@ -66,7 +69,7 @@ export class SeenTools {
     return this.#tools ?? this.#unpacked();
   }
 
-  /** Returns the state as it is written to its file, and keeps it packed. */
+  /** Returns the state as its file has it, and keeps it packed. */
   packed(): string {
     const text = this.#packed && unpackedText(this.#packed);
     if (text !== undefined) return text;
@@ -95,7 +98,7 @@ export class SeenTools {
     });
   }
 
-  /** Runs a task that may change the tools, and returns true if something has changed. */
+  /** Runs a task that may change the tools; true if something has changed. */
   #work(task: (tools: Map<string, SeenTool>) => boolean): void {
     const tools = this.#tools ?? this.#unpacked();
     if (task(tools)) {
@@ -134,7 +137,8 @@ export class SeenTools {
   }
 
   /**
-   * Accepts tools by the hashes that were shown. Returns tools that have changed again meanwhile; they are left as they are.
+   * Accepts tools by the hashes that were shown. Returns the tools that have changed again meanwhile; those stay as
+   * they are.
    */
   accept(shown: ReadonlyMap<string, string>): string[] {
     const others: string[] = [];
@@ -170,7 +174,7 @@ export class SeenTools {
     if (young.length > 0 || this.#changed.size !== before.size) this.#ports.changed(this, young);
   }
 
-  /** Notes what a person should see. The set of changed tools is replaced only by another one. */
+  /** Notes the tools that a person should see. Replaces the set of changed tools only if it differs. */
   #look(tools: ReadonlyMap<string, SeenTool>): void {
     const changed = changedIn(tools);
     if (changed.size !== this.#changed.size || [...changed].some((name) => !this.#changed.has(name)))

@@ -1,5 +1,6 @@
-// Writes files a moment after they have changed: many changes come at once, and are written once. The daemon serves its clients meanwhile: one
-// file is written after the other, and nobody waits for a disk. Never has two writes of one file under way.
+// Writes files a moment after they have changed, so that many changes at once cause one write. The daemon serves its
+// clients meanwhile: it writes one file after another, and nobody waits for a disk. It never writes the same file twice
+// at a time.
 
 import { dirname } from 'node:path';
 import {
@@ -14,7 +15,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 
 export interface SettledWritesOptions {
   readonly clock: Clock;
-  /** True for what can be learnt again: it may be lost with the power. */
+  /** True for data that can be learnt again: a power failure may lose it. */
   readonly isCache: boolean;
   readonly failed: (path: string, reason: string) => void;
 }
@@ -36,13 +37,13 @@ interface Due {
 
 export class SettledWrites {
   readonly #options: SettledWritesOptions;
-  /** In the order of their times. */
+  /** The pending files, in the order of their times. */
   readonly #due = new Map<string, Due>();
-  /** The files that could not be written. They are tried again with the next change. */
+  /** The files that could not be written; the next change tries them again. */
   readonly #failed = new Map<string, () => string>();
   #underWay: UnderWay | undefined;
   #timer: Timer | undefined;
-  /** Nothing is written before that. */
+  /** Nothing is written before this time. */
   #pauseUntilMs = 0;
 
   constructor(options: SettledWritesOptions) {
@@ -79,7 +80,7 @@ export class SettledWrites {
     const [path, { content }] = next;
     if (isCache) this.#writeNow(path, content);
     else this.#writeLater(path, content);
-    // Clients have at least half of the time.
+    // Clients get at least half of the time.
     const nowMs = clock.now();
     this.#pauseUntilMs = nowMs + Math.max(PAUSE_MS, nowMs - beganMs);
     this.#goOn();
@@ -100,7 +101,7 @@ export class SettledWrites {
     }
   }
 
-  /** False if it has failed. */
+  /** Writes a file; false if that failed. */
   #writeNow(path: string, content: () => string): boolean {
     this.#due.delete(path);
     try {
@@ -126,7 +127,10 @@ export class SettledWrites {
     this.#goOn();
   }
 
-  /** The content of the file that is under way, which is given up; undefined if that is none, or another one than asked for. */
+  /**
+   * Gives up the write that is under way, and returns its content; undefined if there is none, or if it is another file
+   * than the one asked for.
+   */
   #takenBack(path = this.#underWay?.path): (() => string) | undefined {
     const underWay = this.#underWay;
     if (underWay === undefined || underWay.path !== path) return undefined;
@@ -135,7 +139,7 @@ export class SettledWrites {
     return underWay.content;
   }
 
-  /** Writes all pending files now. False if one failed. */
+  /** Writes all pending files now; false if one failed. */
   flush(): boolean {
     this.#timer?.cancel();
     this.#timer = undefined;

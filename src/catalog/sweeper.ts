@@ -1,6 +1,6 @@
-// Removes files of servers that nobody has used for long, once a day and only while the daemon is quiet. The time of the last
-// use is the file's time of change: a daemon sets it when it reads a file, and each day while the file is in use, so daemons
-// that share a directory spare each other's files.
+// Removes the files of long-unused servers, once a day and only while the daemon is quiet. A file's change time is its
+// last use: a daemon sets it when it reads the file, and each day while the file is in use. So daemons that share a
+// directory spare each other's files.
 
 import { statSync, utimesSync } from 'node:fs';
 import { lstat, opendir, utimes } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import type { Logger } from '../util/logger.ts';
 
 export interface SweptDirectory {
   readonly dir: string;
-  /** The time that an unused file is kept. */
+  /** The time for which an unused file is kept. */
   readonly keptMs: number;
   /** Paths of files in use. */
   readonly inUse: () => ReadonlySet<string>;
@@ -65,10 +65,10 @@ export class Sweeper {
 
 // --- use ---
 
-/** A mark is renewed once a day at most. */
+/** A mark is renewed at most once a day. */
 const STEP_MS = 24 * 3_600_000;
 
-/** Marks a file as used. Failing does no harm: a file that cannot be marked cannot be removed either. */
+/** Marks a file as used. A failure does no harm: a file that cannot be marked cannot be removed either. */
 export function noteUse(path: string, nowMs: number): void {
   try {
     if (nowMs - statSync(path).mtimeMs > STEP_MS) utimesSync(path, nowMs / 1000, nowMs / 1000);
@@ -96,7 +96,7 @@ export class FilesInUse {
 
 /** Names of servers' files, and of temporary files that a killed daemon left. */
 const OURS = /^[0-9a-f]{32}\.json(?:\.[0-9a-f]{12})?$/;
-/** The most files of one sweep; the rest waits for the next. */
+/** The maximum number of files in one sweep; the rest waits for the next one. */
 const MOST_REMOVED = 1000;
 
 interface Swept {

@@ -1,14 +1,14 @@
-// Definitions of tools as texts that can be compared. All of a definition counts, because any part may reach the model; the
+// Definitions of tools as comparable texts. The whole definition counts, because any part may reach the model; the
 // order of members does not.
 
 import { createHash } from 'node:crypto';
 import type { ListPage } from '../core/server-knowledge.ts';
 import { isRecord, membersOf } from '../util/json-value.ts';
 
-/** Cut as bytes: a part of a text would keep all of it. */
+/** Cut as bytes: a substring would keep the whole text in memory. */
 const HASH_BYTES = 16;
 
-/** Returns the text of each tool by its name. A name that is listed twice has both definitions. */
+/** Returns the text of each tool by name. A name that is listed twice gets both definitions. */
 export function definitionsIn(pages: readonly ListPage[]): Map<string, string> {
   const texts = new Map<string, string>();
   for (const { result } of pages) {
@@ -23,7 +23,7 @@ export function definitionsIn(pages: readonly ListPage[]): Map<string, string> {
   return texts;
 }
 
-/** Returns the same text for all values that differ only in the order of members, or in how they are escaped. */
+/** Returns the same text for values that differ only in the order of members or in their escapes. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (!isRecord(value)) return JSON.stringify(value);
@@ -35,7 +35,7 @@ export function hashOfText(text: string): string {
   return createHash('sha256').update(text).digest().toString('hex', 0, HASH_BYTES);
 }
 
-/** Hashes the bytes of a list: an equal list need not be parsed again. */
+/** Hashes the bytes of a list, so that an equal list need not be parsed again. */
 export function digestOf(pages: readonly ListPage[]): string {
   const hash = createHash('sha256');
   for (const { result } of pages) hash.update(result);

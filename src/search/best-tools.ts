@@ -1,13 +1,13 @@
-// Picks the best tools of a ranking, and mixes those of several wishes so that each wish has its share of the answers.
-// It decides nothing about fits.
+// Picks the best tools of a ranking. It mixes the tools of several wishes, so that each wish gets its share of the
+// answers. It does not compute fits.
 
-/** A tool with its fit, and with its relevance: the fit as it is shown. */
+/** A tool with its fit, and with its relevance, which is the fit as people see it. */
 export interface PickedTool {
   readonly number: number;
   readonly relevance: number;
 }
 
-/** The best few of all tools that are offered. The order decides between two of the same relevance. */
+/** Keeps the best few of all offered tools. Tools with the same relevance stay in order. */
 export class BestTools {
   readonly #most: number;
   readonly #inOrder: (a: PickedTool, b: PickedTool) => number;
@@ -18,7 +18,7 @@ export class BestTools {
     this.#inOrder = inOrder;
   }
 
-  /** A tool of less relevance is not among the best. */
+  /** The least relevance of a tool that would still be among the best. */
   get least(): number {
     return this.#picked.length === this.#most ? (this.#picked.at(-1)?.relevance ?? 0) : 0;
   }
@@ -44,15 +44,15 @@ export interface WeighedWish {
   fitOf(tool: number): number;
 }
 
-/** The part that wishes by themselves have in the order; the question as a whole has the rest. */
+/** The share of single wishes in the order; the whole question has the rest. */
 const WISH_SHARE = 0.8;
-/** The part of a wish that a tool which fits it best leaves open. */
+/** The part of a wish that stays open after the tool that fits it best. */
 const LEFT_OPEN = 0.1;
 const STEPS = 10_000;
 
 /**
- * Puts tools in order: each next one is the one that adds most to what the others before it answer. `candidates` are the best
- * tools of each wish and of the whole, in an order that decides between equals.
+ * Puts tools in order: each next tool adds the most to the answers before it. `candidates` are the best tools of each
+ * wish and of the whole question; their order decides between equals.
  */
 export function mixed(
   candidates: readonly number[],

@@ -1,5 +1,5 @@
-// Says why a tool is found: which of its words stand for which words of the question, where, and what each of them is worth.
-// It is made only when somebody asks for it.
+// Explains why a tool is found: its words, the words of the question that they stand for, their places, and their
+// worth. It is made only on request.
 
 import type { AskedWord } from './question.ts';
 import {
@@ -16,25 +16,25 @@ import {
 import { serverFit, type WordMatch, weightOf } from './tool-ranking.ts';
 import { spelledWordsOf, stemOf } from './tool-words.ts';
 
-/** One word of a question that a tool has, or its server. */
+/** One word of a question that a tool or its server has. */
 export interface ExplainedWord {
-  /** As it was asked. */
+  /** The word as it was asked. */
   readonly word: string;
-  /** As it stands in the tool, or its stem where the tool's text was not given. */
+  /** The word as the tool spells it, or its stem if the tool's text was not given. */
   readonly matched: string;
   readonly field: 'name' | 'title' | 'tags' | 'description' | 'parameters' | 'server';
-  /** The part of the question that this answers, from 0 to 1. */
+  /** The part of the question that this word answers, from 0 to 1. */
   readonly weight: number;
   readonly how: 'exact' | 'stem' | 'synonym' | 'beginning' | 'typo' | 'phrase';
 }
 
-/** A word of a question, and all that the search takes it for. */
+/** A word of a question, and every word that the search accepts for it. */
 export interface MeantWord {
   readonly word: string;
   readonly meant: readonly string[];
 }
 
-/** A tool to be explained. Its text tells how its words are written. */
+/** A tool to explain. Its text shows the spelling of its words. */
 export interface ExplainedTool {
   readonly server: string;
   readonly text: SearchableTool;
@@ -51,7 +51,7 @@ interface WordInTool {
   readonly worth: number;
 }
 
-/** Collects what is found of some tools while a question is ranked. */
+/** Collects the matches of some tools while a question is ranked. */
 export class Explanation {
   readonly #wanted: ReadonlyMap<number, { readonly server: IndexedServer; readonly text: SearchableTool }>;
   readonly #found = new Map<number, Map<AskedWord, WordInTool>>();
@@ -62,7 +62,7 @@ export class Explanation {
     this.#wanted = wanted;
   }
 
-  /** Takes one word of the question, with what stands for it. */
+  /** Takes one word of the question, with its matches. */
   readonly take = (asked: AskedWord, weight: number, matches: readonly WordMatch[]): void => {
     if (asked.isRepeated) return;
     this.#mass += weight;

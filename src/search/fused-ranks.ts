@@ -1,9 +1,9 @@
-// Fuses two orders of the same things by reciprocal rank: their scores mean different things, their places do not.
+// Fuses two orders of the same things by reciprocal rank: their scores cannot be compared, their ranks can.
 
-/** The larger, the less it matters to be the very first. */
+/** The larger this is, the less the very first place counts. */
 const CUSHION = 10;
 
-/** The keys of both orders, the best first. Of two that are as good, the one that stands first in the first order. */
+/** The keys of both orders, the best first. Between equals, the first order decides. */
 export function fusedRanks(orders: readonly (readonly string[])[]): string[] {
   const scores = new Map<string, number>();
   for (const order of orders)

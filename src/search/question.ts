@@ -1,5 +1,5 @@
-// Reads a question: its wishes, and of each its words without empty ones, with their synonyms, and the kind of action that is
-// wanted. It knows words only, never which tools exist.
+// Reads a question: its wishes, the words of each wish (without empty ones) with their synonyms, and the wanted action.
+// It knows words only, never tools.
 
 import { EMPTY_WORDS, FAINT_WORDS, SYNONYMS } from './synonyms.ts';
 import { actionOf, isAsking, NO_ACTION, wishOf } from './tool-actions.ts';
@@ -8,17 +8,17 @@ import { wishesIn, withoutArguments } from './wishes.ts';
 
 /** One word or phrase of a question. */
 export interface AskedWord {
-  /** As it was asked, in lower case and in one spelling. */
+  /** The word as it was asked, in lower case and in one spelling. */
   readonly text: string;
   /** The stems of the word, or of the words of a phrase. */
   readonly own: readonly string[];
   /** Synonyms of it. */
   readonly others: readonly string[];
-  /** Less than 1 for a word that says little about the tool: a number, `new`, `help`, a verb that many tools have. */
+  /** Less than 1 for a word that says little about the tool: a number, `new`, `help`, or a verb of many tools. */
   readonly share: number;
-  /** Stands in the plural. */
+  /** True if the word is a plural. */
   readonly isPlural: boolean;
-  /** An earlier wish has it too. */
+  /** True if an earlier wish has the word too. */
   readonly isRepeated: boolean;
 }
 
@@ -36,12 +36,12 @@ export interface Question {
 export type WordGroups = readonly (readonly string[])[];
 
 const LONGEST_QUESTION = 4000;
-/** Words of all wishes together. */
+/** The limit for the words of all wishes together. */
 const MOST_WORDS = 64;
 const FAINT = 0.35;
-/** An action is in its own account (`AskedWish.action`), so that the nouns decide. */
+/** The share of a verb. The action counts separately (`AskedWish.action`), so that the nouns decide. */
 const VERB = 0.8;
-/** Fewer words are a part of the wish before or after them: `how big is it`. */
+/** A part with fewer words belongs to the wish before or after it: `how big is it`. */
 const LEAST_WORDS = 2;
 const LONGEST_PHRASE = 4;
 const NUMBER = /^\p{N}+$/u;
@@ -53,7 +53,7 @@ export class QuestionReader {
   /** Synonyms by a word, or by the words of a phrase with spaces between them. */
   readonly #others = new Map<string, Set<string>>();
 
-  /** `more` are synonyms beside the built-in ones. */
+  /** `more` adds synonyms to the built-in ones. */
   constructor(more: WordGroups = []) {
     for (const [word, others] of Object.entries(SYNONYMS)) for (const other of others) this.#relate(word, other);
     for (const group of more)
@@ -76,7 +76,7 @@ export class QuestionReader {
     return { wishes: wishes.length > 0 ? wishes : this.#bareWish(question) };
   }
 
-  /** Reads one wish with at most so many words. `seen` has the words of earlier ones. */
+  /** Reads one wish, with at most `most` words. `seen` has the words of earlier wishes. */
   #wish(text: string, most: number, seen: Set<string>): AskedWish {
     const spelled = spelledWordsOf(text);
     const words = spelled.map(stemOf);
@@ -116,7 +116,7 @@ export class QuestionReader {
     return [{ asked, action: NO_ACTION }];
   }
 
-  /** Finds the longest phrase that begins here, and how many words it takes: `take a picture` takes three. */
+  /** Finds the longest phrase that begins here, and its number of words: `take a picture` has three. */
   #phraseAt(words: readonly string[], from: number): { readonly phrase: readonly string[]; readonly length: number } {
     let best = { phrase: words.slice(from, from + 1), length: 1 };
     const phrase = best.phrase.slice();
@@ -135,7 +135,7 @@ export class QuestionReader {
     this.#mayStandFor(other, one);
   }
 
-  /** Phrases are understood in questions. In tools only single words are looked up. */
+  /** Adds a synonym. Questions may hold phrases; in tools only single words are looked up. */
   #mayStandFor(asked: readonly string[], [other, ...more]: readonly string[]): void {
     if (other === undefined || more.length > 0 || asked.length === 0) return;
     const key = asked.join(' ');
@@ -144,7 +144,7 @@ export class QuestionReader {
   }
 }
 
-/** Words that may be the verb. A plural is a noun (`changes`); for a phrase its synonyms count (`get rid of`). */
+/** Words that may be the verb. A plural is a noun (`changes`). For a phrase its synonyms count (`get rid of`). */
 function verbsOf({ own, others, isPlural }: AskedWord): readonly string[] {
   if (isPlural) return [];
   return own.length > 1 ? others : own;

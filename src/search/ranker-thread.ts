@@ -1,11 +1,11 @@
-// Runs a ranker of the user's own in a thread, and asks it which tools fit a question. Whatever it does, a search is held up for
-// a bounded time, and the daemon's own thread not at all. It decides nothing about what is shown.
+// Runs the user's own ranker in a thread, and asks it which tools fit a question. Even a bad ranker delays a search
+// only for a limited time, and never delays the daemon's own thread. It does not decide what is shown.
 
 import { Worker } from 'node:worker_threads';
 import { membersOf } from '../util/json-value.ts';
 import { nextTurn } from '../util/next-turn.ts';
 
-/** A tool, as a ranker is given it. */
+/** A tool as the ranker gets it. */
 export interface RankableTool {
   readonly server: string;
   readonly tool: string;
@@ -13,13 +13,13 @@ export interface RankableTool {
   readonly description: string;
 }
 
-/** The tools of a server as some clients see them. Another content has another key. */
+/** The tools of a server as some clients see them. Other content has another key. */
 export interface RankableList {
   readonly key: string;
   readonly tools: () => Iterable<RankableTool>;
 }
 
-/** A tool that a ranker has put in order. */
+/** A tool in the ranker's order. */
 export interface RankedPlace {
   readonly list: string;
   readonly tool: string;
@@ -27,15 +27,15 @@ export interface RankedPlace {
 
 export interface RankerThreadOptions {
   readonly file: string;
-  /** Called once, with what went wrong. Nothing is asked of the ranker after that. */
+  /** Called once with the failure. The ranker is not asked again after that. */
   readonly failed: (reason: string) => void;
-  /** Calls back later, and returns what takes that back. */
+  /** Calls back later; the returned function cancels that. */
   readonly after: (ms: number, callback: () => void) => () => void;
 }
 
-/** How long a search waits. A ranker that takes longer goes on, and the next search may find it ready. */
+/** The time that a search waits. A slower ranker goes on, and the next search may find it ready. */
 const WAIT_MS = 1000;
-/** A ranker that has not answered for so long never will. The first answer takes the loading of its model. */
+/** A ranker that is silent for this long never answers. The first answer includes the loading of its model. */
 const MOST_MS = 120_000;
 const MOST_RANKED = 50;
 const MOST_CHARACTERS = 2000;
@@ -58,7 +58,7 @@ export class RankerThread {
       eval: true,
       workerData: { file: options.file, most: MOST_RANKED },
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
-      // What it prints goes nowhere: the daemon's own output is for its log.
+      // Its output is dropped: the daemon's own output is for the log.
       stdout: true,
       stderr: true,
     });
@@ -70,7 +70,7 @@ export class RankerThread {
     this.#worker.on('exit', () => this.#end('it has ended'));
   }
 
-  /** Asks for the best tools; undefined if the answer takes too long, or there is none. */
+  /** Asks for the best tools; undefined if the answer takes too long or never comes. */
   async rank(question: string, lists: readonly RankableList[]): Promise<readonly RankedPlace[] | undefined> {
     if (this.#isBusy || this.#isOver) return undefined;
     this.#isBusy = true;
@@ -97,7 +97,9 @@ export class RankerThread {
     void this.#worker.terminate();
   }
 
-  /** Hands over the lists that the thread does not have, a part in each turn, and has it forget those that nobody asked about. */
+  /**
+   * Sends the lists that the thread lacks, a part in each turn, and tells it to forget lists that nobody asks about.
+   */
   async #send(lists: readonly RankableList[]): Promise<void> {
     for (const { key, tools } of lists) {
       if (this.#sent.has(key)) continue;
@@ -114,7 +116,7 @@ export class RankerThread {
     }
   }
 
-  /** Has the thread forget a list. */
+  /** Tells the thread to forget a list. */
   forget(key: string): void {
     if (this.#sent.delete(key) && !this.#isOver) this.#worker.postMessage({ drop: key });
   }
@@ -143,7 +145,10 @@ function placeOf(place: unknown): RankedPlace[] {
   return typeof list === 'string' && typeof tool === 'string' ? [{ list, tool }] : [];
 }
 
-/** The thread: keeps the tools, so that a ranker may remember what it has made of each object, and sorts by its numbers. */
+/**
+ * The thread's program. It keeps the tools, so that a ranker may remember its work for each object, and sorts by the
+ * ranker's numbers.
+ */
 const PROGRAM = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { pathToFileURL } = require('node:url');

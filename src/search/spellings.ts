@@ -1,4 +1,4 @@
-// Spellings, as data: short forms and other ways to write one and the same word. Words that only mean the same are in
+// Spellings, as data: short forms, and other ways to write the same word. Different words with the same meaning are in
 // synonyms.ts.
 
 const WRITTEN_OUT: Readonly<Record<string, string>> = {
@@ -67,7 +67,7 @@ export const SPELLINGS: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(WRITTEN_OUT).map(([short, long]) => [short, long.split(' ')]),
 );
 
-/** Names that are one word, also when they are written with a space or an inner capital. */
+/** Names that are one word, even if they are written with a space or an inner capital. */
 export const JOINED: ReadonlySet<string> = new Set([
   'bitbucket',
   'chatgpt',

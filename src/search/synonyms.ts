@@ -1,5 +1,5 @@
-// Synonyms, as data: words of tools, each with words that people and agents use for it; both directions count. An entry of
-// several words must stand like this in the question. Two spellings of one word are in spellings.ts.
+// Synonyms, as data: words of tools, each with words that people and agents use for it; both directions count. The
+// question must have an entry of several words exactly like this. Two spellings of one word are in spellings.ts.
 
 export const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   // Verbs.

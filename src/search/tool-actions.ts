@@ -1,5 +1,5 @@
-// The kind of action that a question wants and a tool does: read, create, delete, change or end. `delete_issue` is no
-// answer to a question about listing issues, however well the other words fit.
+// The kind of action that a question wants and a tool does: read, create, delete, change or end. `delete_issue` does
+// not answer a question about listing issues, however well the other words fit.
 
 import { wordsOf } from './tool-words.ts';
 
@@ -9,7 +9,7 @@ const TO_CREATE = 2;
 const TO_DELETE = 3;
 const TO_CHANGE = 4;
 const TO_END = 5;
-/** The number of kinds, with none of them. */
+/** The number of kinds; "none" counts as one. */
 export const ACTIONS = 6;
 
 const READING =
@@ -41,14 +41,14 @@ export function actionOf(words: readonly string[]): number {
   return NO_ACTION;
 }
 
-/** Checks if a tool does something else than what is asked. Deleting must be asked for. */
+/** True if a tool does something else than the question asks. The question must ask for deleting. */
 export function isOtherAction(does: number, asked: number): boolean {
   if (asked === NO_ACTION) return does === TO_DELETE;
   if (asked === TO_END && does === TO_DELETE) return false;
   return does !== NO_ACTION && does !== asked;
 }
 
-/** Checks if a question asks for information. `How do I …` asks for the action instead. */
+/** True if a question asks for information. `How do I …` asks for the action instead. */
 export function isAsking(question: string): boolean {
   const [, first = '', second = ''] = /^\P{L}*(\p{L}+)\P{L}+(\p{L}+)/u.exec(question.toLowerCase()) ?? [];
   return ASKING.has(first) && !(first === 'how' && WAYS.has(second));

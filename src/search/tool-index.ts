@@ -1,5 +1,6 @@
-// The index of the search: for each word the tools that have it and where, and the servers that are named or described with
-// it. One list of a word serves all servers, so a search costs by tools and not by servers. No description is kept.
+// The index of the search. For each word it has the tools with their places, and the servers that have the word in name
+// or description. One list per word serves all servers, so the cost of a search depends on tools, not on servers. It
+// keeps no description.
 
 import { actionOf } from './tool-actions.ts';
 import { isPlural, spelledWordsOf, stemOf, wordsOf } from './tool-words.ts';
@@ -13,9 +14,9 @@ export interface SearchableTool {
   readonly tags: readonly string[];
 }
 
-/** A server, as the search needs it. */
+/** A server as the search needs it. */
 export interface SearchableServer {
-  /** Tells it apart from others of the same name. */
+  /** Tells the server apart from others with the same name. */
   readonly key?: string;
   readonly name: string;
   readonly description: string;
@@ -26,16 +27,16 @@ export const IN_NAME = 1;
 export const IN_TITLE = 2;
 export const IN_TAGS = 4;
 export const IN_PARAMETERS = 8;
-/** Parts of the description. Its beginning mostly says what the tool is for. */
+/** Parts of the description. Its beginning usually says what the tool is for. */
 export const IN_OPENING = 16;
 export const IN_LEAD = 32;
 export const IN_REST = 64;
-/** The word stands in the name as a plural. */
+/** The name has the word as a plural. */
 export const PLURAL = 128;
-/** The word stands in the name of the tool, as it does in most names of the server: `slack` of `slack_post_message`. */
+/** The word is in the tool's name and in most names of the server: `slack` of `slack_post_message`. */
 export const IN_SHARED_NAME = 256;
 
-/** A posting is the number of a tool, shifted by this many bits of places. */
+/** A posting is the number of a tool, shifted by this many bits; the bits hold the places. */
 export const PLACE_BITS = 9;
 
 const OPENING_WORDS = 8;
@@ -45,27 +46,27 @@ const MOST_CHARACTERS = 4000;
 const MOST_NAME_CHARACTERS = 256;
 const MOST_PARAMETERS = 64;
 const MOST_TAGS = 32;
-/** A word in a larger share of a server's tool names says nothing about one tool. */
+/** A word in a larger share of a server's tool names says nothing about a single tool. */
 const SHARED_NAME_WORD = 0.6;
 const LEAST_TOOLS_TO_SHARE = 4;
 
-/** Costs for the pace, in characters of text that take as long. */
+/** Costs for the pace, as the number of characters of text that take the same time. */
 const WORK_OF_NAME = 16;
 const WORK_OF_WORD = 8;
-/** From this length on a substring shares the memory of the text that it was cut from, and would keep all of it. */
+/** From this length on, a substring shares the memory of its original text and would keep all of it. */
 const LEAST_SHARED = 13;
 
 /** A word of some tools or servers. */
 export interface KnownWord extends VocabularyWord {
-  /** The number of each tool that has it, shifted, with its places. In no order. */
+  /** The number of each tool that has the word, shifted, with its places; in no order. */
   readonly postings: number[];
-  /** The servers with it in their name or description; undefined for most words. */
+  /** The servers with the word in their name or description; undefined for most words. */
   servers: ServerPlace[] | undefined;
 }
 
 export interface ServerPlace {
   readonly server: IndexedServer;
-  /** In its name, not only in its description. */
+  /** True if the word is in the server's name, not only in its description. */
   readonly isName: boolean;
 }
 
@@ -77,19 +78,19 @@ export interface IndexedServer {
   readonly nameLength: number;
   readonly base: number;
   readonly tools: readonly string[];
-  /** The words that its tools, its name or its description have. */
+  /** The words of its tools, its name and its description. */
   readonly words: readonly KnownWord[];
 }
 
 /** Traits of a tool, by its number. */
 export interface ToolTraits {
-  /** Its server is found. While a server is replaced, the index has tools of it twice. */
+  /** 1 if its server can be found. While a server is replaced, the index has its tools twice. */
   readonly isLive: Uint8Array;
   /** The number of words in its name, without those that all names of the server share. */
   readonly nameLength: Uint8Array;
   /** The number of words in its description. */
   readonly textLength: Uint16Array;
-  /** The kind of action, by its name. */
+  /** The kind of action that its name says. */
   readonly action: Uint8Array;
   readonly isDeprecated: Uint8Array;
 }
@@ -101,7 +102,7 @@ export class ToolIndex {
   #traits = traitsFor(0);
   /** The server of each tool, by the tool's number. */
   readonly #servers: (IndexedServer | undefined)[] = [];
-  /** The numbers of the tools that are found, by their name. */
+  /** The numbers of tools that can be found, by name. */
   readonly #named = new Map<string, number[]>();
   #size = 0;
   #textLength = 0;
@@ -110,12 +111,12 @@ export class ToolIndex {
     this.#pace = pace;
   }
 
-  /** The number of tools that are found. */
+  /** The number of tools that can be found. */
   get size(): number {
     return this.#size;
   }
 
-  /** One more than the highest number of a tool. */
+  /** One more than the highest tool number. */
   get end(): number {
     return this.#numbers.end;
   }
@@ -129,7 +130,7 @@ export class ToolIndex {
     return Math.max(1, this.#textLength / Math.max(1, this.#size));
   }
 
-  /** Takes the tools in. They are found once `show` was called. */
+  /** Adds the tools. They can be found after `show`. */
   async add(server: SearchableServer, tools: Iterable<SearchableTool>): Promise<IndexedServer> {
     const draft = new Draft();
     for (const tool of tools) await this.#pace.spend(draft.add(tool));
@@ -151,12 +152,12 @@ export class ToolIndex {
     return this.#withServerWords(indexed, words, serverWords, wordsOf(description.slice(0, MOST_CHARACTERS)));
   }
 
-  /** The server of a tool that is found. */
+  /** The server of a tool that can be found. */
   serverOf(tool: number): IndexedServer | undefined {
     return this.#servers[tool];
   }
 
-  /** The tools that are found and have this name. */
+  /** The tools with this name that can be found. */
   named(name: string): readonly number[] {
     return this.#named.get(name) ?? [];
   }
@@ -185,7 +186,7 @@ export class ToolIndex {
     for (let tool = base; tool < base + tools.length; tool++) this.#textLength -= this.#traits.textLength[tool] ?? 0;
   }
 
-  /** Forgets a server that is not shown. */
+  /** Removes a server that is not shown. */
   remove(server: IndexedServer): void {
     const { base, tools, words } = server;
     for (let tool = base; tool < Math.min(base + tools.length, this.#servers.length); tool++)
@@ -249,7 +250,7 @@ function traitsFor(count: number): ToolTraits {
   };
 }
 
-/** Removes the numbers from `least` on and below `most`, which stand in one run. */
+/** Removes the numbers from `least` up to `most` (exclusive); they form one run. */
 function removeBetween(numbers: number[], least: number, most: number): void {
   const isWithin = (value: number): boolean => value >= least && value < most;
   const from = numbers.findIndex(isWithin);
@@ -259,7 +260,7 @@ function removeBetween(numbers: number[], least: number, most: number): void {
   numbers.splice(from, to - from);
 }
 
-/** The tools of one server, as they are read. Their numbers begin at 0. */
+/** The tools of one server while they are read. Their numbers begin at 0. */
 class Draft {
   readonly names: string[] = [];
   readonly lists = new Map<string, number[]>();
@@ -269,7 +270,7 @@ class Draft {
   readonly deprecated: number[] = [];
   readonly #nameWords: (readonly string[])[] = [];
 
-  /** Returns the work that it took, in characters. */
+  /** Adds a tool. Returns the work of that, in characters. */
   add(tool: SearchableTool): number {
     const number = this.names.push(tool.name) - 1;
     const put = (text: string, most: number, place: number): void => {
@@ -286,7 +287,7 @@ class Draft {
     return description.length + 32 * (parameters.length + 4);
   }
 
-  /** Takes words out of the names that most names of the server begin with. */
+  /** Removes words that most names of the server begin with. */
   settleNames(serverWords: ReadonlySet<string>): void {
     const shared = this.#sharedNameWords(serverWords);
     for (const word of shared) this.#takeOutOfNames(word);
@@ -333,7 +334,7 @@ class Draft {
     return new Set([...counts].filter(isShared).map(([word]) => word));
   }
 
-  /** Checks that all names begin with the word, and say more than the name of the server. */
+  /** True if all names begin with the word, and say more than the name of the server. */
   #isAlwaysFirst(word: string, serverWords: ReadonlySet<string>): boolean {
     return this.#nameWords.every((words) => words[0] === word && words.some((other) => !serverWords.has(other)));
   }
@@ -345,7 +346,7 @@ class Draft {
   }
 }
 
-/** Copies a word if the engine would otherwise keep the whole description that it was cut from. */
+/** Copies a word if the engine would otherwise keep the whole description that it came from. */
 function owned(word: string): string {
   return word.length < LEAST_SHARED ? word : Buffer.from(word).toString();
 }
@@ -357,15 +358,15 @@ const SIGNS = [
   /\b(?:tool|function|method|endpoint|command|this)\s+(?:is|was|has been)\s+(?:now\s+)?deprecated\b/i,
 ];
 
-/** Checks if a tool calls itself deprecated. Its packages, fields or server may be deprecated without that. */
+/** True if a tool calls itself deprecated. A deprecated package, field or server does not count. */
 function isDeprecated(description: string): boolean {
   return /deprecated/i.test(description) && SIGNS.some((sign) => sign.test(description));
 }
 
-/** Hands out numbers for tools, those of one server in one run, and takes them back. */
+/** Gives out numbers for tools, one run for each server, and takes them back. */
 class FreeNumbers {
   #end = 0;
-  /** Runs below the end that nobody has, in order. */
+  /** Free runs below the end, in order. */
   #runs: { readonly base: number; readonly count: number }[] = [];
 
   get end(): number {

@@ -40,7 +40,7 @@ const PLACE_WEIGHTS: readonly (readonly [place: number, weight: number])[] = [
   [IN_PARAMETERS, 0.3],
   [IN_REST, 0.2],
 ];
-/** The part of the remaining fit that a second word for the same asked word adds. */
+/** The part of the remaining fit that a second match for the same asked word adds. */
 const SECOND_WORD = 0.5;
 const SERVER_NAMED = 0.9;
 const SERVER_HALF_NAMED = 0.5;
@@ -55,7 +55,7 @@ const NAME_SHARE = 0.25;
 const OTHER_ACTION = 0.7;
 /** Factor for a tool that calls itself deprecated. */
 const DEPRECATED = 0.6;
-/** Factor for a singular in the name where the question has a plural, or the other way round. */
+/** Factor for a singular in the name if the question has a plural, or the other way round. */
 const OTHER_NUMBER = 0.95;
 
 /** BM25: how often a word counts in each place, and how soon more of it adds little. */
@@ -69,7 +69,7 @@ const TIMES_IN_ABOUT = 0.5;
 const SATURATION = 2;
 /** The part of a description's length that counts. */
 const LENGTH_SHARE = 0.6;
-/** The quality of a synonym there. */
+/** The quality of a synonym in BM25. */
 const TIMES_OF_SYNONYM = 0.5;
 
 const PLACES = 1 << PLACE_BITS;
@@ -94,7 +94,7 @@ const TIMES_OF = weightsOf(
 const TIMES_IN_TEXT_OF = weightsOf(
   (places) =>
     has(places, IN_OPENING, TIMES_IN_TEXT) +
-    // The place that a shared word of the name got instead is none in the text.
+    // A shared word of the name got this place instead of its own; it does not stand in the text.
     (places & IN_SHARED_NAME ? 0 : has(places, IN_LEAD, TIMES_IN_TEXT)) +
     has(places, IN_REST, TIMES_IN_REST),
 );
@@ -109,7 +109,7 @@ export interface WordMatch {
 /** Called for each word that is ranked, before the next one. Only an explanation listens. */
 export type WordListener = (asked: AskedWord, weight: number, matches: readonly WordMatch[]) => void;
 
-/** The scores of all tools for some words. Kept for the next question. */
+/** The scores of all tools for some words; kept for the next question. */
 class Scores {
   readonly covered: Float64Array;
   readonly times: Float64Array;
@@ -119,7 +119,7 @@ class Scores {
   count = 0;
   /** The weight of all words. */
   mass = 0;
-  /** The actions that are asked for. */
+  /** The actions that the words ask for. */
   actions: number[] = [];
 
   constructor(capacity: number) {
@@ -150,14 +150,14 @@ class Scores {
   }
 }
 
-/** The ranking of all tools for a question or a wish. It holds until the next question. */
+/** The ranking of all tools for a question or a wish; valid until the next question. */
 export interface RankedTools {
   /** The tools with a fit, in no order: the first `count` numbers. */
   readonly tools: Uint32Array;
   readonly count: number;
   /** The weight of the words. */
   readonly mass: number;
-  /** From 0 to 1; 0 as well for a tool that certainly fits no better than `least`. */
+  /** The fit from 0 to 1; also 0 for a tool that certainly fits no better than `least`. */
   fitOf(tool: number, least?: number): number;
 }
 
@@ -166,14 +166,14 @@ export class ToolRanking {
   #capacity = 0;
   #whole = new Scores(0);
   #wishes: Scores[] = [];
-  /** The best fit of each tool for the current word, the times that it has it, and how well its name has it. */
+  /** For the current word: the best fit of each tool, how often the tool has the word, and how well its name does. */
   #best = new Float64Array(0);
   #times = new Float64Array(0);
   #naming = new Float64Array(0);
   /** The tools that have the current word. */
   #marked = new Uint32Array(0);
   #count = 0;
-  /** Tools from here on, and below there, are ranked. */
+  /** Only tools from `#from` up to `#to` are ranked. */
   #from = 0;
   #to = 0;
   #size = 0;
@@ -232,7 +232,7 @@ export class ToolRanking {
       actions.every((asked) => isOtherAction(does, asked)) ? OTHER_ACTION : 1,
     );
     const fitOf = (tool: number, least = 0): number => {
-      // The rest of the factors are at most 1, and most tools end here.
+      // The remaining factors are at most 1, so most tools end here.
       const bound = ((covered[tool] ?? 0) / mass) * ((times[tool] ?? 0) / mass);
       if (bound <= least) return 0;
       const naming = Math.min(1, (named[tool] ?? 0) / Math.max(1, nameLength[tool] ?? 1));
@@ -331,7 +331,7 @@ export class ToolRanking {
     this.#times[tool] = (this.#times[tool] ?? 0) + times;
   }
 
-  /** Adds the fit of a server's name or description to all its tools. Returns true if the word names a server. */
+  /** Adds the fit of a server's name or description to all its tools; true if the word names a server. */
   #markServers({ servers }: KnownWord): boolean {
     const { isLive } = this.#index.traits;
     let isNamed = false;
@@ -357,7 +357,7 @@ export function weightOf(places: number): number {
   return WEIGHT_OF[places] ?? 0;
 }
 
-/** The weight of a word by its place in what a server is called or described with. */
+/** The weight of a word by its place in a server's name or description. */
 export function serverFit({ server: { nameLength }, isName }: ServerPlace): number {
   if (!isName) return SERVER_DESCRIBED;
   return nameLength === 1 ? SERVER_NAMED : SERVER_HALF_NAMED;

@@ -1,5 +1,5 @@
-// The search over the tools of all servers: adds and removes servers, and answers a question with the tools that fit best.
-// It keeps words and names, never a description. The daemon loads it with the first search.
+// The search over the tools of all servers. It adds and removes servers, and answers a question with the tools that fit
+// best. It keeps words and names, never a description. The daemon loads it for the first search.
 
 import { nextTurn } from '../util/next-turn.ts';
 import { BestTools, mixed, type PickedTool } from './best-tools.ts';
@@ -9,7 +9,7 @@ import { type IndexedServer, type SearchableServer, type SearchableTool, ToolInd
 import { type RankedTools, ToolRanking } from './tool-ranking.ts';
 
 export interface ToolSearchOptions {
-  /** Synonyms beside the built-in ones. */
+  /** Synonyms in addition to the built-in ones. */
   readonly synonyms?: WordGroups | undefined;
   /** Lets other work run while an index is built. */
   readonly yieldTurn?: (() => Promise<void>) | undefined;
@@ -19,31 +19,31 @@ export interface SearchOptions {
   /** Searches only the tools of this server. */
   readonly server?: string | undefined;
   readonly limit?: number | undefined;
-  /** Decides about each tool if it may be found. */
+  /** Decides for each tool if it may be found. */
   readonly accepts?: ((server: string, tool: string) => boolean) | undefined;
 }
 
 export interface ToolMatch {
   readonly server: string;
   readonly tool: string;
-  /** From 0 to 1. A tool whose name was the question has 1. */
+  /** From 0 to 1. A tool has 1 if its name was the question. */
   readonly relevance: number;
 }
 
 const USUAL_LIMIT = 10;
 const MOST_RESULTS = 100;
-/** Behind the first few answers, the bound is higher. */
+/** After the first few answers, the limit is higher. */
 const FEW = 5;
 const CUT = 1.7;
 const CUT_OF_MORE = 1.22;
-/** Tools of each wish that are candidates for the answer. */
+/** The number of candidates for each wish. */
 const CANDIDATES = 20;
 /** The best relevance for words. Only an exact name reaches 1. */
 const MOST_BY_WORDS = 0.99;
 /** Relevance is rounded to this many steps, so that differences nobody sees do not decide the order. */
 const STEPS = 10_000;
 const LONGEST_NAME = 1000;
-/** They stand between the names of a server and a tool: `github:create_issue`, `github__create_issue`. */
+/** The marks between the names of a server and a tool: `github:create_issue`, `github__create_issue`. */
 const SEPARATORS = /(?::|__|\/|\.|\s)\s*/g;
 
 /** Characters of text between two turns: about a millisecond of work, garbage collection included. */
@@ -89,7 +89,7 @@ export class ToolSearch {
     this.#index.remove(before);
   }
 
-  /** Returns the best tools first; equally good ones are in the order of server and tool name. */
+  /** Returns the best tools first; equally good ones are in the order of server name and tool name. */
   search(query: string, { server, limit, accepts }: SearchOptions = {}): ToolMatch[] {
     const only = server === undefined ? undefined : this.#servers.get(server);
     if (server !== undefined && only === undefined) return [];
@@ -99,12 +99,12 @@ export class ToolSearch {
     const known = new Set(named.map(({ number }) => number));
     const found = this.#found(query, only, Math.max(1, most), (tool) => !known.has(tool) && mayBeFound(tool));
     const all = [...named.sort(this.#inOrder), ...found.picked].slice(0, Math.max(1, most));
-    // Of several wishes, the later answers are no weaker answers to the first one.
+    // With several wishes, later answers are for other wishes; they are not weaker answers to the first.
     const isCut = limit === undefined && (named.length > 0 || found.wishes < 2);
     return (isCut ? withoutWeak(all) : all).map((picked) => this.#match(picked));
   }
 
-  /** Says of some tools why they are found, and what the words of the question are taken for. */
+  /** Explains why some tools are found, and how the search reads the words of the question. */
   explain(
     query: string,
     tools: readonly ExplainedTool[],
@@ -124,7 +124,7 @@ export class ToolSearch {
     return { words: explanation.words, of };
   }
 
-  /** The best tools by words. A later one is never said to be more relevant, although a wish may be all it answers. */
+  /** The best tools by words. The relevance never rises along the list, even if a later tool answers only one wish. */
   #found(
     query: string,
     only: IndexedServer | undefined,
@@ -161,7 +161,7 @@ export class ToolSearch {
     return best.picked;
   }
 
-  /** The tools that the question is the name of. */
+  /** The tools whose name is the question. */
   #named(query: string, only: IndexedServer | undefined): PickedTool[] {
     const wanted = query.slice(0, LONGEST_NAME).trim();
     const isAmong = (number: number): boolean => only === undefined || this.#index.serverOf(number) === only;
@@ -199,7 +199,7 @@ export class ToolSearch {
   };
 }
 
-/** Fits are products of shares, and look small. */
+/** Raises fits for people: a fit is a product of shares, so it looks small. */
 function relevanceOf(fit: number): number {
   return Math.round(MOST_BY_WORDS * Math.sqrt(Math.sqrt(fit)) * STEPS) / STEPS;
 }
@@ -210,15 +210,15 @@ function fitBelow(relevance: number): number {
 }
 
 /**
- * Leaves out what is far behind the first answer, and more of it the surer that one is. An agent pays for each answer, and
- * for one that is missing too.
+ * Drops answers that are far behind the first one; the surer the first one is, the more. An agent pays for each answer,
+ * and also for a missing one.
  */
 function withoutWeak(picked: readonly PickedTool[]): readonly PickedTool[] {
   const best = picked[0]?.relevance ?? 0;
   return picked.filter(({ relevance }, i) => relevance >= best ** (i < FEW ? CUT : CUT_OF_MORE));
 }
 
-/** Compares code units: the rules of a language differ between machines. */
+/** Compares code units: language rules differ between machines. */
 function compare(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }

@@ -1,5 +1,5 @@
-// Splits a text into words as the search compares them: names (`createPullRequest`, `list-issues`, `HTTPResponse`), prose and
-// questions, in any script. Questions and tools must go through the same code, or their words would not meet.
+// Splits a text into the words that the search compares: names (`createPullRequest`, `list-issues`, `HTTPResponse`),
+// prose and questions, in any script. Questions and tools must use the same code: else their words would not match.
 
 import { JOINED, SPELLINGS } from './spellings.ts';
 
@@ -9,7 +9,7 @@ const PLAIN = /^[\t\n\r -~]*$/;
 const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\u30fc]/u;
 const SPACELESS_PARTS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\u30fc]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\u30fc]+/gu;
-/** Places between `get` and `User`, and between `HTTP` and `Response`, but none in `URLs`. */
+/** Splits between `get` and `User` and between `HTTP` and `Response`, but not inside `URLs`. */
 const HUMPS = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}(?!s(?!\p{Ll}))\p{Ll})/u;
 const TERMINAL_CODE = /\p{Cc}\[[\d;?]*[A-Za-z]/gu;
 const LONGEST_WORD = 64;
@@ -47,7 +47,7 @@ function addRun(words: string[], run: string): void {
   if (parts.length <= MOST_HUMPS_OF_A_BRAND && /^\p{Lu}/u.test(run)) words.push(whole);
 }
 
-/** Adds each pair of neighbouring characters, for scripts that put no space between words. */
+/** Adds each pair of neighbouring characters, for scripts without spaces between words. */
 function addSpaceless(words: string[], run: string): void {
   for (const part of run.match(SPACELESS_PARTS) ?? []) {
     if (!SPACELESS.test(part)) addRun(words, part);
@@ -60,7 +60,7 @@ function pairsOf(characters: readonly string[]): string[] {
   return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
 }
 
-/** Replaces short forms: `PRs` become `pull request`, and `git hub` becomes `github`. */
+/** Replaces short forms: `PRs` becomes `pull request`, and `git hub` becomes `github`. */
 function spelledOneWay(words: readonly string[]): string[] {
   const spelled: string[] = [];
   for (let i = 0; i < words.length; i++) {
@@ -103,7 +103,7 @@ const AS_THEY_ARE: ReadonlySet<string> = new Set([
 /** Double letters at the end that belong to the word. */
 const DOUBLED_BY_ITSELF = /(?:ll|ss|zz|ff)$/;
 
-/** The common part of a word's forms: `creates`, `created`, `creating` and `creation` have one. It is not shown to anybody. */
+/** The common part of a word's forms: `creates`, `created`, `creating` and `creation` share one. Nobody sees it. */
 export function stemOf(word: string): string {
   if (word.length <= LEAST_STEM) return word;
   const singular = withoutPlural(word);
@@ -111,7 +111,7 @@ export function stemOf(word: string): string {
   return withoutEnd(withoutForm(singular));
 }
 
-/** Checks if a word in lower case looks like a plural; some verbs do. */
+/** True if a word in lower case looks like a plural; some verbs do. */
 export function isPlural(word: string): boolean {
   return word === 'people' || (word.length > LEAST_STEM && withoutPlural(word) !== word);
 }
@@ -136,7 +136,7 @@ function undoubled(word: string): string {
   return isDoubled && !DOUBLED_BY_ITSELF.test(word) ? word.slice(0, -1) : word;
 }
 
-/** Reduces `create` to `creat` and `query` to `queri`, so that they meet their forms. */
+/** Reduces `create` to `creat` and `query` to `queri`, so that they match their other forms. */
 function withoutEnd(word: string): string {
   if (word.length <= LEAST_STEM) return word;
   if (word.endsWith('e')) return word.slice(0, -1);

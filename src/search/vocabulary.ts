@@ -1,4 +1,5 @@
-// The words of all tools: found by themselves, by their beginning, and with one typing error. It knows nothing of tools.
+// The words of all tools. It finds them exactly, by their beginning, or with one typing error. It knows nothing about
+// tools.
 
 export interface VocabularyWord {
   readonly text: string;
@@ -15,7 +16,10 @@ export class Vocabulary<Word extends VocabularyWord> {
   readonly #words = new Map<string, Word>();
   /** Words by their first three letters. */
   readonly #heads = new Map<string, Set<Word>>();
-  /** The keys of `#heads` by two letters. A word with one typing error has its first two letters right, or its last two. */
+  /**
+   * The keys of `#heads` by two letters. In a word with one typing error, the first two letters are right, or the last
+   * two.
+   */
   readonly #branches = new Map<string, Set<string>>();
   readonly #tails = new Map<string, Set<Word>>();
 
@@ -27,7 +31,7 @@ export class Vocabulary<Word extends VocabularyWord> {
     return this.#words.get(text);
   }
 
-  /** Returns a word, and adds it if it is new. */
+  /** Returns a word; adds it if it is new. */
   wordFor(text: string): Word {
     const known = this.#words.get(text);
     if (known !== undefined) return known;
@@ -55,10 +59,10 @@ export class Vocabulary<Word extends VocabularyWord> {
     return longer.sort(byLengthAndText).slice(0, MOST_COMPLETIONS);
   }
 
-  /** Words that differ by one typing error: a wrong, missing or additional letter, or two that changed places. */
+  /** Words that differ by one typing error: a wrong, missing or extra letter, or two swapped letters. */
   correctionsOf(text: string): Word[] {
     if (text.length < LEAST_MISTYPED) return [];
-    // With three letters only a missing one is corrected: most words that differ in one letter are other words.
+    // With three letters only a missing one is corrected: most words that differ in one letter are different words.
     const least = text.length === LEAST_MISTYPED ? text.length + 1 : text.length - 1;
     const near = new Set<Word>();
     const heads = [...(this.#branches.get(branchOf(text)) ?? [])].map((head) => this.#heads.get(head));

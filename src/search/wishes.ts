@@ -1,5 +1,5 @@
-// Cuts a question into its wishes: `find a hotel in Paris, then book a table` has two. It knows the marks and words between
-// wishes, never the tools. A wish too many costs little, because the question as a whole is searched too.
+// Splits a question into its wishes: `find a hotel in Paris, then book a table` has two. It knows the marks and words
+// between wishes, never the tools. One wish too many costs little, because the whole question is searched too.
 
 const MOST_WISHES = 8;
 
@@ -8,15 +8,17 @@ const SENTENCES = /(?<=[.!?;\u3002\uff01\uff1f])\s+|(?<=[\u3002\uff01\uff1f])|[\
 const JOINTS =
   /,?\s+(?:and\s+then|then|and\s+also|and|as\s+well\s+as|but\s+also|plus|afterwards|while)\s+|,\s+(?=(?:then|also|finally|please|could|can|would)\s)/iu;
 
-/** Paths, addresses and the like: what a tool is given, not what it is for. */
+/** Paths, addresses and the like: these are arguments of a tool, and do not say what it is for. */
 const PATH = /(?<![\p{L}\p{N}.])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@-]+(?:[/\\][\w.@-]*)+/gu;
-/** A file without its directory. Only endings that no name of a product has: `next.js` is none. */
+/** A file without its directory. Only endings that no product name has: `next.js` is no file here. */
 const FILE =
   /(?<![\w.@/])[\w-]+\.(bib|bmp|conf|csv|docx?|gif|html?|ini|jpe?g|json|log|md|mp[34]|pdf|png|pptx?|sqlite|svg|tsv|txt|wav|xlsx?|xml|ya?ml|zip)\b/giu;
 const FILE_ENDING = /\.([A-Za-z]\w{0,4})$/;
 const URL_TEXT = /\bhttps?:\/\/[^\s"'<>)\]]+/giu;
 
-/** Puts `file` for a path, with its ending, and `url` for an address: their words are the user's, not the tool's. */
+/**
+ * Replaces a path by `file` and its ending, and an address by `url`: their words come from the user, not from the tool.
+ */
 export function withoutArguments(question: string): string {
   return question
     .replace(URL_TEXT, ' url ')
@@ -24,7 +26,7 @@ export function withoutArguments(question: string): string {
     .replace(PATH, (path) => ` file ${FILE_ENDING.exec(path)?.[1]?.toLowerCase() ?? ''} `);
 }
 
-/** The wishes of a question, in order. The last one takes what there is beyond the most. */
+/** The wishes of a question, in order. The last one also takes everything beyond the limit. */
 export function wishesIn(question: string): string[] {
   const parts = question
     .split(SENTENCES)
