@@ -1,5 +1,5 @@
-// The page to which the browser returns with the answer: a server on loopback, open for one sign-in. It accepts an answer with the
-// state of this sign-in only, and judges nothing else in it.
+// The page that the browser returns to with the answer: a server on loopback, open for one sign-in. It accepts only an
+// answer with this sign-in's state, and judges nothing else in it.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -14,9 +14,9 @@ const TIME_LIMIT_MIN = 5;
 /** The answer that the browser brought back. */
 export interface CallbackAnswer {
   readonly code: string | undefined;
-  /** The reason why there is no code. */
+  /** The reason for a missing code. */
   readonly error: string | undefined;
-  /** The authorization server that answers, if it says so (RFC 9207). */
+  /** The authorization server that answers, if it names itself (RFC 9207). */
   readonly issuer: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export class CallbackServer {
     return new CallbackServer(server);
   }
 
-  /** Waits for the answer that comes with this state. A request with another state is refused, and the wait goes on. */
+  /** Waits for the answer with this state. Refuses a request with another state, and waits on. */
   answer(state: string, clock: Clock): Promise<CallbackAnswer> {
     return new Promise((resolve, reject) => {
       const timer = clock.after(TIME_LIMIT_MIN * 60_000, () => reject(tooLate()));
@@ -63,7 +63,7 @@ export class CallbackServer {
   }
 }
 
-/** Answers the browser. Undefined for a request that has nothing to do with the sign-in. */
+/** Answers the browser. Returns undefined for a request that does not belong to the sign-in. */
 function answerIn(request: IncomingMessage, response: ServerResponse, state: string): CallbackAnswer | undefined {
   const { pathname, searchParams } = new URL(`http://${HOST}${request.url ?? '/'}`);
   const answer = (status: number, text: string): void => {

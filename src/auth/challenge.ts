@@ -1,5 +1,5 @@
-// The challenge with which a server refuses a request: `WWW-Authenticate: Bearer …` (RFC 6750, section 3; RFC 9728, section 5).
-// The server writes it, so what is not well-formed counts as absent.
+// The challenge in a server's refusal: `WWW-Authenticate: Bearer …` (RFC 6750, section 3; RFC 9728, section 5). The
+// server writes it, so malformed parts count as absent.
 
 import { parsedUrl } from '../util/parsed-url.ts';
 
@@ -24,7 +24,7 @@ export function challengeOf({ headers }: Response): Challenge {
   };
 }
 
-/** The parameters of the first challenge whose scheme is Bearer; several challenges may stand in one header. */
+/** The parameters of the first Bearer challenge; one header may hold several challenges. */
 function bearerParameters(header: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
   let isBearer = false;

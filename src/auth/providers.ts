@@ -1,5 +1,5 @@
-// The providers that the SDK's OAuth flow asks for: one for the daemon, which only refreshes tokens, and one for a person who signs
-// in. They hold what is to be stored, and write no file.
+// The providers that the SDK's OAuth flow needs: one for the daemon, which only refreshes tokens, and one for a person
+// who signs in. They hold the data to store, and write no file.
 
 import type {
   OAuthClientInformationContext,
@@ -18,7 +18,7 @@ import type { SignedIn } from './token-file.ts';
 abstract class Provider implements OAuthClientProvider {
   abstract readonly redirectUrl: string;
   protected readonly settings: OAuthSettings;
-  /** The tokens and the client that are to be stored. */
+  /** The tokens and the client to store. */
   signedIn: SignedIn;
 
   constructor(settings: OAuthSettings, signedIn: SignedIn) {
@@ -48,7 +48,7 @@ abstract class Provider implements OAuthClientProvider {
     };
   }
 
-  /** True if the client of the settings is not known there, and a registered one is used. */
+  /** True if the server does not know the client of the settings, so a registered one is used. */
   protected abstract readonly isRegistered: boolean;
 
   abstract tokens(): StoredOAuthTokens | undefined;
@@ -63,11 +63,11 @@ abstract class Provider implements OAuthClientProvider {
   abstract codeVerifier(): string;
 }
 
-/** Refreshes tokens. No person is there, so a step that needs one ends the flow. */
+/** Refreshes tokens. No person is present, so a step that needs one ends the flow. */
 export class RefreshProvider extends Provider {
-  /** Never used. Without it the SDK takes the bridge for a program that signs in as itself. */
+  /** Never used. Without it the SDK would take the bridge for a program that signs in as itself. */
   readonly redirectUrl = 'http://127.0.0.1/callback';
-  /** True if only a person can go on. */
+  /** True if only a person can continue. */
   isPersonNeeded = false;
 
   protected get isRegistered(): boolean {
@@ -78,7 +78,9 @@ export class RefreshProvider extends Provider {
     return this.signedIn.tokens;
   }
 
-  /** Ends the flow if the server has another authorization server by now: what the former has given is not for that one. */
+  /**
+   * Ends the flow if the server now has another authorization server: the tokens of the old one are not meant for it.
+   */
   saveAuthorizationServerUrl(issuer: string): void {
     const given = this.signedIn.tokens?.issuer;
     if (given === undefined || isSameIssuer(given, issuer)) return;
@@ -86,7 +88,7 @@ export class RefreshProvider extends Provider {
     throw this.#nobodyThere();
   }
 
-  /** Called when the server does not know the client or the tokens any more. */
+  /** Called when the server no longer knows the client or the tokens. */
   invalidateCredentials(): void {
     const { asked, wanted, metadataUrl } = this.signedIn;
     this.signedIn = { asked, wanted, metadataUrl };
@@ -98,7 +100,7 @@ export class RefreshProvider extends Provider {
   }
 
   saveCodeVerifier(): void {
-    // The flow ends with redirectToAuthorization.
+    // redirectToAuthorization ends the flow.
   }
 
   codeVerifier(): string {
@@ -115,7 +117,7 @@ export interface SignInAddress {
   readonly state: string;
 }
 
-/** Signs a person in. What an earlier sign-in was given stays as it is, whatever becomes of this one. */
+/** Signs a person in. The result of an earlier sign-in stays as it is, whatever happens to this one. */
 export class SignInProvider extends Provider {
   readonly redirectUrl: string;
   readonly #state: string;
@@ -132,7 +134,7 @@ export class SignInProvider extends Provider {
     this.#state = state;
   }
 
-  /** The authorization server at which the person signs in, with what it says of itself. */
+  /** The authorization server of the sign-in, with its own metadata. */
   get discovered(): OAuthDiscoveryState | undefined {
     return this.#discovered;
   }
@@ -156,7 +158,7 @@ export class SignInProvider extends Provider {
     return this.#discovered;
   }
 
-  /** Ends the flow if the client of the settings would become known to another authorization server than the one it is for. */
+  /** Ends the flow if another authorization server than the client's own would see the client of the settings. */
   saveAuthorizationServerUrl(issuer: string): void {
     const former = this.#earlier.tokens?.issuer;
     const { clientId } = this.settings;
@@ -172,7 +174,7 @@ export class SignInProvider extends Provider {
     if (this.settings.clientId === undefined || this.isRegistered) this.signedIn = { ...this.signedIn, client };
   }
 
-  /** Ends the flow: the SDK would ask again with a code that has been used. */
+  /** Ends the flow: the SDK would send a used code again. */
   invalidateCredentials(scope: string): void {
     const what = scope === 'tokens' ? 'the code that it has given' : 'this client';
     throw new BridgeError('AUTH_FAILED', `it does not accept ${what}`);
@@ -202,7 +204,7 @@ function isDocument(clientId: string | undefined): boolean {
   return url?.protocol === 'https:' && url.pathname !== '/';
 }
 
-/** The SDK's rule: what it has made of a URL ends in a slash, and what a server writes often does not. */
+/** Compares issuers like the SDK: its URLs end in a slash, and a server's own text often does not. */
 function isSameIssuer(one: string, other: string): boolean {
   return one.replace(/\/$/, '') === other.replace(/\/$/, '');
 }

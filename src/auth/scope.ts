@@ -1,9 +1,9 @@
-// Scopes of OAuth (RFC 6749, section 3.3): words for rights, in a text that a space divides. Servers write them, so what is no scope
-// is left out.
+// OAuth scopes (RFC 6749, section 3.3): words for rights, separated by spaces. Servers write them, so invalid words are
+// left out.
 
 const WORD = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-/** The longest scope that is asked for: a server could otherwise have a page's address grow with each refusal. */
+/** The longest scope to ask for: else a server could make a page's address grow with each refusal. */
 const LONGEST = 4096;
 
 function wordsOf(scope: string | undefined): readonly string[] {

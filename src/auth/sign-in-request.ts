@@ -1,5 +1,5 @@
-// Requests of the refresh and of the sign-in, and the settings for both. No request waits for ever, and no answer is read without
-// a limit.
+// The requests of refresh and sign-in, and the settings for both. No request waits forever, and every answer has a size
+// limit.
 
 import type { OAuthSettings, RemoteServer } from '../model/server-definition.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
@@ -10,13 +10,13 @@ const ANSWER_TIMEOUT_MS = 30_000;
 /** The longest answer with metadata, a registration or tokens, after decompression. */
 const MOST_ANSWER_BYTES = 256 << 10;
 
-/** `fetch` with a limit for the time and for the length of the answer. */
+/** Calls `fetch` with limits for the time and for the length of the answer. */
 export async function patientFetch(url: string | URL, init?: RequestInit): Promise<Response> {
   const response = await asked(url, init);
   if (response.body === null) return response;
   const bytes = new GrowingBytes(MOST_ANSWER_BYTES);
   try {
-    for await (const piece of response.body) bytes.add(piece); // an error in here cancels the rest
+    for await (const piece of response.body) bytes.add(piece); // an error here cancels the rest
   } catch (error) {
     throw error instanceof TooLong ? tooLong() : error;
   }
@@ -24,7 +24,10 @@ export async function patientFetch(url: string | URL, init?: RequestInit): Promi
   return new Response(new Uint8Array(b.subarray(start, end)), response);
 }
 
-/** Names the host that could not be reached, and the reason. A TypeError: the SDK takes any other error for an answer, and goes on. */
+/**
+ * Names the host that could not be reached, and the reason. It is a TypeError, because the SDK takes any other error
+ * for an answer and goes on.
+ */
 export class NotReached extends TypeError {}
 
 async function asked(url: string | URL, init: RequestInit | undefined): Promise<Response> {

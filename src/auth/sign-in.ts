@@ -1,5 +1,5 @@
-// Signs a person in to a server, in a browser, with the SDK's OAuth flow, and stores the tokens. Loaded by `mcp-bridge auth` alone.
-// No text of the server's answers gets into an error.
+// Signs a person in to a server, in a browser, with the SDK's OAuth flow, and stores the tokens. Only `mcp-bridge auth`
+// loads it. Its errors never quote a server's answer.
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -23,7 +23,7 @@ import { type SignedIn, TokenFile } from './token-file.ts';
 export interface SignInOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  /** Shows the page at which to sign in. `more` is what the server has asked for beyond an earlier sign-in. */
+  /** Shows the sign-in page. `more` is the scope that the server wants beyond an earlier sign-in. */
   readonly show: (page: string, more: string | undefined) => void;
 }
 
@@ -49,13 +49,13 @@ export async function signIn(definition: RemoteServer, options: SignInOptions): 
 }
 
 /**
- * The options for the flow, from the answer with which the server refuses a request without a token. The scope holds what an earlier
- * sign-in has asked for: a new one must not take away what was granted.
+ * The options for the flow, from the server's refusal of a request without a token. The scope includes that of an
+ * earlier sign-in: a new one must not take away what was granted.
  */
 async function flowFor({ url, oauth }: RemoteServer, earlier: SignedIn): Promise<Parameters<typeof auth>[1]> {
   const ping = { jsonrpc: '2.0', id: 0, method: 'ping' };
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-  // A server that cannot be reached fails the sign-in itself, which says why.
+  // If the server cannot be reached, the sign-in itself fails, and says why.
   const response = await patientFetch(url, { method: 'POST', headers, body: JSON.stringify(ping) }).catch(
     () => undefined,
   );
@@ -82,7 +82,9 @@ async function step({ name }: RemoteServer, task: () => unknown): Promise<void> 
   }
 }
 
-/** The code of the answer. Who has answered is checked first: nothing in another one's answer counts, not even its error. */
+/**
+ * The code of the answer. It first checks the sender: another server's answer counts for nothing, not even its error.
+ */
 async function answerFor(definition: RemoteServer, { discovered }: SignInProvider, answer: CallbackAnswer) {
   const metadata = discovered?.authorizationServerMetadata;
   await step(definition, () =>
@@ -96,7 +98,7 @@ async function answerFor(definition: RemoteServer, { discovered }: SignInProvide
   return { code: answer.code, issuer: answer.issuer === undefined ? {} : { iss: answer.issuer } };
 }
 
-/** An error code of OAuth, which a server may have chosen freely. */
+/** An OAuth error code; a server may have made one up. */
 const ERROR_CODE = /^[\w.-]{1,64}$/;
 
 function refused(error: string | undefined): BridgeError {
@@ -104,7 +106,7 @@ function refused(error: string | undefined): BridgeError {
   return new BridgeError('AUTH_FAILED', `The sign-in was refused: ${why}`);
 }
 
-/** The reason without the text of the server's answers, which the SDK's errors hold. */
+/** The reason without the server's own text, which the SDK's errors hold. */
 function reasonOf(error: unknown): string {
   if (error instanceof BridgeError || error instanceof NotReached) return error.message;
   if (error instanceof IssuerMismatchError) return MISMATCHES[error.kind];
@@ -131,7 +133,7 @@ function hintFor(error: unknown): string {
   return 'Check that the server has OAuth. If it does not let clients register, set its oauth.clientId.';
 }
 
-/** The page to sign in at, if it is on the web: by another scheme a server could start any program of this machine. */
+/** The sign-in page, if it is on the web: with another scheme, a server could start any program on this machine. */
 function pageOf({ page }: SignInProvider): string {
   if (page?.protocol === 'https:' || page?.protocol === 'http:') return page.href;
   throw new BridgeError('AUTH_FAILED', 'The server names a sign-in page whose URL is neither http nor https');

@@ -1,5 +1,5 @@
-// The file with the sign-in to one server: the tokens, and the client to which they were given. The daemon and `mcp-bridge auth`
-// share it. Every change needs its lock, or one process would lose the other's refresh token.
+// The file with the sign-in to one server: the tokens, and the client that they belong to. The daemon and `mcp-bridge
+// auth` share it. Every change needs the file's lock: else one process would lose the other's refresh token.
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -16,9 +16,12 @@ export interface SignedIn {
   readonly tokens?: StoredOAuthTokens | undefined;
   /** The scope that the last sign-in asked for. */
   readonly asked?: string | undefined;
-  /** Scopes that the server has asked for since, beyond those. The next sign-in asks for them too. */
+  /** More scopes that the server has asked for since. The next sign-in asks for them too. */
   readonly wanted?: string | undefined;
-  /** The address of its metadata, from the same refusal. A server that lets everybody in names it nowhere else. */
+  /**
+   * The address of the server's metadata, from the same refusal. A server that accepts requests without a token names
+   * it nowhere else.
+   */
   readonly metadataUrl?: string | undefined;
 }
 
@@ -48,7 +51,7 @@ export class TokenFile {
     writePrivate(this.path, `${JSON.stringify(signedIn)}\n`);
   }
 
-  /** Removes the file. Call it under the lock. Returns true if there was one. */
+  /** Removes the file. Call it under the lock. Returns true if the file existed. */
   remove(): boolean {
     return removePrivate(this.path);
   }

@@ -1,5 +1,5 @@
-// The daemon's access to the tokens of one server: reads what `mcp-bridge auth` has stored, refreshes it once for all requests
-// that need it, and notes what more a sign-in must ask for. It never asks a person.
+// The daemon's access to the tokens of one server. It reads the tokens that `mcp-bridge auth` has stored, refreshes
+// them once for all waiting requests, and notes what another sign-in must ask for. It never asks a person.
 
 import type { RemoteServer } from '../model/server-definition.ts';
 import { BridgeError, messageOf, systemCode } from '../util/bridge-error.ts';
@@ -11,7 +11,7 @@ import { type SignedIn, TokenFile } from './token-file.ts';
 
 export interface TokenKeeperOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Hides a secret from all texts. Called before the secret is used. */
+  /** Called before a secret is used, to hide it from all texts. */
   readonly hide: (name: string, value: string) => void;
 }
 
@@ -33,7 +33,7 @@ export class TokenKeeper {
     return this.#signedIn.tokens?.access_token;
   }
 
-  /** A new token in place of the refused one; undefined if a person has to sign in. */
+  /** Returns a new token in place of the refused one; undefined if a person must sign in. */
   renewed(refused: string | undefined, response: Response): Promise<string | undefined> {
     this.#renewal ??= this.#renew(refused, response).finally(() => {
       this.#renewal = undefined;
@@ -41,15 +41,15 @@ export class TokenKeeper {
     return this.#renewal;
   }
 
-  /** The token in place of the refused one, if somebody has signed in meanwhile. */
+  /** The stored token, if somebody has signed in since the refusal. */
   replaced(refused: string | undefined): string | undefined {
     const token = this.#read().tokens?.access_token;
     return token === refused ? undefined : token;
   }
 
   /**
-   * Notes what a refused request needs beyond the scope of the sign-in; resolves with true if a new sign-in may bring it. It may not
-   * if the last one has asked for all of it: the server, or the person, has said no to that.
+   * Notes the scope that a refused request needs beyond the sign-in. Resolves to true if a new sign-in may bring it. It
+   * cannot if the last one asked for all of it: the server or the person has refused that.
    */
   async noteNeeds(response: Response): Promise<boolean> {
     const challenge = challengeOf(response);
@@ -57,7 +57,7 @@ export class TokenKeeper {
     if (scope === undefined || !this.#isToAsk(scope, this.#read())) return false;
     return this.#file.locked(() => {
       const signedIn = this.#read();
-      if (!this.#isToAsk(scope, signedIn)) return true; // somebody is faster: the next request knows more
+      if (!this.#isToAsk(scope, signedIn)) return true; // somebody was faster: the next request knows more
       const wanted = joinedScope(signedIn.wanted, missingScope(scope, signedIn.asked));
       const metadataUrl = challenge.resourceMetadataUrl?.href;
       if (wanted !== signedIn.wanted || metadataUrl !== signedIn.metadataUrl)
@@ -101,7 +101,7 @@ export class TokenKeeper {
     const { resourceMetadataUrl } = challengeOf(response);
     const serverUrl = this.#definition.url;
     const told = resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl };
-    // The provider has dropped by then what the server no longer accepts.
+    // By then the provider has dropped what the server no longer accepts.
     let failure: unknown;
     await auth(provider, { serverUrl, fetchFn: patientFetch, ...told }).catch((error: unknown) => {
       failure = error;
@@ -114,12 +114,12 @@ export class TokenKeeper {
   }
 }
 
-/** The scope that a refused request needs. Some servers leave out the error that RFC 6750 asks for beside it. */
+/** The scope that a refused request needs. Some servers omit the error that RFC 6750 requires with it. */
 function neededScope({ error, scope }: Challenge): string | undefined {
   return error === undefined || error === 'insufficient_scope' ? joinedScope(scope) : undefined;
 }
 
-/** The error for a refresh that failed. The sign-in itself may still be good. */
+/** The error for a failed refresh. The sign-in itself may still be good. */
 function notNow(server: string, cause: unknown): BridgeError {
   return new BridgeError('SERVER_UNREACHABLE', `The sign-in to server ${server} could not be renewed now`, {
     cause,
@@ -128,7 +128,7 @@ function notNow(server: string, cause: unknown): BridgeError {
   });
 }
 
-/** Names the failure in the bridge's own words: the SDK's messages hold texts of the server. */
+/** Names the failure in the bridge's own words: the SDK's messages quote the server. */
 function reasonOf(error: unknown): string {
   const status = /\bHTTP (\d{3})\b/.exec(messageOf(error))?.[0];
   if (status !== undefined) return status;

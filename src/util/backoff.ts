@@ -1,16 +1,16 @@
-// How long to wait before something is tried again. Clients that have lost the same daemon come back spread over time:
-// each delay is anywhere between nothing and a bound that doubles (full jitter).
+// The delay before another attempt. Clients that have lost the same daemon return spread over time: each delay is
+// random between zero and a limit that doubles (full jitter).
 
 export interface ReconnectSettings {
   readonly isEnabled: boolean;
-  /** In a row, without success. */
+  /** The number of failures in a row. */
   readonly maxAttempts: number;
-  /** The bound of the first delay, and that of the longest. The first attempt of all waits for nothing. */
+  /** The limit of the first delay, and the largest limit. The very first attempt has no delay. */
   readonly initialDelayMs: number;
   readonly maxDelayMs: number;
 }
 
-/** Some 30 s in all: as long as a daemon that ends in order may take, and as long as it keeps a session. */
+/** About 30 s in all: an orderly end of a daemon takes at most that long, and a daemon keeps a session that long. */
 export const DEFAULT_RECONNECT: ReconnectSettings = {
   isEnabled: true,
   maxAttempts: 20,
@@ -18,14 +18,14 @@ export const DEFAULT_RECONNECT: ReconnectSettings = {
   maxDelayMs: 5000,
 };
 
-/** The bounds of each setting. */
+/** The allowed range of each setting. */
 export const RECONNECT_BOUNDS = {
   maxAttempts: { least: 1, most: 10_000 },
   initialDelayMs: { least: 0, most: 3_600_000 },
   maxDelayMs: { least: 0, most: 3_600_000 },
 } as const;
 
-/** The delay behind the `failures`th failure in a row; `random` is from 0 to 1. */
+/** The delay after the `failures`th failure in a row; `random` is from 0 to 1. */
 export function fullJitter(
   { initialDelayMs, maxDelayMs }: Pick<ReconnectSettings, 'initialDelayMs' | 'maxDelayMs'>,
   failures: number,
@@ -37,22 +37,25 @@ export function fullJitter(
 const MOST_ATTEMPTS = 10;
 const PERIOD_MS = 10_000;
 
-/** At most ten attempts in any ten seconds, whatever the dice say and however often what was reached is lost again. */
+/**
+ * Allows at most ten attempts in any ten seconds, whatever the random delays are and however often the connection is
+ * lost again.
+ */
 export class AttemptPace {
   #times: readonly number[] = [];
 
-  /** How long an attempt that is wanted at `atMs` has to wait. */
+  /** The time that an attempt at `atMs` must wait. */
   waitMs(atMs: number): number {
     const oldest = this.#times.at(-MOST_ATTEMPTS);
     return oldest === undefined ? 0 : Math.max(0, oldest + PERIOD_MS - atMs);
   }
 
-  /** An attempt is made. */
+  /** Counts an attempt. */
   count(nowMs: number): void {
     this.#times = [...this.#times.slice(1 - MOST_ATTEMPTS), nowMs];
   }
 
-  /** The connection ended in order: the attempts it took no longer count. */
+  /** Called when the connection ended in order: earlier attempts no longer count. */
   beginAnew(): void {
     this.#times = [];
   }

@@ -1,4 +1,4 @@
-// The one error type of the house. Its code is stable and part of the contract; its message and hint are for people
+// The only error type of the bridge. Its code is stable and part of the contract. Its message and hint are for people,
 // and never hold environment values, headers or stack traces.
 
 export type BridgeErrorCode =
@@ -71,21 +71,21 @@ export type BridgeErrorCode =
 export interface BridgeErrorOptions {
   readonly hint?: string;
   readonly cause?: unknown;
-  /** The MCP server that the failure is about. */
+  /** The MCP server that has failed. */
   readonly server?: string;
   readonly facts?: ErrorFacts;
 }
 
-/** Data that programs decide by where the code does not say enough. They stand in the `data` of an answer. */
+/** Data for programs that need more than the code. An answer has it in `data`. */
 export interface ErrorFacts {
-  /** Existing names like the one that does not exist. */
+  /** Existing names that resemble the missing one. */
   readonly near?: readonly string[];
-  /** The first of the existing names, and how many there are. */
+  /** The first existing names, and their total number. */
   readonly known?: readonly string[];
   readonly count?: number;
-  /** One of several reasons for the same code. */
+  /** The reason, if a code has several. */
   readonly reason?: RefusalReason;
-  /** The versions of MCP that a server speaks, as far as it says, and those of the bridge. */
+  /** The MCP versions that the server claims to speak, and those of the bridge. */
   readonly serverVersions?: readonly string[];
   readonly bridgeVersions?: readonly string[];
 }
@@ -104,7 +104,7 @@ export type RefusalReason =
   | 'used'
   | 'view-without-mailbox';
 
-/** Marks the errors of every copy of this class: the command, the daemon and the library are bundles of their own. */
+/** Marks the errors of every copy of this class: the command, the daemon and the library are separate bundles. */
 const BRAND = Symbol.for('mcp-bridge.error');
 
 const NO_FACTS: ErrorFacts = {};

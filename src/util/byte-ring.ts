@@ -18,7 +18,7 @@ export class ByteRing {
     this.#written += kept.length;
   }
 
-  /** How many bytes have come in all. */
+  /** The total number of bytes written so far. */
   get written(): number {
     return this.#written;
   }

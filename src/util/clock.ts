@@ -1,4 +1,4 @@
-// Time as an argument: whoever waits or measures is given a clock, so that a test can turn its hands.
+// Time as an argument: code that waits or measures gets a clock, so that a test can set the time.
 
 export interface Timer {
   cancel(): void;
@@ -7,17 +7,18 @@ export interface Timer {
 export interface Clock {
   /** Milliseconds on a clock that never jumps. */
   now(): number;
-  /** Calls back once, or again and again; neither keeps the process alive. */
+  /** Calls back once; `every` calls back again and again. Neither keeps the process alive. */
   after(delayMs: number, callback: () => void): Timer;
   every(periodMs: number, callback: () => void): Timer;
 }
 
-/** A period that is so many times as long as it should be says that the process was held up. */
+/** A period that lasted this many times too long means that the process was held up. */
 const LATE = 3;
 
 /**
- * Calls back again and again, for a look at who has been silent for too long. A process that was held up, as by a slow disk or a stopped
- * machine, has not heard anybody: it reads what has come meanwhile before it looks.
+ * Calls back periodically, to look for peers that have been silent too long. If the process was held up, for instance
+ * by a slow disk or a stopped machine, it could hear nobody: it skips that call, and first reads what has come
+ * meanwhile.
  */
 export function everyOnTime(clock: Clock, periodMs: number, callback: () => void): Timer {
   let lastMs = clock.now();
@@ -28,7 +29,7 @@ export function everyOnTime(clock: Clock, periodMs: number, callback: () => void
   });
 }
 
-/** A turn that lasts for so long at most. Returns what ends it; `over` is called once, however it ends. */
+/** Starts a turn with a time limit. Returns a function that ends it; `over` is called once, however the turn ends. */
 export function turnOf(clock: Clock, mostMs: number, over: () => void): () => void {
   let isOver = false;
   const end = (): void => {
@@ -41,7 +42,10 @@ export function turnOf(clock: Clock, mostMs: number, over: () => void): () => vo
   return end;
 }
 
-/** The same time; an error in a callback goes to `failed`, or one timer's fault would end the process with all others. */
+/**
+ * Wraps a clock. An error in a callback goes to `failed`: else the fault of one timer would end the process with all
+ * others.
+ */
 export function containedClock(clock: Clock, failed: (error: unknown) => void): Clock {
   const contained = (callback: () => void) => (): void => {
     try {

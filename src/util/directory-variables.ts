@@ -1,5 +1,5 @@
-// Variables of a definition that stand for the directory in which a client works. Each directory gets servers of its own from
-// such a definition.
+// Variables of a definition that stand for the client's working directory. Such a definition has separate servers for
+// each directory.
 
 const VARIABLES = /\$\{(?:PWD|CLAUDE_PROJECT_DIR|workspaceFolder)\}/g;
 

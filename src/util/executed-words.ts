@@ -1,5 +1,5 @@
-// Which words of a command line say what is run: the program, what it starts in turn, and where that comes from. A mask
-// must never hide one of these, whatever it looks like.
+// Finds the words of a command line that say what it runs: the program, what that starts in turn, and where that comes
+// from. A mask must never hide one of these words, whatever it looks like.
 
 const RUNNERS: Readonly<Record<string, readonly string[]>> = {
   ...{ npx: [], pnpx: [], bunx: [], uvx: [], npm: ['exec', 'x', 'run'], pnpm: ['dlx', 'exec', 'run'] },
@@ -38,16 +38,16 @@ const WITH_VALUE = new Set([
   ],
 ]);
 const SWITCH = /^(?:--|-y|-q|-s|--yes|--quiet|--silent|--prefer-o(?:ffl|nl)ine|--offline|--no-install|--no)$/;
-/** Words before the one that is run, in a row of wrappers. */
+/** The maximum number of wrappers in a row before the program. */
 const DEEPEST = 8;
 
-/** The last part of a path of either kind, without the ending of a program. */
+/** The last part of a Unix or Windows path, without a program's extension. */
 export function programName(command: string): string {
   const name = command.slice(Math.max(command.lastIndexOf('/'), command.lastIndexOf('\\')) + 1);
   return name.replace(/\.(?:cmd|exe|bat|ps1)$/i, '');
 }
 
-/** The places of these words, the program's own included. */
+/** The places of these words, including the program's own. */
 export function executedWords(words: readonly string[]): Set<number> {
   const executed = new Set<number>();
   let at = 0;
@@ -64,7 +64,7 @@ export function executedWords(words: readonly string[]): Set<number> {
   return executed;
 }
 
-/** An option, a variable, or a number of a wrapper. */
+/** True for an option, a variable, or a number of a wrapper. */
 function isBeforeProgram(word: string): boolean {
   return /^(?:-|\/[a-z]$|[A-Za-z_]\w*=|\d+[smhd]?$)/i.test(word);
 }
@@ -79,11 +79,11 @@ function startedBy(name: string, words: readonly string[], from: number, execute
     if (subcommands.includes(word)) continue;
     executed.add(at);
     if (!word.startsWith('-')) return;
-    // What is set for it in its environment is no part of what is run.
+    // A variable for the program's environment does not say what it runs.
     const isVariable = /^(?:-e|--env)(?:$|=)/.test(word);
     if (isVariable) executed.delete(at);
     if (word.includes('=') || (isImage && word === '-i')) continue;
-    // npm takes what follows an option that it does not know for its value, or for the package.
+    // npm takes the word after an unknown option as its value, or as the package.
     const isUnknown = /^(?:npx|npm|pnpm|pnpx)$/.test(name) && !SWITCH.test(word);
     if (!WITH_VALUE.has(word) && !isUnknown) continue;
     at++;
@@ -91,7 +91,7 @@ function startedBy(name: string, words: readonly string[], from: number, execute
   }
 }
 
-/** The words after an interpreter: options, then a script, a module, or the text of a program. */
+/** Adds the words after an interpreter: options, then a script, a module, or the text of a program. */
 function interpreted(words: readonly string[], from: number, executed: Set<number>): void {
   for (let at = from; at < words.length; at++) {
     const word = words[at] ?? '';
@@ -109,8 +109,8 @@ const OF_INTERPRETERS = new Set([
 ]);
 
 /**
- * The places of words that name a program or a script by a path of the directory that one is in: what begins with a dot, a
- * command with a slash, and whatever an interpreter is given.
+ * The places of words that name a program or script by a path in the working directory: words that begin with a dot, a
+ * command with a slash, and an interpreter's script.
  */
 export function relativePrograms(words: readonly string[]): Set<number> {
   const executed = [...executedWords(words)];
@@ -125,7 +125,7 @@ export function relativePrograms(words: readonly string[]): Set<number> {
   );
 }
 
-/** The script that an interpreter is given. A module, a package and the text of a program have no path. */
+/** True for the script of an interpreter. A module, a package and the text of a program have no path. */
 function isScriptOf(words: readonly string[], at: number, executed: readonly number[]): boolean {
   const before = words[at - 1] ?? '';
   if (at !== executed.at(-1) || (GIVES_PROGRAM.test(before) && !/^-(?:jar|File)$/i.test(before))) return false;

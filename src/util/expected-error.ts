@@ -1,23 +1,23 @@
-// What a `catch` says that it expects: any other error goes on to whoever can tell the truth about it.
+// Says which error a `catch` expects. Any other error is thrown again, for code that can report it.
 
 import { systemCode } from './bridge-error.ts';
 
-/** For texts that may be no JSON. */
+/** Expects the error of a text that may not be JSON. */
 export function expectSyntaxError(error: unknown): void {
   if (!(error instanceof SyntaxError)) throw error;
 }
 
-/** For files and processes that may be absent, or others' own. */
+/** Expects the error of a file or process that may be absent, or another user's. */
 export function expectSystemError(error: unknown): void {
   if (systemCode(error) === undefined) throw error;
 }
 
-/** For escapes that may be broken. */
+/** Expects the error of escapes that may be broken. */
 export function expectUriError(error: unknown): void {
   if (!(error instanceof URIError)) throw error;
 }
 
-/** For texts that may be no URL. */
+/** Expects the error of a text that may not be a URL. */
 export function expectUrlError(error: unknown): void {
   if (systemCode(error) !== 'ERR_INVALID_URL') throw error;
 }

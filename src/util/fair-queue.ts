@@ -1,8 +1,8 @@
-// Waiting items in fair turns: one of each owner, then the next one of each, in the order in which the owners began to
-// wait.
+// Waiting items in fair turns: one item of each owner, then the next one of each. The owners are served in the order in
+// which they began to wait.
 
 export class FairQueue<Owner, Item> {
-  /** By owner, the next one first. An owner that was served goes to the end. */
+  /** The items by owner, the next owner first. A served owner goes to the end. */
   readonly #waiting = new Map<Owner, Fifo<Item>>();
   #size = 0;
 
@@ -10,7 +10,7 @@ export class FairQueue<Owner, Item> {
     return this.#size;
   }
 
-  /** The items of an owner. */
+  /** The number of an owner's items. */
   countOf(owner: Owner): number {
     return this.#waiting.get(owner)?.length ?? 0;
   }
@@ -40,7 +40,7 @@ export class FairQueue<Owner, Item> {
     return undefined;
   }
 
-  /** Moves the next items of each owner into another queue, up to the first one that stays. */
+  /** Moves the next items of each owner to another queue, up to the first one that stays. */
   passTo(other: FairQueue<Owner, Item>, goes: (item: Item) => boolean): void {
     for (const [owner, fifo] of this.#waiting) {
       for (let item = fifo.first; item !== undefined && goes(item); item = fifo.first) {
@@ -104,7 +104,7 @@ class Fifo<Item> {
   shift(): Item | undefined {
     const item = this.#items[this.#head];
     this.#items[this.#head++] = undefined;
-    // Moving the rest now and then keeps both the memory and the cost of an item constant.
+    // Moving the rest from time to time keeps both the memory and the cost of an item constant.
     if (this.#head > 64 && this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;

@@ -1,21 +1,21 @@
-// The secrets that somebody has written into a command line or a URL, so that they can be taken out of what the one says
-// who was given them. Better one word too many: what is not known to be one is shown to whoever asks.
+// Finds the secrets in a command line or a URL, so that they can be removed from the output of the program that got
+// them. One word too many is better: a secret that is missed is shown to everybody.
 
 import { expectUriError } from './expected-error.ts';
 import { parsedUrl } from './parsed-url.ts';
 import { KNOWN_TOKEN, looksRandom, looksSecret, PLAIN_WORD } from './secret-signs.ts';
 
-/** By what it is called, or `secret`. */
+/** The secret with its name, or with the name `secret`. */
 export type NamedSecret = readonly [name: string, value: string];
 
 export function secretsInArguments(args: readonly string[]): NamedSecret[] {
   return args.flatMap((arg, i) => [...secretInFlag(args[i - 1] ?? '', arg), ...secretsInText(arg)]);
 }
 
-/** Options whose value is a name and a secret, whatever the name is. */
+/** Options whose value is a name with a secret, whatever the name is. */
 const PAIR_FLAG = /^(?:-H|--headers?|-e|--env|-u|--user|--proxy-user)$/;
 
-/** `--api-key` and then the key; `-H` and then a header. */
+/** Finds the key after `--api-key`, and the header after `-H`. */
 function secretInFlag(before: string, arg: string): NamedSecret[] {
   const [, name = '', value = ''] = (PAIR_FLAG.test(before) && /^([\w.@+-]+)[:=]\s*(.*)$/s.exec(arg)) || [];
   if (value !== '') return valuesOf(name, value);
@@ -28,7 +28,7 @@ const ASSIGNED =
 const WORD = /[A-Za-z0-9_+=~-]{16,}/g;
 const URL_LIKE = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s'"`<>]+/gi;
 
-/** `--token=…`, `TOKEN=…`, `X-Api-Key: …`, `?key=…`, a password in a URL, and what looks like nothing else. */
+/** Finds `--token=…`, `TOKEN=…`, `X-Api-Key: …`, `?key=…`, a password in a URL, and words that look like a secret. */
 export function secretsInText(text: string): NamedSecret[] {
   const assigned = [...text.matchAll(ASSIGNED)].flatMap(([, name = '', value = '']) =>
     looksSecret(name) ? valuesOf(name, value) : [],
@@ -47,7 +47,7 @@ function matchesWhole(pattern: RegExp, word: string): boolean {
 function secretsInUserInfo(url: string): NamedSecret[] {
   const { username = '', password = '' } = parsedUrl(url) ?? {};
   if (username === '' && password === '') return [];
-  // A user without a password is a token, as often as not.
+  // A user without a password is often a token.
   return valuesOf('password', password === '' ? username : password);
 }
 
@@ -57,7 +57,7 @@ function valuesOf(name: string, value: string): NamedSecret[] {
   return [...new Set([bare, decoded(bare)])].filter((text) => !PLAIN_WORD.test(text)).map((text) => [label, text]);
 }
 
-/** As it is written, if the escapes in it are broken. */
+/** Decodes the escapes; returns the text as it is if they are broken. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

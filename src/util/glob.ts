@@ -1,22 +1,22 @@
-// Globs over names, as `discovery.toolRules` and clients' lists of tools have them. picomatch says what a glob means; the
-// text is matched here, in bounded time. A pattern that cannot be kept says why, and fits nothing.
+// Globs over names, for `discovery.toolRules` and clients' lists of tools. picomatch says what a glob means; this file
+// matches the text, in limited time. A refused pattern says why, and fits nothing.
 
 import { createRequire } from 'node:module';
 import { LinearRegexp, RegexpRefused } from './linear-regexp.ts';
 import { LONGEST_NAME } from './longest-name.ts';
 
 export const LONGEST_PATTERN = 256;
-/** More that are not just names take too long to read. */
+/** More globs would take too long to read; plain names do not count. */
 export const MOST_GLOBS = 1000;
-/** A name and another one, with a colon between them. */
+/** Two names with a colon between them. */
 export const LONGEST_TEXT = 2 * LONGEST_NAME + 1;
-/** All patterns of one list together may take this many steps for the longest text: some 10 ms. */
+/** The steps that all patterns of one list together may take for the longest text: about 10 ms. */
 const MOST_STEPS = 1_000_000;
 /** A try of JavaScript's own engine takes a tenth of the time of a step. */
 const TRIES_PER_STEP = 10;
-/** The steps that JavaScript's own engine may take for one pattern, some 50 µs. It is the faster engine. */
+/** The tries that JavaScript's own, faster engine may take for one pattern: about 50 µs. */
 const MOST_TRIES = 10_000;
-/** Texts that are as long as most names are, and as long as some. */
+/** Lengths of texts: most names are no longer than the first ones. */
 const LENGTHS = [32, 64, 128, LONGEST_NAME, LONGEST_TEXT];
 
 export type Glob =
@@ -36,12 +36,12 @@ export function globOf(pattern: string): Glob {
   return glob;
 }
 
-/** Counts what patterns that are matched together take. */
+/** Counts the cost of patterns that are matched together. */
 export class GlobBudget {
   #globs = 0;
   #steps = 0;
 
-  /** Why one more cannot be kept; undefined if it can. */
+  /** The reason why one more pattern cannot be kept; undefined if it can. */
   problemWith(pattern: string): string | undefined {
     if (isName(pattern) && pattern.length <= LONGEST_PATTERN) return undefined;
     if (++this.#globs > MOST_GLOBS) return `is one of more than ${MOST_GLOBS} globs`;
@@ -53,7 +53,7 @@ export class GlobBudget {
   }
 }
 
-/** The first pattern of a list that cannot be kept, and why. */
+/** The first pattern of a list that cannot be kept, and the reason. */
 export function problemIn(
   patterns: readonly string[],
 ): { readonly pattern: string; readonly problem: string } | undefined {
@@ -67,12 +67,12 @@ export function problemIn(
 
 const TOO_SLOW = { isKept: false, problem: 'would take too long to match, with those before it' } as const;
 
-/** picomatch takes a time that grows with the square of the depth of parentheses. */
+/** The steps for reading a pattern: picomatch's time grows with the square of the number of parentheses. */
 function stepsToRead(pattern: string): number {
   return 30 * (pattern.slice(0, LONGEST_PATTERN).split('(').length - 1) ** 2;
 }
 
-/** Tests whether a text matches one of these. All patterns without globs cost one lookup together. */
+/** Makes a test for texts that match one of these patterns. All patterns without globs cost one lookup together. */
 export function anyOf(patterns: readonly string[]): (text: string) => boolean {
   const names = new Set(patterns.map(plain));
   const globs = patterns.filter((pattern) => !isName(pattern)).map(globOf);
@@ -105,17 +105,20 @@ function compiled(pattern: string): Glob {
 
 const refused = (problem: string): Glob => ({ isKept: false, problem });
 
-/** True for a pattern without characters that mean something in a glob. */
+/** True for a pattern without glob characters. */
 const isName = (pattern: string): boolean => /^[\w:/-]+$/.test(pattern);
 
-/** A star stands for slashes too, or a tool with one in its name would slip through. */
+/** Replaces slashes, because a star must match them too: else a tool with a slash in its name would escape a rule. */
 const plain = (text: string): string => text.replaceAll('/', '\u2215');
 
 type Translate = (glob: string, options: { dot: boolean; nonegate: boolean; debug: boolean }) => RegExp;
 
 let makeRe: Translate | undefined;
 
-/** Throws a SyntaxError for what means nothing. Loaded with the first pattern that is not just a name. */
+/**
+ * Translates a glob; throws a SyntaxError if it means nothing. picomatch is loaded with the first pattern that is no
+ * plain name.
+ */
 function translated(pattern: string): RegExp {
   makeRe ??= (createRequire(import.meta.filename)('picomatch') as { makeRe: Translate }).makeRe;
   return makeRe(pattern, { dot: true, nonegate: true, debug: true });

@@ -1,6 +1,7 @@
-// Bugs of our own, told apart from failures of the world: whatever throws here has to be repaired in the code, and is never handled.
+// Separates our own bugs from failures of the world: an error from here must be fixed in the code, and is never
+// handled.
 
-/** Throws when something that this program promises itself does not hold. */
+/** Throws if a promise that this program makes to itself is broken. */
 export function invariant(holds: boolean, promise: string): asserts holds {
   if (!holds) throw new Error(`Invariant broken: ${promise}`);
 }

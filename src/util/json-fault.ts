@@ -1,4 +1,4 @@
-// What is wrong with a JSON text that people write, and where: for parsers that say so with a code and an offset.
+// Words and places of faults in a JSON text that a person wrote; the parser gives a code and an offset.
 
 const SENTENCES: Readonly<Record<string, string>> = {
   InvalidSymbol: 'this is no value',
@@ -18,7 +18,7 @@ export function sentenceOf(code: string): string | undefined {
   return SENTENCES[code];
 }
 
-/** Line and column, from 1 up. */
+/** The line and column of an offset; both count from 1. */
 export function placeIn(text: string, offset: number): { readonly line: number; readonly column: number } {
   const before = text.slice(0, offset).split('\n');
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };

@@ -1,14 +1,14 @@
-// Copies of bytes that are kept for long. Node cuts short buffers out of blocks that all share, so one that stays keeps what
-// stood beside it: of thousands of kept lists that was as much as the lists themselves.
+// Copies of bytes that are kept for long. Node cuts short buffers from shared blocks, so a kept one keeps its
+// neighbours in memory too: for thousands of kept lists that was as much as the lists themselves.
 
-/** Longer ones get memory of their own. */
+/** A buffer of this length or more gets its own memory. */
 const LEAST_OWN = 1024;
 const BLOCK_BYTES = 8192;
 
 let block = Buffer.alloc(0);
 let used = 0;
 
-/** A copy that shares its memory with others of its kind at most. */
+/** Copies the bytes. The copy shares memory only with other lasting copies. */
 export function lastingCopy(bytes: Buffer): Buffer {
   if (bytes.length >= LEAST_OWN) return copyInto(Buffer.allocUnsafeSlow(bytes.length), bytes);
   if (used + bytes.length > block.length) {

@@ -1,7 +1,7 @@
-// A regular expression that is matched in time linear in the text, whatever the expression: a set of states walks over
-// the text once. It reads what JavaScript reads without flags, and refuses what cannot be matched in this way.
+// A regular expression that is matched in time linear in the text, whatever the expression is: a set of states walks
+// over the text once. It reads what JavaScript reads without flags, and refuses what cannot be matched this way.
 
-/** Says in words what of an expression cannot be kept. */
+/** The error for an expression that cannot be kept; it says why in words. */
 export class RegexpRefused extends Error {}
 
 const MOST_STATES = 20_000;
@@ -23,7 +23,7 @@ export class LinearRegexp {
   /** Made for the first text: most expressions never need one. */
   #automaton: Automaton | undefined;
 
-  /** Throws RegexpRefused. */
+  /** Reads the expression. Throws RegexpRefused. */
   constructor(source: string) {
     this.#tree = new Reader(source).tree();
     this.#states = 1 + statesOf(this.#tree);
@@ -36,12 +36,12 @@ export class LinearRegexp {
     return this.#automaton.isFoundIn(text);
   }
 
-  /** The steps that `test` takes at most for a text of this length. */
+  /** The most steps that `test` takes for a text of this length. */
   stepsFor(length: number): number {
     return this.#states * (length + 1);
   }
 
-  /** The steps that an engine takes at most that tries one way after the other, as JavaScript's does. */
+  /** The most steps of a backtracking engine, such as JavaScript's. */
   triesFor(length: number): number {
     return triesOf(this.#tree, length).tries;
   }
@@ -84,7 +84,7 @@ class Reader {
     const body = this.#atom();
     const counts = this.#quantifier();
     if (counts === undefined) return body;
-    this.#takes('?'); // To prefer less changes which way is found, not whether there is one.
+    this.#takes('?'); // A lazy match finds another way, but finds one in the same texts.
     if (body.kind === 'edge' || (body.kind === 'look' && body.isBehind)) throw new RegexpRefused('nothing is repeated');
     return { kind: 'repeat', body, ...counts };
   }
@@ -126,7 +126,7 @@ class Reader {
     return { kind: 'look', body, isBehind: kind.startsWith('<'), isNegative: kind.endsWith('!') };
   }
 
-  /** JavaScript itself says what a class has in it: one character takes it no time. */
+  /** Reads a class. JavaScript itself tests its characters: one character takes it no time. */
   #class(): Node {
     const [text] = this.#takesMatch(/\[(?:[^\]\\]|\\.)*\]/sy) ?? [];
     if (text === undefined) throw new RegexpRefused('a bracket is not closed');
@@ -162,7 +162,7 @@ class Reader {
     if (letter !== 'c') return letter.charCodeAt(0);
     const named = this.#source.charAt(this.#at);
     if (!/[A-Za-z]/.test(named)) {
-      this.#at--; // The backslash stands for itself, and the letter comes again.
+      this.#at--; // The backslash stands for itself; the letter is read again.
       return 92;
     }
     this.#at++;
@@ -210,9 +210,9 @@ const END = 5;
 interface State {
   readonly kind: number;
   readonly next: number;
-  /** The other way of a fork, or which look it is. */
+  /** The other way of a fork, or the number of the look. */
   other: number;
-  /** For a character, and for an edge. */
+  /** The test of a character; `edge` is for edges. */
   readonly test?: Test;
   readonly edge?: Edge;
 }
@@ -223,11 +223,11 @@ interface Walk {
 }
 
 class Automaton {
-  /** The inner looks come first: each is known before one that asks for it is walked. */
+  /** Inner looks come first, so that each is known before another one needs it. */
   readonly #looks: Walk[] = [];
   readonly #main: Walk;
   readonly #states: State[] = [];
-  // The same, laid out for the walk.
+  // The states again, laid out for the walk.
   readonly #kinds: Uint8Array;
   readonly #next: Int32Array;
   readonly #other: Int32Array;
@@ -261,7 +261,7 @@ class Automaton {
     return this.#states.push(state) - 1;
   }
 
-  /** Adds what a node takes before `next`, and returns where it begins. */
+  /** Adds the states of a node before `next`, and returns the first one. */
   #emit(node: Node, next: number, isBackward: boolean): number {
     switch (node.kind) {
       case 'one':
@@ -279,7 +279,7 @@ class Automaton {
       case 'repeat':
         return this.#emitRepeat(node, next, isBackward);
       case 'look': {
-        // What lies ahead of a place is found by walking towards it from the end of the text.
+        // A look ahead of a place is found by walking towards that place from the end of the text.
         const look = this.#looks.push(this.#walk(node.body, !node.isBehind)) - 1;
         return this.#add({ kind: node.isNegative ? LOOK_AWAY : LOOK, next, other: look });
       }
@@ -299,11 +299,11 @@ class Automaton {
     return start;
   }
 
-  /** Begins at every place; calls back at each place where the end is reached, until told to stop. */
+  /** Begins at every place. Calls back at each place where it reaches the end, until told to stop. */
   #go(walk: Walk, text: string, found: readonly Uint8Array[], reached: (place: number) => boolean): boolean {
     const kinds = this.#kinds;
     const marks = new Int32Array(kinds.length).fill(-1);
-    // One for each state that took a character, one more for each fork on the way, and the start.
+    // Room for one entry per state that took a character, one more for each fork on the way, and the start.
     let waiting = new Int32Array(kinds.length + 1);
     let after = new Int32Array(kinds.length + 1);
     let count = 0;
@@ -334,7 +334,7 @@ class Automaton {
     return false;
   }
 
-  /** True if a state that takes no character lets a walk go on. */
+  /** True if a state that takes no character lets the walk go on. */
   #passes(state: number, text: string, place: number, found: readonly Uint8Array[]): boolean {
     const kind = this.#kinds[state];
     if (kind === EDGE) return isAt(this.#states[state]?.edge ?? 'start', text, place);
@@ -355,7 +355,7 @@ function isWordAt(text: string, place: number): boolean {
 
 // --- what it costs ---
 
-/** How many states of an automaton it takes to match a node. */
+/** The number of states that match a node. */
 function statesOf(node: Node): number {
   switch (node.kind) {
     case 'one':
@@ -373,9 +373,9 @@ function statesOf(node: Node): number {
 }
 
 interface Tries {
-  /** In how many ways the node may be matched from one place. */
+  /** The number of ways in which the node may match from one place. */
   readonly ways: number;
-  /** How many steps it takes to try them all. */
+  /** The number of steps to try them all. */
   readonly tries: number;
   readonly isEmpty: boolean;
 }

@@ -1,4 +1,5 @@
-// The bound of names: every rule, list and message counts on it. Apart from glob.ts, so that a client need not load that.
+// The limit for names: every rule, list and message relies on it. It is not in glob.ts, so that a client need not load
+// that.
 
-/** A name of a tool, a prompt or a server is no longer. */
+/** The longest name of a tool, a prompt or a server. */
 export const LONGEST_NAME = 256;

@@ -1,22 +1,22 @@
-// Which of some names are most like one that does not exist, for messages that help.
+// Finds the existing names that resemble a missing one, for helpful messages.
 
 import { LONGEST_NAME } from './longest-name.ts';
 
 const MOST = 3;
-/** Below it two names have nothing to do with each other. */
+/** Below this, two names have nothing in common. */
 const LEAST_LIKENESS = 0.35;
 const LONGEST_WORD = 64;
 const MOST_WRONG = 1 / 3;
 const SHORTEST_START = 3;
 
-/** The number of names that are compared: a hint is worth a millisecond of everybody's time, and no more. */
+/** The maximum number of compared names: a hint is worth a millisecond of everybody's time, and no more. */
 export const MOST_COMPARED = 2000;
 
-/** All hints of one turn of the event loop share this budget: a burst of wrong names is answered without hints. */
+/** The budget that all hints of one turn of the event loop share: a burst of wrong names is answered without hints. */
 export const MOST_LETTERS_A_TURN = 150_000;
 let lettersLeft = MOST_LETTERS_A_TURN;
 
-/** Takes the cost of one name from the turn's budget; false when nothing is left. */
+/** Takes the cost of one name from the turn's budget; false if nothing is left. */
 function spend(letters: number): boolean {
   if (lettersLeft === MOST_LETTERS_A_TURN) setImmediate(refill).unref();
   lettersLeft -= letters;
@@ -27,12 +27,12 @@ function refill(): void {
   lettersLeft = MOST_LETTERS_A_TURN;
 }
 
-/** The question of a message, for names from `nearest`; undefined without any. */
+/** Makes a question for a message from the result of `nearest`; undefined without names. */
 export function suggestion(near: readonly string[]): string | undefined {
   return near.length === 0 ? undefined : `Did you mean ${near.join(', ')}?`;
 }
 
-/** Put the likeliest names first where there may be many. */
+/** Finds the names that resemble `wanted`. If there may be many, pass the likeliest first. */
 export function nearest(wanted: string, names: Iterable<string>): string[] {
   if (!spend(Math.min(wanted.length, LONGEST_NAME) + 1)) return [];
   comparison.begin(wanted);
@@ -50,8 +50,8 @@ export function nearest(wanted: string, names: Iterable<string>): string[] {
 }
 
 /**
- * The names that a person may have meant who mistyped a word or began it: less than a third of it is wrong. Of words as short as
- * commands, what is less like it is another word.
+ * The names that a person may have meant who began a word or mistyped it: less than a third of the letters are wrong.
+ * Commands are short words, so a less similar one is a different word.
  */
 export function mistyped(wanted: string, words: Iterable<string>): string[] {
   const letters = wanted.slice(0, LONGEST_WORD).toLowerCase();
@@ -63,7 +63,7 @@ export function mistyped(wanted: string, words: Iterable<string>): string[] {
     .map(({ word }) => word);
 }
 
-/** Letters to be put in, left out, or changed, and neighbours to be exchanged, until one is the other. */
+/** Counts the edits that turn one word into the other: insert, remove or change a letter, or swap two neighbours. */
 function wrongLetters(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;
@@ -81,26 +81,26 @@ function wrongLetters(a: string, b: string): number {
 
 const START = 94;
 const END = 36;
-/** A power of two. The longest name has 513 pairs, if lower case makes two letters of each. */
+/** A power of two. The longest name has 513 pairs, if lower case turns each letter into two. */
 const SLOTS = 1024;
 
 /**
- * Compares names by the pairs of letters that follow each other in them. Twenty thousand names have a million pairs, so the tables
- * are kept and nothing is made for a name: a slot is empty when its number is older than what is compared now.
+ * Compares names by their pairs of neighbouring letters. Twenty thousand names have a million pairs, so the tables are
+ * reused and no name allocates anything. A slot with an older number than the current comparison is empty.
  */
 class PairComparison {
   readonly #wanted = new Int32Array(SLOTS);
-  /** The number of the name that last had the pair of that slot. */
+  /** For each slot, the number of the last name that had its pair. */
   readonly #wantedBy = new Float64Array(SLOTS);
-  /** Pairs of the name at hand that are not wanted. */
+  /** The pairs of the current name that the wanted name does not have. */
   readonly #others = new Int32Array(SLOTS);
   readonly #othersBy = new Float64Array(SLOTS);
-  /** The names so far, and the number of the wanted one. */
+  /** The number of names so far; `#wantedNumber` is the wanted name's own. */
   #number = 0;
   #wantedNumber = 0;
   #size = 0;
 
-  /** From now on, names are compared with this one. */
+  /** Sets the name that others are compared with. */
   begin(wanted: string): void {
     this.#wantedNumber = ++this.#number;
     this.#size = 0;
@@ -115,11 +115,11 @@ class PairComparison {
     }
   }
 
-  /** Dice's coefficient. */
+  /** The likeness, as Dice's coefficient. */
   likenessTo(name: string): number {
     const number = ++this.#number;
     const length = Math.min(name.length, LONGEST_NAME) + 1;
-    // Nothing of the shorter one may be missing, and it would still be too short.
+    // Even if all pairs of this name were wanted, it would be too short.
     if (2 * length < LEAST_LIKENESS * (this.#size + length)) return 0;
     const letters = lettersOf(name);
     let common = 0;
@@ -147,13 +147,13 @@ const comparison = new PairComparison();
 
 const lettersOf = (name: string): string => name.slice(0, LONGEST_NAME).toLowerCase();
 
-/** The pair that ends with this letter, or with the end of the name. Its number has 32 bits, with a sign. */
+/** The pair that ends with this letter, or with the end of the name, as a signed 32-bit number. */
 function pairAt(letters: string, i: number): number {
   const first = i === 0 ? START : letters.charCodeAt(i - 1);
   return (first << 16) | (i < letters.length ? letters.charCodeAt(i) : END);
 }
 
-/** Finds the slot that has the pair, or an empty one for it. */
+/** Finds the slot of the pair, or an empty one for it. */
 function slotOf(pair: number, pairs: Int32Array, by: Float64Array, since: number): number {
   let slot = (Math.imul(pair, 0x9e3779b1) >>> 22) & (SLOTS - 1);
   while ((by[slot] ?? 0) >= since && pairs[slot] !== pair) slot = (slot + 1) & (SLOTS - 1);

@@ -1,4 +1,4 @@
-// Work that takes time leaves turns of the event loop to everybody else.
+// Lets other work run between the parts of long work.
 
-/** Resolves after everything that waits has had a turn. */
+/** Resolves after all waiting work has had a turn. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

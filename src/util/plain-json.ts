@@ -1,6 +1,6 @@
-// Values of a program, as JSON can carry them.
+// Turns values of a program into values that JSON can hold.
 
-/** A copy with only what JSON can say: functions, circular parts and members that throw are left out. */
+/** Copies only what JSON can express; leaves out functions, circular parts and members that throw. */
 export function plainOf(value: unknown, above: readonly unknown[] = []): unknown {
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'function' || typeof value === 'symbol' || above.includes(value)) return undefined;
@@ -12,7 +12,7 @@ export function plainOf(value: unknown, above: readonly unknown[] = []): unknown
     try {
       members.set(key, plainOf((value as Record<string, unknown>)[key], here));
     } catch {
-      // A getter of the user's own: nobody else can use it either.
+      // A getter of the user's own has thrown: nobody else can use it either.
     }
   }
   return Object.fromEntries(members);

@@ -1,18 +1,18 @@
-// Text of others, for a terminal, a log, or JSON that may come by one: nothing in it moves the cursor, turns the line
-// around, or stands there unseen. The one place that says which characters do that.
+// Makes others' text safe for a terminal, a log, or JSON that may reach one: nothing in it moves the cursor, reverses
+// the line, or stays invisible. This is the only file that says which characters do that.
 
 /**
- * Control, format and separator characters, halves of characters, white space that is not the usual one, and whatever
- * else has no look of its own: fillers, joiners, selectors, tags.
+ * Control, format and separator characters, unpaired surrogates, unusual white space, and other invisible characters:
+ * fillers, joiners, selectors, tags.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
-/** Such characters by their code points. */
+/** Replaces such characters by their code points. */
 export function printable(text: string): string {
   return text.replace(UNSEEN, (c) => `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-/** The text in pieces, for whoever can mark what is unseen: each piece is seen as it stands, or is one unseen character. */
+/** Splits the text for callers that can mark unseen characters: each piece is visible text, or one unseen character. */
 export function seenPieces(text: string): { readonly text: string; readonly isUnseen: boolean }[] {
   const pieces: { text: string; isUnseen: boolean }[] = [];
   let at = 0;
@@ -25,17 +25,17 @@ export function seenPieces(text: string): { readonly text: string; readonly isUn
   return pieces;
 }
 
-/** The same value: JSON has escapes of its own, and white space between its values stays. */
+/** Escapes such characters in JSON. The value stays the same, and so does the white space between tokens. */
 export function printableJson(json: string): string {
   return json.replace(UNSEEN, (character) => (SPACE.test(character) ? character : escaped(character)));
 }
 
-/** The same value on one line. */
+/** Escapes such characters in JSON, and puts it on one line; the value stays the same. */
 export function lineSafe(json: string): string {
   return json.replace(UNSEEN, (character) => (SPACE.test(character) ? ' ' : escaped(character)));
 }
 
-/** Within a text of JSON these are escaped already. */
+/** White space between the tokens of JSON; inside its strings these are escaped already. */
 const SPACE = /[\t\n\r]/;
 
 function escaped(character: string): string {
@@ -44,17 +44,17 @@ function escaped(character: string): string {
   return units;
 }
 
-/** The same, but for tabs, which are a text's own indentation and no harm to a terminal. */
+/** Does the same as `printable`, but keeps tabs: they indent a text, and do no harm to a terminal. */
 export function printableTabbed(text: string): string {
   return text.split('\t').map(printable).join('\t');
 }
 
-/** A text with its lines kept. Lines after the first are indented, so that its end can be seen. */
+/** Keeps the lines of a text. Lines after the first are indented, so that a reader sees where it ends. */
 export function printableLines(text: string, indent = '  '): string {
   return linesOf(text).map(printable).join(`\n${indent}`);
 }
 
-/** The same where there is room for one line only. */
+/** Puts a text on one line, for places with no room for more. */
 export function oneLine(text: string): string {
   return printable(linesOf(text).join(' | '));
 }
@@ -66,7 +66,7 @@ function linesOf(text: string): string[] {
     .split(/\s*[\r\n]+\s*/);
 }
 
-/** The text, cut to so many characters with an ellipsis as the last of them. */
+/** Cuts the text to at most `most` characters; the last one is an ellipsis then. */
 export function shortened(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }

@@ -1,5 +1,5 @@
-// Random parts of names that nobody can guess. From the global `crypto`, which Node loads on its first use: importing
-// node:crypto costs every `connect` a millisecond and half a MiB, and it needs a random name almost never.
+// Random parts of names that nobody can guess. It uses the global `crypto`, which Node loads on first use: an import of
+// node:crypto costs every `connect` a millisecond and half a MiB, and `connect` almost never needs a random name.
 
 export function randomName(bytes: number, encoding: 'hex' | 'base64url' = 'hex'): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString(encoding);

@@ -1,4 +1,4 @@
-// By what a secret is known that somebody has written among other things: by the name before it, or by how it looks.
+// Recognises a secret in a text: by the name before it, or by its look.
 
 const SECRET_WORD =
   /^(?:auth|authorization|bearer|code|cookies?|creds?|credentials?|dsn|jwt|otp|pass|pat|pin|psk|pwd|session|sig|signature|.*(?:keys?|tokens?|secrets?|password|passwd|passphrase))$/;
@@ -29,14 +29,14 @@ function isPin(word: string, before: string): boolean {
   return (/^[0-9a-f]{40}$/.test(word) && /[@#]$/.test(before)) || /sha(?:256|512)[:-]$/.test(before);
 }
 
-/** Upper and lower case without any order of words. */
+/** True for upper and lower case without an order that words have. */
 function isMixed(word: string): boolean {
   return /^[A-Za-z0-9+=]+$/.test(word) && (word.match(/[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g)?.length ?? 0) >= 8;
 }
 
-/** Words that stand in the place of a secret and are none. */
+/** Words that are no secret, though one may stand in their place. */
 export const PLAIN_WORD = /^(?:true|false|yes|no|on|off|none|null)?$/i;
 
-/** As their makers give them out. */
+/** Tokens in the forms that their makers issue. */
 export const KNOWN_TOKEN =
   /\b(?:(?:sk|rk|gh[opusr]|github_pat|glpat|xox[a-z]|hf|shpat|lin_api)[-_][\w-]{8,}|(?:AKIA|ASIA|AIza|ya29\.|eyJ)[\w-]{12,})/g;

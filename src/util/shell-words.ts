@@ -1,8 +1,8 @@
-// Words of others in a command that a person may copy into a shell.
+// Quotes others' words for a command that a person may copy into a shell.
 
 const PLAIN = /^[\w@%+=:,./-]+$/;
 
-/** The word as a shell takes it for one, whatever is in it. */
+/** Quotes the word so that a shell takes it as one word, whatever it holds. */
 export function shellWord(word: string): string {
   return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

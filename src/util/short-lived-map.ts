@@ -1,9 +1,9 @@
-// A map for entries that live for a moment, thousands of them a second. It has the order and the meaning of a Map, and
-// must never be slower than one for whatever keys a peer may choose.
+// A map for short-lived entries, thousands of them a second. It has the order and the meaning of a Map. It must never
+// be slower than one, whatever keys a peer chooses.
 //
-// A Map that entries keep coming to and leaving gets a new table every few entries, and V8 chains each old table to the
-// next one. Once one dead table has been moved to the old space, all later ones and their entries look alive to the
-// collector of young objects: every call was copied twice and thrown away by a full collection, for nothing.
+// If entries come and go all the time, a Map makes a new table every few entries, and V8 chains each old table to the
+// next one. Once one dead table is in the old space, the young collector takes all later ones and their entries for
+// alive. So every call was copied twice, and then freed by a full collection, for nothing.
 //
 //   slot of a key   [ key | value | order ]   one entry each, chosen by the key's last bits or letters
 //   rest            a Map, for keys whose slot is taken
@@ -20,7 +20,7 @@ interface Entry<K, V> {
 export class ShortLivedMap<K extends string | number, V> {
   #keys: (K | undefined)[] = [];
   #values: (V | undefined)[] = [];
-  /** The number of the entry, by which the entries are given in the order of a Map. */
+  /** The number of each entry: iteration follows it, in the order of a Map. */
   #orders: number[] = [];
   #rest: Map<K, Entry<K, V>> | undefined;
   #inSlots = 0;
@@ -45,7 +45,7 @@ export class ShortLivedMap<K extends string | number, V> {
     this.#put(key, value, this.#nextOrder++);
   }
 
-  /** True if there was such an entry. */
+  /** True if the entry existed. */
   delete(key: K): boolean {
     const slot = this.#slotOf(key);
     if (this.#keys[slot] !== key) return this.#rest?.delete(key) === true;
@@ -55,7 +55,7 @@ export class ShortLivedMap<K extends string | number, V> {
     return true;
   }
 
-  /** The values, oldest first. Leaves out entries that are deleted meanwhile, and those that are added. */
+  /** The values, oldest first. Leaves out entries that are deleted or added meanwhile. */
   *values(): IterableIterator<V> {
     const entries = [...(this.#rest?.values() ?? [])];
     for (const [slot, key] of this.#keys.entries())
@@ -93,7 +93,7 @@ export class ShortLivedMap<K extends string | number, V> {
       if (key !== undefined) this.#put(key, values[slot] as V, orders[slot] as number);
   }
 
-  /** Ids count up, and random ones differ in their last letters. */
+  /** Chooses by the end of the key: ids count up, and random keys differ in their last letters too. */
   #slotOf(key: K): number {
     if (typeof key === 'number') return key & (this.#keys.length - 1);
     let sum = 0;

@@ -1,7 +1,7 @@
-// A pause, for whoever waits before trying again. Unlike a clock's timers it keeps the process alive: somebody counts on
-// what comes behind it.
+// A pause before another attempt. Unlike a clock's timer it keeps the process alive: somebody waits for the work after
+// it.
 
-/** Rejects with the signal's reason when that comes first. */
+/** Sleeps; rejects with the signal's reason if the signal comes first. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const aborted = (): void => {

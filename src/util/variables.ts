@@ -1,4 +1,4 @@
-// Variables of the environment in a definition's texts: ${NAME}, or ${NAME:-what to take without it}.
+// Environment variables in a definition's texts: ${NAME}, or ${NAME:-default}.
 
 import { BridgeError } from './bridge-error.ts';
 
@@ -7,8 +7,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
- * Fills them in, and notes in `used` what they are. A variable that is not there and has no other value is an error that
- * names it, and its place.
+ * Fills in the variables, and notes their values in `used`. A variable without a value and a default is an error that
+ * names the variable and its place.
  */
 export function fillIn(text: string, environment: Environment, place: string, used: Map<string, string>): string {
   return text.replace(VARIABLE, (_, name: string, otherwise: string | undefined) => {
