@@ -39,7 +39,7 @@ export class Catalog {
 
   constructor(options: CatalogOptions) {
     this.#options = options;
-    const failed = (path: string, reason: string): void => this.#warn(path, reason); // the knowledge is learnt again next time
+    const failed = (path: string, reason: string): void => this.#warn(path, reason); // it is learnt again next time
     this.#writes = new SettledWrites({ clock: options.clock, isCache: true, failed });
   }
 

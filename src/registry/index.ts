@@ -1,4 +1,4 @@
-// What `mcp-bridge/registry` offers: programs that run an MCP server say so in a file, and see which others run.
+// The API of `mcp-bridge/registry`: a program that runs an MCP server lists it in a file, and sees which others run.
 
 import { resolve } from 'node:path';
 import { homeDir } from '../local/home-dir.ts';
@@ -15,35 +15,35 @@ export type { RegistryScope } from './registry-places.ts';
 export type { RunningServer, RunningServers } from './running-servers.ts';
 
 export interface RegistryOptions {
-  /** `project`, which is the usual one: `.mcp-bridge/mcp_servers.json` in the directory. `user`: this user's own. */
+  /** `project`, the default: `.mcp-bridge/mcp_servers.json` in the directory. `user`: this user's own. */
   readonly scope?: 'project' | 'user';
-  /** The project's directory; else the working directory. */
+  /** The project's directory; the working directory by default. */
   readonly cwd?: string;
-  /** A registry somewhere else. */
+  /** A registry in another place. */
   readonly file?: string;
-  /** Fail with an error instead of a warning. */
+  /** Throws an error instead of returning a warning. */
   readonly strict?: boolean;
 }
 
-/** Lists a server. It never throws unless it is asked to: see `isDone` and `warnings`. */
+/** Lists a server. Without `strict` it never throws: see `isDone` and `warnings`. */
 export function registerServer(info: ServerInfo, options: RegistryOptions = {}): Promise<Outcome> {
   return withPlace(options, (change) => register(info, change));
 }
 
-/** Takes a server out, by the `id` that `registerServer` has given. It never throws unless it is asked to. */
+/** Removes a server by the `id` from `registerServer`. Without `strict` it never throws. */
 export function unregisterServer(id: string, options: RegistryOptions = {}): Promise<Outcome> {
   return withPlace(options, (change) => unregister(id, change), id);
 }
 
 export interface ListOptions {
-  /** Only this one; else those of the directory and of the user. */
+  /** Lists only this registry; by default those of the directory and of the user. */
   readonly scope?: 'project' | 'user';
   readonly cwd?: string;
-  /** More registries, of other projects. */
+  /** More registries, for example of other projects. */
   readonly files?: readonly string[];
 }
 
-/** The servers whose processes run. It changes no file. */
+/** Lists the servers whose processes run. It changes no file. */
 export function listServers({ scope, cwd, files = [] }: ListOptions = {}): Promise<RunningServers> {
   const named = files.map((file) => resolve(file));
   const isMeant = (place: RegistryPlace): boolean =>
@@ -51,14 +51,14 @@ export function listServers({ scope, cwd, files = [] }: ListOptions = {}): Promi
   return runningServers(knownRegistries(surroundings(cwd), named).filter(isMeant));
 }
 
-/** A working directory that somebody has removed, and a user without a home, are no reason for a server to fail either. */
+/** Finds the file. A removed working directory or a missing home must not make a server fail either. */
 async function withPlace(
   options: RegistryOptions,
   task: (change: ChangeOptions) => Promise<Outcome>,
   id = '',
 ): Promise<Outcome> {
   let change: ChangeOptions;
-  // Programs without types pass anything.
+  // A program without types may pass anything.
   const { strict, file }: RegistryOptions = isRecord(options) ? options : {};
   try {
     change = changeOptions(options);

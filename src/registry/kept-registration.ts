@@ -1,5 +1,5 @@
-// A registration that stays for as long as its server wants it: programs that rewrite a registry without its lock may
-// lose entries, and so may people who repair it. It looks again when the file is another one, and puts back what is missing.
+// Keeps a registration for as long as its server wants it: a program that rewrites a registry without its lock may lose
+// entries, and so may a person who repairs it. When the file has changed, it looks again and restores a missing entry.
 
 import { changeMark, RegistryFile } from '../local/registry-file.ts';
 import type { Clock, Timer } from '../util/clock.ts';
@@ -12,7 +12,7 @@ export interface KeptRegistrationOptions {
   readonly info: ServerInfo;
   readonly change: ChangeOptions;
   readonly clock: Clock;
-  /** Told once for as long as it lasts. */
+  /** Called once for each new set of warnings. */
   readonly warn: (warning: string) => void;
 }
 
@@ -36,7 +36,7 @@ export class KeptRegistration {
     return this.#outcome;
   }
 
-  /** Takes the entry out again. */
+  /** Removes the entry. */
   async end(): Promise<void> {
     this.#hasEnded = true;
     this.#timer?.cancel();

@@ -1,5 +1,5 @@
-// Registers servers and takes them out again. A server must not fail because a file does: what goes wrong is told as a
-// warning, unless whoever calls wants to hear of it as an error.
+// Adds servers to a registry and removes them. A server must not fail because of a file: a failure becomes a warning,
+// unless the caller wants an error.
 
 import { RegistryFile } from '../local/registry-file.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
@@ -11,19 +11,19 @@ export interface Outcome {
   readonly isDone: boolean;
   readonly id: string;
   readonly file: string;
-  /** For people, in one sentence each: what went wrong, or what was wrong with the file before. */
+  /** One sentence each, for people: what went wrong now, or what was wrong with the file before. */
   readonly warnings: readonly string[];
 }
 
 export interface ChangeOptions {
   readonly file: string;
   readonly own: OwnProcess;
-  /** Fail with an error instead of a warning. */
+  /** True to throw an error instead of returning a warning. */
   readonly isStrict: boolean;
 }
 
 export async function register(info: ServerInfo, { file, own, isStrict }: ChangeOptions): Promise<Outcome> {
-  // Programs without types pass anything.
+  // A program without types may pass anything.
   const said: Partial<ServerInfo> = isRecord(info) ? info : {};
   const id = idOf(said.name, said.pid ?? own.pid);
   return attempt({ id, file, isStrict }, async () => {
@@ -32,7 +32,7 @@ export async function register(info: ServerInfo, { file, own, isStrict }: Change
   });
 }
 
-/** One that is not there, or not any more, is none to complain about. */
+/** Removes an entry. A missing one is no fault. */
 export async function unregister(id: string, { file, isStrict }: ChangeOptions): Promise<Outcome> {
   return attempt({ id, file, isStrict }, async () => {
     const registry = new RegistryFile(file);

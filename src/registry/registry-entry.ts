@@ -1,35 +1,35 @@
-// The entry of a server in a registry: what it says of itself, checked, and what tells its process from others.
+// The entry of a server in a registry: the server's own words, checked, and the identity of its process.
 
 import { identityOf } from '../local/process-identity.ts';
 import { isPid } from '../local/registered-server.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import { parsedUrl } from '../util/parsed-url.ts';
 
-/** The part of an entry that a server says of itself. */
+/** The part of an entry that the server supplies. */
 export interface ServerInfo {
   readonly name: string;
-  /** The process that it lives and dies with; else this one. */
+  /** The process that it lives and dies with; this process by default. */
   readonly pid?: number | undefined;
-  /** The URL at which it takes requests over HTTP, or over a WebSocket. */
+  /** The URL at which it takes requests, over HTTP or a WebSocket. */
   readonly url?: string | undefined;
-  /** The address that it listens on, where that is not what the URL says. */
+  /** The address that it listens on, if the URL does not say it. */
   readonly host?: string | undefined;
   readonly port?: number | undefined;
   /** The path of a Unix socket that it listens on. */
   readonly socket?: string | undefined;
-  /** True if it speaks on its stdin and stdout too. */
+  /** True if it also speaks on stdin and stdout. */
   readonly isOnStdio?: boolean | undefined;
   readonly cwd?: string | undefined;
-  /** As a text, in any form that JavaScript reads. */
+  /** As a text, any form that JavaScript reads. */
   readonly startedAt?: Date | string | undefined;
   /** Its capabilities in words for other programs: `tools`, `resources`, the name of a skill. */
   readonly capabilities?: readonly string[] | undefined;
-  /** How many requests it has answered. */
+  /** The number of requests that it has answered. */
   readonly requestCount?: number | undefined;
-  /** When it was last seen to work. */
+  /** The time when it was last seen to work. */
   readonly heartbeatAt?: Date | string | undefined;
   readonly instanceId?: string | undefined;
-  /** More members for the entry; those that the format has already are not changed by it. */
+  /** More members for the entry. They never replace members of the format. */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface RegistryEntry {
 const LONGEST_NAME = 200;
 const SCHEMES = ['http:', 'https:', 'ws:', 'wss:'];
 
-/** Throws a BridgeError if nobody could use it. */
+/** Makes the entry. Throws a BridgeError if nobody could use it. */
 export function entryOf(info: ServerInfo, own: OwnProcess): RegistryEntry {
   const { name, pid = own.pid, socket, instanceId, startedAt = new Date(), heartbeatAt, cwd = own.cwd } = info;
   const identity = identityOf(checkedPid(pid));
@@ -74,7 +74,7 @@ function given(members: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-/** To the second, as other programs write it. */
+/** The time to the second, as other programs write it. */
 function timeOf(given: unknown): string {
   const time = given instanceof Date ? given : new Date(typeof given === 'string' ? given : Number.NaN);
   if (Number.isNaN(time.getTime()))
@@ -118,7 +118,7 @@ function checkedUrl(text: string): URL {
   throw refusal(`${shown(text)} is no URL of a server`, 'It begins with http://, https://, ws:// or wss://.');
 }
 
-/** Without what may be a secret in it, be it a URL or not. */
+/** Removes possible secrets from a text, which may be a URL. */
 function shown(text: string): string {
   return text.replace(/^(.*?\/\/)?.*@/s, '$1***@').replace(/[?#].*/s, '?***');
 }

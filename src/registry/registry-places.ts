@@ -1,4 +1,4 @@
-// Where registries of running servers are: of this program, and of others that keep theirs in the same form.
+// The places of registries of running servers: this program's, and others' in the same format.
 
 import { join } from 'node:path';
 import { PROJECT_DIR } from '../local/registry-file.ts';
@@ -6,7 +6,7 @@ import { stateDir } from '../local/state-dir.ts';
 
 const FILE = 'mcp_servers.json';
 
-/** The owner of a registry file. A project's file belongs to whoever wrote the project. */
+/** The owner of a registry file. The author of a project owns the project's file. */
 export type RegistryScope = 'project' | 'user' | 'named';
 
 export interface RegistryPlace {
@@ -28,7 +28,7 @@ export function userRegistry({ environment, homedir }: Omit<RegistrySurroundings
   return join(stateDir(environment, homedir), FILE);
 }
 
-/** All that are known in a directory. */
+/** All known registries for a directory. */
 export function knownRegistries(surroundings: RegistrySurroundings, named: readonly string[] = []): RegistryPlace[] {
   const { cwd } = surroundings;
   const places: RegistryPlace[] = [

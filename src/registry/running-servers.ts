@@ -1,4 +1,4 @@
-// The servers that run, by the registries that list them.
+// The running servers, from the registries that list them.
 
 import { registeredServer } from '../local/registered-server.ts';
 import { RegistryFile } from '../local/registry-file.ts';
@@ -20,17 +20,17 @@ export interface RunningServer {
   readonly heartbeatAt: string | undefined;
   readonly scope: RegistryScope;
   readonly file: string;
-  /** As it stands there. */
+  /** The entry as the registry has it. */
   readonly entry: unknown;
 }
 
 export interface RunningServers {
   readonly servers: readonly RunningServer[];
-  /** Why a registry is not listed. */
+  /** The reasons why registries are left out. */
   readonly warnings: readonly string[];
 }
 
-/** Lists the running servers. Of entries with one id, the first is used. */
+/** Lists the running servers. If entries share an id, the first one counts. */
 export async function runningServers(places: readonly RegistryPlace[]): Promise<RunningServers> {
   const readings = await Promise.all(places.map(({ file }) => new RegistryFile(file).read()));
   const servers = readings.flatMap(({ servers }, i) => {

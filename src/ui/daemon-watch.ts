@@ -1,5 +1,5 @@
-// The dashboard's one connection to the daemon, while pages are open: what the daemon is doing, and what pages ask it. When the
-// daemon goes, it connects to the next one and says that everything begins again. It starts no daemon.
+// The dashboard's one connection to the daemon while pages are open: the daemon's state, and the pages' requests. When
+// the daemon goes, it connects to the next one and tells the pages to begin again. It starts no daemon.
 
 import type { ControlClient, EventBatch, StatusReport } from '../client/control-client.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
@@ -9,17 +9,17 @@ import { membersOf, textOf } from '../util/json-value.ts';
 import type { DaemonPresence, LiveMessage } from './page-protocol.ts';
 
 const STATUS_MS = 1000;
-/** All processes of the machine are looked at for it. */
+/** Rarely, because it looks at all processes of the machine. */
 const MEMORY_MS = 5000;
-/** Each of the other hosts is asked for a sign of life. */
+/** Rarely, because it asks each other host for a sign of life. */
 const HOSTS_MS = 5000;
-/** The definitions of all tools are added up for it. */
+/** Rarely, because it adds up the definitions of all tools. */
 const TOOLS_MS = 60_000;
 const RETRY_MS = 500;
 const BATCH_MS = 250;
-/** A page shows no more than this anyway; it says how many were left out. */
+/** A page shows no more than this anyway; it says how many calls were left out. */
 const CALLS_PER_SECOND = 100;
-/** Some methods wait for servers. */
+/** Long, because some methods wait for servers. */
 const ASK_TIMEOUT_MS = 120_000;
 
 export interface DaemonWatchOptions {
@@ -27,7 +27,7 @@ export interface DaemonWatchOptions {
   readonly clock: Clock;
   readonly cwd: string;
   readonly tell: (message: LiveMessage) => void;
-  /** Resident bytes of the processes of servers, by pid; nothing where that is not known. */
+  /** The resident bytes of servers' processes, by pid; leaves out those that are not known. */
   readonly memoryOf: (pids: ReadonlySet<number>) => ReadonlyMap<number, number>;
 }
 
@@ -38,15 +38,15 @@ export class DaemonWatch {
   #client: ControlClient | undefined;
   #presence: DaemonPresence = { isUp: false, generation: 0, reason: 'Connecting to the daemon' };
   #pid: number | undefined;
-  /** The reason why the daemon tells no events; '' if it does. */
+  /** The reason why the daemon sends no events; '' if it sends them. */
   #refused = '';
   #parts: Record<string, unknown> = {};
-  /** The parts as they were told last, to tell only what is new. */
+  /** The parts as last told, so that only changes are told. */
   readonly #told = new Map<string, string>();
   #known = deferred<void>();
   #timer: Timer | undefined;
   #isRunning = false;
-  /** Counts the starts: what an earlier one still waits for is not this one's. */
+  /** Counts the starts, so that a late result of an earlier one is ignored. */
   #run = 0;
   #memory: Readonly<Record<string, number>> = {};
   #memoryMs = Number.NEGATIVE_INFINITY;
@@ -59,7 +59,7 @@ export class DaemonWatch {
     this.#options = options;
   }
 
-  /** Resolves once it is known if there is a daemon, and how it is. */
+  /** Resolves once the daemon's state is known, or that there is none. */
   get known(): Promise<void> {
     return this.#known.promise;
   }
@@ -68,7 +68,7 @@ export class DaemonWatch {
     return this.#presence;
   }
 
-  /** All that is known now, for a page that has just come. */
+  /** Everything known now, for a new page. */
   get parts(): Readonly<Record<string, unknown>> {
     return this.#parts;
   }
@@ -89,7 +89,7 @@ export class DaemonWatch {
     this.#presence = { ...this.#presence, isUp: false };
   }
 
-  /** Asks the daemon for a page. */
+  /** Asks the daemon on behalf of a page. */
   async ask(method: string, params: Readonly<Record<string, unknown>>): Promise<unknown> {
     if (this.#client === undefined)
       throw new BridgeError('DAEMON_NOT_RUNNING', 'No daemon runs', { hint: 'To start one: mcp-bridge start' });
@@ -104,7 +104,7 @@ export class DaemonWatch {
       this.#client = client;
       client.onEvents = (batch) => this.#heard(batch);
       void client.untilClosed().then(() => this.#lost(client));
-      // A daemon of before events were there has none to watch; the rest works.
+      // A daemon older than events has none to watch; the rest works.
       const watch = await callOf(client)('bridge/watch', {
         batchMs: BATCH_MS,
         callsPerSecond: CALLS_PER_SECOND,
@@ -190,7 +190,7 @@ export class DaemonWatch {
     return this.#toolBytes;
   }
 
-  /** Does not wait: a host that does not answer must hold up nothing. */
+  /** Asks the other hosts without waiting: a silent host must not delay anything. */
   #lookAtHosts(client: ControlClient): void {
     const nowMs = this.#options.clock.now();
     if (nowMs - this.#hostsMs < HOSTS_MS) return;
@@ -198,7 +198,7 @@ export class DaemonWatch {
     const take = (hosts: unknown): void => {
       if (this.#client === client) this.#hosts = hosts;
     };
-    // A daemon of before there were other hosts has none.
+    // A daemon older than federation knows no other hosts.
     client.call('bridge/hosts').then(take, () => take(null));
   }
 
@@ -220,7 +220,7 @@ export class DaemonWatch {
   }
 }
 
-/** The page names the method, so its type is not known here; the daemon checks what it is given. */
+/** Makes calls untyped: the page names the method, so its type is unknown here; the daemon checks the params. */
 function callOf(client: ControlClient): AnyCall {
   return client.call.bind(client) as AnyCall;
 }

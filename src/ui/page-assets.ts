@@ -1,5 +1,5 @@
-// The files of the dashboard: what the browser is given before anybody has said who they are. They hold no data. They are read
-// once, because the package may be replaced while the dashboard runs.
+// The files of the dashboard. The browser gets them before any sign-in, so they hold no data. They are read once,
+// because the package may be replaced while the dashboard runs.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,14 +16,14 @@ const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   '/icon.svg': ['icon.svg', 'image/svg+xml'],
 };
 
-/** All files by their paths. */
+/** All files by path. */
 export function readAssets(dir: string): ReadonlyMap<string, PageAsset> {
   return new Map(
     Object.entries(FILES).map(([path, [file, type]]) => [path, { type, body: readFileSync(join(dir, file)) }]),
   );
 }
 
-/** A page for whoever is turned away: words only, and what to type. */
+/** A page for a refused visitor: only words, and what to type. */
 export function plainPage(reason: string): Buffer {
   const text =
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>mcp-bridge</title></head><body>` +

@@ -1,9 +1,9 @@
-// What is asked of a request to the dashboard's port before anything else is looked at: the name by which it comes, and the page
-// that sends it. It only refuses. Whoever passes still needs a cookie and a key (page-sessions.ts).
+// The first checks of a request to the dashboard's port: the host name in it, and the page that sends it. It only
+// refuses. A request that passes still needs a cookie and a key (page-sessions.ts).
 
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The names of this machine that no other machine's DNS can give itself. */
+/** The names of this machine that no other machine can get by DNS. */
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'] as const;
 
 export interface GateRefusal {
@@ -12,8 +12,8 @@ export interface GateRefusal {
 }
 
 /**
- * A page of another site may send its requests here under a name of its own (DNS rebinding). So the name must be one that only
- * this machine has, with the very port.
+ * Refuses a wrong host name. A page of another site may reach this port under its own name (DNS rebinding). So the name
+ * must be one that only this machine has, with the exact port.
  */
 export function hostRefusal({ host = '' }: IncomingHttpHeaders, port: number): GateRefusal | undefined {
   const isOwn = LOOPBACK.some((name) => host.toLowerCase() === `${name}:${port}`);
@@ -21,8 +21,9 @@ export function hostRefusal({ host = '' }: IncomingHttpHeaders, port: number): G
 }
 
 /**
- * Requests for data come from the dashboard's own page. A browser says so in `Origin`, in `Sec-Fetch-Site`, or in both: what it
- * says must be right, and it must say something. Another port of this machine is another origin, but the same site.
+ * Refuses requests for data from any page but the dashboard's own. A browser names the page in `Origin`, in
+ * `Sec-Fetch-Site`, or in both: at least one must be there, and each must be right. Another port of this machine is
+ * another origin, but the same site.
  */
 export function pageRefusal(headers: IncomingHttpHeaders): GateRefusal | undefined {
   const { host = '', origin } = headers;

@@ -1,4 +1,4 @@
-// What a page may ask, and what of it changes something. Everything that is not listed here is refused.
+// The methods that a page may call, and which of them change something. All others are refused.
 
 import { BridgeError } from '../util/bridge-error.ts';
 
@@ -29,7 +29,7 @@ const METHODS: Readonly<Record<string, PageMethodKind>> = {
   'ui/synonym': 'change',
 };
 
-/** Throws for a method that this page may not use. */
+/** Throws if this page may not use the method. */
 export function checkMethod(method: string, canWrite: boolean): void {
   const kind = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
   if (kind === undefined)

@@ -1,6 +1,6 @@
-// The dashboard's own port: loopback only, its page and what the page asks for, and nothing else. Whoever asks for data must be
-// this user, come from the page itself, and have the cookie and the key of a session. It knows the daemon only by the functions
-// that it is given.
+// The dashboard's own port. It listens on loopback only, and serves its page and that page's requests, nothing else. A
+// request for data must be from this user and from the page itself, with the cookie and the key of a session. It
+// reaches the daemon only through the functions that it is given.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { collectBody } from '../front/http/body.ts';
@@ -16,7 +16,7 @@ import type { LiveMessage, PageAnswer } from './page-protocol.ts';
 import { CODE_MS, cookieIn, cookieName, type PageSession, PageSessions } from './page-sessions.ts';
 import { PageStream } from './page-stream.ts';
 
-/** Exactly what a page of ours needs. */
+/** Allows exactly what our page needs. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'";
 const HEAD: Readonly<Record<string, string>> = {
@@ -30,33 +30,36 @@ const HEAD: Readonly<Record<string, string>> = {
 const KEY_HEADER = 'x-mcp-bridge-key';
 const MOST_BODY_BYTES = 1024 * 1024;
 const MOST_STREAMS = 32;
-/** The most connections. Beyond it the oldest one without a page gives way: other users of this machine may open as many as they want. */
+/**
+ * The maximum number of connections. Beyond it the oldest one without a page is closed: other users of this machine may
+ * open as many as they want.
+ */
 const MOST_CONNECTIONS = 256;
-/** The requests of all pages at the same time. */
+/** The maximum number of open requests of all pages. */
 const MOST_ASKED = 64;
-/** A page that is loaded again is gone for a moment. */
+/** Long enough for a reload: the page is gone for a moment. */
 const GRACE_MS = 10_000;
-/** A page waits no longer for its first message: it has nothing to show before. */
+/** The longest wait for a page's first message; the page shows nothing before it. */
 const MOST_OPENING_MS = 200;
 const NO_SESSION = 'This page is not open any more, or was opened without a code.';
 
 export interface PageServerOptions {
   readonly assets: ReadonlyMap<string, PageAsset>;
   readonly clock: Clock;
-  /** The user who may open it; undefined where users have no number. */
+  /** The user who may open the dashboard; undefined where users have no number. */
   readonly uid: number | undefined;
-  /** Answers what a page asks. Rejects with a BridgeError. */
+  /** Answers a page's request. Rejects with a BridgeError. */
   readonly ask: (method: string, params: Readonly<Record<string, unknown>>, signal: AbortSignal) => Promise<unknown>;
-  /** All that a page needs to begin with. */
+  /** Everything that a new page needs. */
   readonly opening: () => LiveMessage;
-  /** Resolves once the opening says how the daemon is. */
+  /** Resolves once `opening` knows the daemon's state. */
   readonly known?: () => Promise<void>;
-  /** A page has come, or is about to. */
+  /** Called when a page has come, or is about to. */
   readonly opened?: () => void;
   readonly graceMs?: number;
 }
 
-/** Why a dashboard has ended. */
+/** The reason why a dashboard has ended. */
 export type PageServerEnd = 'no-page' | 'last-page' | 'told';
 
 export class PageServer {
@@ -86,7 +89,7 @@ export class PageServer {
     });
   }
 
-  /** Listens on a port that the kernel chooses. It ends when no page has come within the time of a code. */
+  /** Listens on a port that the kernel chooses. Ends if no page comes while a code is valid. */
   async listen(): Promise<number> {
     try {
       await new Promise<void>((resolve, reject) => {
@@ -97,14 +100,16 @@ export class PageServer {
         cause: error,
       });
     }
-    this.#server.on('error', () => undefined); // an accept that fails concerns the one who wanted to connect
+    this.#server.on('error', () => undefined); // a failed accept concerns only that client
     const address = this.#server.address();
     this.#port = typeof address === 'object' && address !== null ? address.port : 0;
     this.#leaving = this.#options.clock.after(CODE_MS, () => this.close('no-page'));
     return this.#port;
   }
 
-  /** The address of a page, with a code for it. The code stands in the fragment, which is in no log and no Referer. */
+  /**
+   * The address of a page, with a code for it. The code is in the fragment, which never gets into a log or a Referer.
+   */
   newUrl(): string {
     return `http://127.0.0.1:${this.#port}/#code=${this.#sessions.newCode()}`;
   }
@@ -113,7 +118,7 @@ export class PageServer {
     return this.#streams.size;
   }
 
-  /** Tells all pages. */
+  /** Sends a message to all pages. */
   tell(message: LiveMessage): void {
     for (const stream of this.#streams) stream.tell(message);
   }
@@ -130,7 +135,7 @@ export class PageServer {
     try {
       await this.#route(request, response);
     } catch (error) {
-      // A fault of ours costs one request. Its text may hold what a page must not see.
+      // Our own fault costs one request. Its text may hold data that a page must not see.
       const failure = {
         code: 'REQUEST_REFUSED',
         message: 'The dashboard failed at this',
@@ -178,7 +183,10 @@ export class PageServer {
     );
   }
 
-  /** Trades a code for a cookie and a key. Other users of this machine can reach the port, so the kernel is asked who it is. */
+  /**
+   * Trades a code for a cookie and a key. Other users of this machine can reach the port, so it asks the kernel which
+   * user this is.
+   */
   async #enter(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { uid } = this.#options;
     const body = await bodyOf(request, response, this.#room);
@@ -203,7 +211,7 @@ export class PageServer {
     this.#options.opened?.();
     this.#begin(stream);
     response.on('close', () => {
-      // It may close twice: for its connection, and by itself.
+      // A stream may close twice: with its connection, and by itself.
       if (!this.#streams.delete(stream) || this.#streams.size > 0) return;
       const graceMs = this.#options.graceMs ?? GRACE_MS;
       this.#leaving = this.#options.clock.after(graceMs, () => this.close('last-page'));
@@ -249,7 +257,7 @@ const BUSY = {
   hint: 'Try again.',
 };
 
-/** The body as JSON. Undefined if there is none; then the answer was given. */
+/** Reads the body as JSON. Returns undefined if there is none; then it has answered already. */
 function bodyOf(
   request: IncomingMessage,
   response: ServerResponse,

@@ -1,25 +1,25 @@
-// Who may use the dashboard's port: codes that open a page once, and the sessions that they are traded for. A session is a cookie
-// and a key together. Nothing here is ever written to a file or a log.
+// The keys to the dashboard's port: codes that open a page once, and the sessions that codes are traded for. A session
+// is a cookie and a key together. Nothing here is ever written to a file or a log.
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** A code must be used within this time. */
 export const CODE_MS = 60_000;
-/** Pages that one dashboard serves; the oldest session ends first. */
+/** The maximum number of pages of one dashboard; the oldest session ends first. */
 const MOST_SESSIONS = 32;
-/** Codes that nobody has used. */
+/** The maximum number of unused codes. */
 const MOST_CODES = 8;
 
 export interface PageSession {
-  /** The cookie's value: the browser sends it by itself, and to every port of this machine. */
+  /** The value of the cookie. The browser sends it by itself, to every port of this machine. */
   readonly cookie: string;
-  /** The page keeps it for its own origin, port included, and sends it as a header. */
+  /** The key. The page keeps it for its own origin, port included, and sends it as a header. */
   readonly key: string;
 }
 
 export class PageSessions {
   readonly #now: () => number;
-  /** Digests of the codes, with the time at which each ends. */
+  /** The digests of the codes, with the time when each code ends. */
   readonly #codes = new Map<string, number>();
   readonly #sessions: PageSession[] = [];
 
@@ -39,10 +39,10 @@ export class PageSessions {
     return code;
   }
 
-  /** Trades a code for a session; undefined for one that was never given out, is used up, or too old. */
+  /** Trades a code for a session; undefined for an unknown, used or expired code. */
   enter(code: string): PageSession | undefined {
     this.#forgetOld();
-    // By its digest, so that the time of the comparison says nothing of the code.
+    // Compares digests, so that the time of the comparison tells nothing about the code.
     if (!this.#codes.delete(digestOf(code))) return undefined;
     const session = { cookie: secret(), key: secret() };
     this.#sessions.push(session);
@@ -50,7 +50,7 @@ export class PageSessions {
     return session;
   }
 
-  /** The session that this cookie and this key belong to together. */
+  /** The session that has both this cookie and this key. */
   find(cookie: string | undefined, key: string | undefined): PageSession | undefined {
     if (cookie === undefined || key === undefined) return undefined;
     return this.#sessions.find((session) => isSame(session.cookie, cookie) && isSame(session.key, key));
@@ -61,7 +61,7 @@ export class PageSessions {
   }
 }
 
-/** Ports share the cookies of their host, so each has a name of its own. */
+/** The name of the cookie. All ports of a host share cookies, so each port has its own name. */
 export function cookieName(port: number): string {
   return `mcp-bridge-ui-${port}`;
 }

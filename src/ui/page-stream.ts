@@ -1,5 +1,5 @@
-// The live stream to one page: at most four messages a second, whatever happens meanwhile. What waits for a slow page is bounded:
-// of each part only the newest, of events the last ones; the page is told how many it has lost.
+// The live stream to one page: at most four messages a second, whatever happens meanwhile. Data waiting for a slow page
+// is limited: the newest version of each part, and the last events. The page is told how many events it has lost.
 
 import type { ServerResponse } from 'node:http';
 import type { Clock, Timer } from '../util/clock.ts';
@@ -36,7 +36,7 @@ export class PageStream {
     });
   }
 
-  /** Sends the first message: all that a page begins with, and what was told before it. */
+  /** Sends the first message: everything that a page begins with, and the messages told before. */
   begin(opening: LiveMessage): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
@@ -78,7 +78,7 @@ function isEmpty(message: Waiting): boolean {
   return Object.keys(message).length === 0;
 }
 
-/** Both messages as one. */
+/** Joins two messages. */
 function joined(before: Waiting, next: LiveMessage): Waiting {
   const events = [...(before.events ?? []), ...(next.events ?? [])];
   const kept = events.slice(-MOST_EVENTS);
