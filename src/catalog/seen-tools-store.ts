@@ -28,7 +28,7 @@ const KEPT_MS = 365 * 24 * 3_600_000;
 
 export class SeenToolsStore {
   readonly #options: SeenToolsStoreOptions;
-  /** Seen tools by the hash of their server, which several servers may share. Unused ones are read again when needed. */
+  /** Seen tools by their server's hash; several servers may share one. Unused ones are read again when needed. */
   readonly #known = new Map<string, WeakRef<SeenTools>>();
   readonly #files = new FilesInUse();
   readonly #writes: SettledWrites;

@@ -91,7 +91,7 @@ export function unreadable(error: unknown): PlacedFinding {
   return { level: 'error', place: '', problem: error.message, hint: error.hint };
 }
 
-// --- where it stands ---
+// --- places in the text ---
 
 interface Place {
   readonly key: number;
@@ -132,7 +132,7 @@ function offsetOf({ place, problem }: ConfigFinding, places: ReadonlyMap<string,
   }
 }
 
-// --- the files that there are ---
+// --- the possible files ---
 
 export interface Candidate {
   readonly file: string;

@@ -8,7 +8,7 @@ import type { nearest } from '../util/nearest.ts';
 export interface ConfigFinding {
   /** An error is a mistake; a warning is about something that may be meant. */
   readonly level: 'error' | 'warning';
-  /** For example `mcpServers.weather.args[1]`; empty for the whole file. */
+  /** Such as `mcpServers.weather.args[1]`; empty for the whole file. */
   readonly place: string;
   readonly problem: string;
   /** A sentence that says what to write instead. */

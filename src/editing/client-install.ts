@@ -18,8 +18,8 @@ interface FoundCommand {
 }
 
 /**
- * The command to run. Undefined if the client has none here, if the user does not want it, or if it cannot express the
- * whole entry.
+ * The command to run. Undefined if the client has none here, if the user does not want it, or if it cannot make the
+ * whole change.
  */
 export function commandFor(
   { target, record, stale }: ClientConfig,

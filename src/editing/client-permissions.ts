@@ -193,7 +193,9 @@ function colonTools(text: string, servers: readonly string[]): Permission['about
 
 const CODEX_KINDS: Readonly<Record<string, PermissionKind>> = { prompt: 'ask', approve: 'allow', auto: 'allow' };
 
-/** Codex keeps its lists of tools in the servers' entries, as filters. These rules are the ones that ask first. */
+/**
+ * Reads the approval modes of Codex. Its lists of tools are filters in the servers' entries, and are read with those.
+ */
 function codexRules({ file, value, servers }: Settings): Permission[] {
   return servers.flatMap((server) => {
     const place = `mcp_servers.${server}`;

@@ -25,7 +25,7 @@ export interface ServersToMove {
 export interface ServerLook {
   /** The directory of the project to look at. */
   readonly cwd: string;
-  /** True to keep the servers' new ids, as before a change. */
+  /** True to store the ids that servers get, as before a change. */
   readonly keepsNames: boolean;
 }
 

@@ -38,7 +38,7 @@ export interface InstallPlan {
   readonly staying: readonly Staying[];
   /** The number of the client's servers that nobody asked to move. */
   readonly beside: number;
-  /** For each server, its variables that were replaced by their current values. */
+  /** The variables of each server that were replaced by their current values. */
   readonly filled: ReadonlyMap<string, readonly string[]>;
   /** The reasons why some of the moved servers are not shared like others, by name. */
   readonly natures: ReadonlyMap<string, ServerNature>;

@@ -12,12 +12,12 @@ import { statOf } from './owned-path.ts';
 import { inspectSocket, lockPathOf } from './socket-path.ts';
 import { fileFailure } from './whole-write.ts';
 
-/** After so many turns of the event loop without a new connection, none waits: each turn looks for one. */
+/** The number of turns of the event loop without a new connection after which none waits: each turn looks for one. */
 const QUIET_TURNS = 3;
 /** The most turns of accepting; while the socket stays, new clients may come forever. */
 const MOST_TURNS = 100;
 
-/** With Node's default of 511, hundreds of 10,000 clients that come at once are turned away. */
+/** The backlog. Node's default of 511 turns away hundreds of 10,000 clients that come at once. */
 const BACKLOG = 4096;
 
 interface Opened {

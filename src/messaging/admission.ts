@@ -1,5 +1,5 @@
-// Decides if one client may send something to another now: size, policy, rates, hops and room. It throws the reason against
-// it before anything is sent, and counts what is let through against the rates.
+// Decides if one client may send something to another now: size, policy, rates, hops and room. It throws the reason for
+// a refusal before anything is sent. It counts accepted messages against the rates.
 
 import type { MailedLetter } from '../model/agent-mail.ts';
 import type { Limits } from '../model/limits.ts';

@@ -1,5 +1,5 @@
-// Reads a `bridge/send` in its bytes, and writes the message for its receiver. The params are passed on as they came, except
-// for three members of their `_meta` that only the bridge may write: from, hops, and the progress token.
+// Reads the bytes of a `bridge/send`, and writes the message for its receiver. The params are passed on as they came,
+// except for three members of `_meta` that only the bridge may write: from, hops, and the progress token.
 
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Frame } from '../wire/frame-splitter.ts';

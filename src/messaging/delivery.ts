@@ -84,7 +84,7 @@ export class Delivery implements ClientQuestion, CallOwner {
   }
 
   withdraw(): void {
-    // The receiver has it already.
+    // Nothing to do: the receiver has the request already.
   }
 
   cancel(call: Call, notice: Frame, envelope: Envelope): void {

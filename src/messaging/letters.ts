@@ -154,7 +154,7 @@ export function letterIn({ to, text, inReplyTo }: Readonly<Record<string, unknow
   return { to, text, inReplyTo };
 }
 
-// --- letters whose client has gone ---
+// --- letters of clients that have gone ---
 
 /** The letters of one client, oldest first. */
 export interface KeptMailbox {

@@ -7,7 +7,7 @@ export interface PickedTool {
   readonly relevance: number;
 }
 
-/** Keeps the best few of all offered tools. Tools with the same relevance stay in order. */
+/** Keeps the best few of all offered tools. The order breaks ties of relevance. */
 export class BestTools {
   readonly #most: number;
   readonly #inOrder: (a: PickedTool, b: PickedTool) => number;

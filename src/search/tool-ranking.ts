@@ -1,4 +1,4 @@
-// Ranks tools by how well they fit a question, and each of its wishes. Two measures of the same words are multiplied: the
+// Ranks tools by how well they fit a question and each of its wishes. It multiplies two measures of the same words: the
 // share of the question that a tool covers, by the best place of each word, and BM25, by all places of each word.
 //
 //   fit = covered × (1 − NAME_SHARE + NAME_SHARE × named) × bm25, less for a tool that does another kind of thing
@@ -166,7 +166,7 @@ export class ToolRanking {
   #capacity = 0;
   #whole = new Scores(0);
   #wishes: Scores[] = [];
-  /** For the current word: the best fit of each tool, how often the tool has the word, and how well its name does. */
+  /** The best fit of each tool for the current word; next, how often the tool has it, and how well its name does. */
   #best = new Float64Array(0);
   #times = new Float64Array(0);
   #naming = new Float64Array(0);

@@ -62,7 +62,7 @@ export class Vocabulary<Word extends VocabularyWord> {
   /** Words that differ by one typing error: a wrong, missing or extra letter, or two swapped letters. */
   correctionsOf(text: string): Word[] {
     if (text.length < LEAST_MISTYPED) return [];
-    // With three letters only a missing one is corrected: most words that differ in one letter are different words.
+    // Only a missing letter is corrected in a word of three: most words that differ in one letter are different words.
     const least = text.length === LEAST_MISTYPED ? text.length + 1 : text.length - 1;
     const near = new Set<Word>();
     const heads = [...(this.#branches.get(branchOf(text)) ?? [])].map((head) => this.#heads.get(head));

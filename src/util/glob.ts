@@ -16,7 +16,7 @@ const MOST_STEPS = 1_000_000;
 const TRIES_PER_STEP = 10;
 /** The tries that JavaScript's own, faster engine may take for one pattern: about 50 µs. */
 const MOST_TRIES = 10_000;
-/** Lengths of texts: most names are no longer than the first ones. */
+/** The lengths of most names, and of the longest ones. */
 const LENGTHS = [32, 64, 128, LONGEST_NAME, LONGEST_TEXT];
 
 export type Glob =

@@ -353,7 +353,7 @@ function isWordAt(text: string, place: number): boolean {
   return /^\w$/.test(text.charAt(place));
 }
 
-// --- what it costs ---
+// --- the cost ---
 
 /** The number of states that match a node. */
 function statesOf(node: Node): number {

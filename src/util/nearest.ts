@@ -90,7 +90,7 @@ const SLOTS = 1024;
  */
 class PairComparison {
   readonly #wanted = new Int32Array(SLOTS);
-  /** For each slot, the number of the last name that had its pair. */
+  /** The number of the last name that had the pair of each slot. */
   readonly #wantedBy = new Float64Array(SLOTS);
   /** The pairs of the current name that the wanted name does not have. */
   readonly #others = new Int32Array(SLOTS);
