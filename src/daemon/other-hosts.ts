@@ -167,7 +167,7 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
     const { settings, faults } = this.#options;
     if (settings === undefined && faults.length === 0) return null;
     const { host, tenant, user } = settings ?? { host: '', tenant: '', user: '' };
-    const nothing = { nats: null, offered: [], callsOfOthers: 0, hosts: [], leases: [] };
+    const nothing = { nats: null, offered: [], callsOfOthers: 0, listensOfOthers: 0, hosts: [], leases: [] };
     const why = settings === undefined ? faults : ['NATS is away: it is not connected yet'];
     return this.#federation?.report() ?? Promise.resolve({ host, tenant, user, ...nothing, faults: why });
   }

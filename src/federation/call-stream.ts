@@ -82,9 +82,14 @@ export class CallStream {
     return this.#usedMs;
   }
 
-  /** The number of unanswered calls. */
+  /** The number of unanswered calls, with those that only listen. */
   get openCount(): number {
     return this.#openCount;
+  }
+
+  /** The number of unanswered calls that only listen: a client that is idle has one. */
+  get listenCount(): number {
+    return this.#listens;
   }
 
   /** The time since when only listening was under way; undefined if other calls are under way, or none at all. */

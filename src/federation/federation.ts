@@ -180,7 +180,7 @@ export class Federation {
     this.#services = new ServiceAnswers({
       ...{ bus, run, version, tenant, user, host },
       calls: () => this.#owner.begun,
-      openCalls: () => this.#owner.load.calls,
+      openCalls: () => this.#owner.workCount,
       startedAt: new Date().toISOString(),
     });
     this.#mail = this.#makeMail();
@@ -406,7 +406,7 @@ export class Federation {
       ...{ host: settings.host, tenant: settings.tenant, user: settings.user, nats: natsOf(this.#ground.server()) },
       faults: this.#faults,
       offered: this.#hasRival ? [] : this.#offers.flatMap(({ name }) => (this.#isHeard(name) ? [name] : [])),
-      callsOfOthers: this.#owner.load.calls,
+      ...{ callsOfOthers: this.#owner.workCount, listensOfOthers: this.#owner.listenCount },
       hosts: known.map((host) => this.#reportOf(host, answers.get(host.run), nowMs)),
       leases: this.#leaseReports,
     };

@@ -252,11 +252,23 @@ export class Owner {
       );
   }
 
-  /** The number of streams, and of unanswered calls. */
+  /** The number of streams, and of unanswered calls, with those that only listen. */
   get load(): { readonly streams: number; readonly calls: number } {
     let calls = 0;
     for (const stream of this.#streams.values()) calls += stream.openCount;
     return { streams: this.#streams.size, calls };
+  }
+
+  /** The number of unanswered calls that only listen: each idle client has one. */
+  get listenCount(): number {
+    let count = 0;
+    for (const stream of this.#streams.values()) count += stream.listenCount;
+    return count;
+  }
+
+  /** The number of calls that are worked on. */
+  get workCount(): number {
+    return this.load.calls - this.listenCount;
   }
 
   /** The bytes that are held for callers. */

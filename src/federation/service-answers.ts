@@ -23,7 +23,7 @@ interface ServiceOptions {
   readonly host: string;
   /** Returns the number of calls of other hosts since the start. */
   readonly calls: () => number;
-  /** Returns the number of unanswered calls. */
+  /** Returns the number of unanswered calls, without those that only listen. */
   readonly openCalls: () => number;
   readonly startedAt: string;
 }

@@ -35,8 +35,10 @@ export interface FederationReport {
   readonly faults: readonly string[];
   /** The servers of this host that others may use. */
   readonly offered: readonly string[];
-  /** The number of other hosts' calls under way here. */
+  /** The number of other hosts' calls under way here, without those that only listen. */
   readonly callsOfOthers: number;
+  /** The number of other hosts' calls that only listen for changes: each of their idle clients has one. */
+  readonly listensOfOthers: number;
   readonly hosts: readonly HostReport[];
   readonly leases: readonly LeaseReport[];
 }

@@ -240,7 +240,7 @@ natsTest('a client that does not read cuts off nobody, and loses nothing', async
   const window = await windowOf(nats);
   client.stopReading();
   const ids = askForBlobs(client, 6); // less than the amount at which it would be cut off for leaving it
-  await until(async () => (await hostsOf(builder)).callsOfOthers > 0);
+  await until(async () => (await builder.status()).instances.some(({ calls }) => calls > 0));
   for (let i = 0; i < 40; i++) await expectEcho(other, 'fixture_builder__echo', `${i}`);
   client.readOn();
   for (const id of ids) expect(textOf(await client.answerTo(id))).toHaveLength(4 << 20);

@@ -92,7 +92,8 @@ natsTest('a home that is killed under load leaves nothing at its owner, and othe
   laptop.kill('SIGKILL');
   hosts.delete(laptop);
   for (let i = 0; i < 20; i++) await expectEcho(other, 'fixture_builder__echo', `${i}`);
-  await until(async () => (await hostsOf(builder)).callsOfOthers <= 1); // desk listens
+  await until(async () => (await hostsOf(builder)).callsOfOthers === 0);
+  await until(async () => (await hostsOf(builder)).listensOfOthers <= 1); // desk
   await expectEcho(other, 'fixture_builder__echo', 'after');
 });
 

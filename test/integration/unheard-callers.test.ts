@@ -42,13 +42,13 @@ natsTest('a call of a program that was killed ends at its owner, and that of ano
   };
   const stays = await caller('stays', { ...WAYS.counted, 'Mcp-Host': 'stays' });
   const killed = [await caller('one', WAYS.counted), await caller('two', WAYS.plain)];
-  expect((await hostsOf(builder)).callsOfOthers).toBe(3);
+  expect(await hostsOf(builder)).toMatchObject({ callsOfOthers: 0, listensOfOthers: 3 });
   for (const { connection } of killed) await connection.close();
-  await until(async () => (await hostsOf(builder)).callsOfOthers === 1);
+  await until(async () => (await hostsOf(builder)).listensOfOthers === 1);
   const signs = (): number => stays.frames.filter((kind) => kind === 'ka').length;
   const before = signs();
   await until(() => Promise.resolve(signs() > before));
-  expect((await hostsOf(builder)).callsOfOthers).toBe(1);
+  expect((await hostsOf(builder)).listensOfOthers).toBe(1);
   expect(stays.frames).not.toContain('end');
   await stays.connection.close();
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { hostConfig, hostsOf, startCluster, startNats, untilUsed } from './hosts-place.mjs';
+import { hostConfig, hostsOf, startCluster, startNats, underWay, untilUsed } from './hosts-place.mjs';
 import { Peer, textOf } from './peer.mjs';
 import { commandOf, descriptorsOf, until } from './place.mjs';
 import { Dice } from './random.mjs';
@@ -182,7 +182,7 @@ class World {
     await this.whole();
     await until('all clients have left', async () => (await this.home.status()).clients === 0);
     for (const { daemon } of this.#owners.values())
-      await until('no call is left', async () => (await hostsOf(daemon)).callsOfOthers === 0, PATIENCE_MS);
+      await until('no call is left', async () => underWay(await hostsOf(daemon)) === 0, PATIENCE_MS);
     this.home.kill('SIGUSR2'); // what is left then is in use
     const { memory } = await this.home.status();
     return {

@@ -63,6 +63,11 @@ export async function startHost(place, urls, host, settings = {}) {
   return place.daemon({ config: hostConfig(place, urls, host, settings) });
 }
 
+/** The calls of other hosts that have no answer yet, with those that only listen. */
+export function underWay({ callsOfOthers, listensOfOthers }) {
+  return callsOfOthers + listensOfOthers;
+}
+
 export async function hostsOf(daemon) {
   const control = await Peer.ready(daemon.path, { 'mcp-bridge/role': 'control' });
   const { result } = await control.ask('bridge/hosts');

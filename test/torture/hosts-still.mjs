@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { hostConfig, hostsOf, startCluster, untilUsed } from './hosts-place.mjs';
+import { hostConfig, hostsOf, startCluster, underWay, untilUsed } from './hosts-place.mjs';
 import { Peer, textOf } from './peer.mjs';
 import { until } from './place.mjs';
 
@@ -157,7 +157,7 @@ class World {
 
   async held() {
     for (const daemon of [...this.owners.values()])
-      await until('no call is left', async () => (await hostsOf(daemon)).callsOfOthers === 0, PATIENCE_MS);
+      await until('no call is left', async () => underWay(await hostsOf(daemon)) === 0, PATIENCE_MS);
   }
 
   /** Has clients call while something is done to the world; they are served again when that is over. */

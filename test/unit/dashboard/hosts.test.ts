@@ -9,7 +9,7 @@ const hub = {
 const silent = { ...hub, host: 'silent', latencyMs: null, unreachable: 'it has been silent for 20 s' };
 const REPORT: FederationReport = {
   ...{ host: 'here', tenant: 't', user: 'ann', nats: { address: 'x', version: '2' }, faults: [], offered: [] },
-  ...{ callsOfOthers: 0, hosts: [hub, silent], leases: [] },
+  ...{ callsOfOthers: 0, listensOfOthers: 0, hosts: [hub, silent], leases: [] },
 };
 
 afterEach(() => {

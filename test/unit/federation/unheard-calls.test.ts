@@ -17,6 +17,19 @@ const LISTEN = {
   params: { notifications: { toolsListChanged: true }, _meta: META },
 };
 
+test('a call that only listens is not counted as work, and keeps its stream', () => {
+  const { world, owner, home } = openCalls();
+  const client = home.open('builder');
+  client.write(LISTEN);
+  world.advance(1000);
+  const counts = (): number[] => [owner.owner.load.calls, owner.owner.workCount, owner.owner.listenCount];
+  expect(counts()).toEqual([1, 0, 1]);
+  client.call(2, {});
+  world.advance(1000);
+  expect(counts()).toEqual([2, 1, 1]);
+  expect(owner.owner.load.streams).toBe(1);
+});
+
 describe('a run that is killed', () => {
   test('after it has said goodbye and begun one more stream leaves nothing, though the next run is there', () => {
     const { world, open, owner, home, graceMs } = openCalls();

@@ -10,7 +10,7 @@ const host = (name: string, unreachable: string | null = null): HostReport => ({
 });
 const REPORT: FederationReport = {
   ...{ host: 'desk', tenant: 'acme', user: 'ann', nats: { address: 'hub:4222', version: '2.10.1' }, faults: [] },
-  ...{ offered: [], callsOfOthers: 0, hosts: [], leases: [] },
+  ...{ offered: [], callsOfOthers: 0, listensOfOthers: 0, hosts: [], leases: [] },
 };
 
 const linesOf = (more: Partial<FederationReport>): string[] =>

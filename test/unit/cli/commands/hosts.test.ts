@@ -11,7 +11,7 @@ const host = (name: string, more: Partial<HostReport> = {}): HostReport => ({
 });
 const REPORT: FederationReport = {
   ...{ host: 'laptop', tenant: 'default', user: '_', nats: { address: 'hub:4222', version: '2.10.1' }, faults: [] },
-  ...{ offered: [], callsOfOthers: 0, hosts: [], leases: [] },
+  ...{ offered: [], callsOfOthers: 0, listensOfOthers: 0, hosts: [], leases: [] },
 };
 
 const linesOf = (more: Partial<FederationReport>, width?: number): string[] =>
