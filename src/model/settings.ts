@@ -596,15 +596,17 @@ export const DEFAULT_RESULTS: ResultsSettings = defaultsOf(RESULTS);
 
 /** Daemons of other hosts. The addresses and the lists are read in config/federation-settings.ts. */
 export const FEDERATION = {
-  tenant: text({ text: 'the organisation whose hosts meet; `default` without it. The subjects contain it' }),
+  tenant: text({
+    text: 'the organisation whose hosts meet; `default` without it. It has letters, digits, `-` and `_`, and is in the subjects',
+  }),
   user: text({
-    text: 'the user of this daemon; `_` without it. It is in the subjects, so permissions of NATS can decide what the daemon may do',
+    text: 'the user of this daemon; `_` without it. It has letters, digits, `-` and `_`. It is in the subjects, so permissions of NATS can decide what the daemon may do',
   }),
   host: text({
     text: 'the name of this host. It is required, and no other host may have it. It begins with a letter or a digit and has letters, digits, `.`, `-` and `_`, at most 63',
   }),
   bulkConnection: flag(true, {
-    text: 'whether parts of long messages have a connection of their own, so short messages do not wait for them',
+    text: 'whether parts of long messages have a connection of their own, so short messages do not wait for them; `true` without it',
   }),
 };
 
