@@ -484,7 +484,7 @@ export class Daemon implements ControlledDaemon {
 
   /** The servers for clients that work in `cwd`. */
   async serversFor(cwd: string | undefined): Promise<ServersHere> {
-    await this.#followed.definitions.prepare(cwd);
+    await this.#pool.prepare(cwd);
     return new ServersHere(this.#pool, cwd);
   }
 

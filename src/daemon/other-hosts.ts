@@ -15,6 +15,7 @@ import type { FederationReport } from '../model/federation-report.ts';
 import type { FederationSettings } from '../model/federation-settings.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
+import type { Timer } from '../util/clock.ts';
 import { anyOf } from '../util/glob.ts';
 import type { ServerSource } from './server-source.ts';
 
@@ -36,6 +37,8 @@ interface OtherHostsOptions extends Omit<FederationOptions, 'settings' | 'kept' 
  */
 const LETTERS_OF_ALL = 4;
 const MOST_KEPT_BYTES = 8 * 1024 * 1024;
+/** The maximum time for which clients wait for the first look at the other hosts. */
+const MOST_WAIT_MS = 3000;
 const TWO_PROJECTS = ['/a', '/b'] as const;
 
 export class OtherHosts implements ServerSource, AgentsElsewhere {
@@ -45,9 +48,17 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
   readonly #writes: SettledWrites;
   #federation: Federation | undefined;
   #isClosed = false;
+  /** The first look at the other hosts; undefined once it is over. */
+  #firstLook: Promise<void> | undefined;
+  #endWait: () => void = () => undefined;
+  #waiting: Timer | undefined;
 
   constructor(options: OtherHostsOptions) {
     this.#options = options;
+    if (options.settings !== undefined)
+      this.#firstLook = new Promise((resolve) => {
+        this.#endWait = resolve;
+      });
     const failed = (path: string, reason: string): void => this.#notKept(path, reason);
     this.#writes = new SettledWrites({ clock: options.clock, isCache: true, failed });
   }
@@ -61,16 +72,25 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
       const { Federation } = await import('../federation/federation.ts');
       if (this.#isClosed) return;
       const path = this.#fileFor(settings);
-      this.#federation = new Federation({
+      const federation = new Federation({
         ...this.#options,
         settings,
         kept: this.#kept(path),
         keep: (text) => path !== undefined && this.#writes.add(path, text),
       });
+      this.#federation = federation;
       this.offer();
+      await federation.firstLook;
     } catch (error) {
       logger.error('other hosts cannot be reached', { error: messageOf(error) });
     }
+    this.#endFirstLook();
+  }
+
+  #endFirstLook(): void {
+    this.#waiting?.cancel();
+    this.#firstLook = undefined;
+    this.#endWait();
   }
 
   #fileFor({ tenant, host }: FederationSettings): string | undefined {
@@ -111,9 +131,11 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
 
   // --- the source ---
 
-  /** Nothing to search: a host is there or not. */
-  prepare(): undefined {
-    return undefined;
+  /** Waits for the first look at the other hosts, for a short time. Later a host is there or not. */
+  prepare(): Promise<void> | undefined {
+    if (this.#firstLook === undefined) return undefined;
+    this.#waiting ??= this.#options.clock.after(MOST_WAIT_MS, () => this.#endFirstLook());
+    return this.#firstLook;
   }
 
   of(): ReadonlyMap<string, ServerDefinition> {
@@ -175,12 +197,14 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
   /** Says goodbye to the other hosts, and accepts no more calls from them. */
   async leave(): Promise<void> {
     this.#isClosed = true;
+    this.#endFirstLook();
     this.#writes.flush();
     await this.#federation?.leave();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#endFirstLook();
     await this.#federation?.close();
   }
 }

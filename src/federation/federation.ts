@@ -118,6 +118,13 @@ export class Federation {
   /** Tokens of this host's own servers; NATS does not let this daemon hear their calls. */
   readonly #unheard = new Set<string>();
   #telling: Timer | undefined;
+  #endFirstLook: () => void = () => undefined;
+  #hasLooked = false;
+  #isClosed = false;
+  /** Resolves once the hosts that were there are known, or NATS has said why it is away. */
+  readonly firstLook = new Promise<void>((resolve) => {
+    this.#endFirstLook = resolve;
+  });
   #offers: readonly OfferedServer[] = [];
   #told = 0;
   #toldMs = 0;
@@ -187,7 +194,7 @@ export class Federation {
     if (options.kept !== undefined) this.#list.remember(decodeEntries(options.kept));
     this.#unwatch = bus.watch((event) => {
       if (event.is === 'up') this.#onUp();
-      if (event.is === 'down' && event.why !== NOT_YET) options.logger.warn('NATS is away', { why: event.why });
+      if (event.is === 'down' && event.why !== NOT_YET) this.#onDown(event.why);
       if (event.is === 'denied') this.#onDenied(event.operation, event.subject);
     });
   }
@@ -278,8 +285,21 @@ export class Federation {
     const { size } = this.#list;
     const delayMs = size < FEW_HOSTS ? 0 : Math.random() * Math.min(MOST_DELAY_MS, size * DELAY_MS_FOR_EACH);
     this.#own.busIsUp(delayMs);
-    this.#list.busIsUp(delayMs);
-    this.#leases.busIsUp();
+    const reading = [this.#list.busIsUp(delayMs), this.#leases.busIsUp()];
+    void Promise.all(reading).then(() => this.#looked());
+  }
+
+  #onDown(why: string): void {
+    this.#options.logger.warn('NATS is away', { why });
+    this.#looked();
+  }
+
+  /** Ends the first look. The hosts found by then count at once, also those of the last run. */
+  #looked(): void {
+    if (this.#hasLooked || this.#isClosed) return;
+    this.#hasLooked = true;
+    if (this.#list.size > 0) this.#hostsChanged();
+    this.#endFirstLook();
   }
 
   /** Called when a host has left, was started again, or gives no more signs of life. */
@@ -486,6 +506,7 @@ export class Federation {
 
   /** Ends all calls. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#unwatch();
     this.#telling?.cancel();
     this.#list.close();

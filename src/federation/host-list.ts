@@ -129,13 +129,16 @@ export class HostList {
     }
   }
 
-  /** Called when the bus is up, for the first time or again: entries may have come and gone meanwhile. */
-  busIsUp(delayMs: number): void {
+  /**
+   * Called when the bus is up, for the first time or again: entries may have come and gone meanwhile. Resolves once all
+   * entries were read or could not be. After a delay nobody waits for that.
+   */
+  async busIsUp(delayMs: number): Promise<void> {
     const nowMs = this.#options.clock.now();
     this.#dueMs = nowMs + delayMs;
     if (this.#hosts.size > 0) this.#upMs = nowMs;
     this.watchAgain();
-    if (delayMs === 0) void this.tick();
+    if (delayMs === 0) await this.tick();
   }
 
   /** Reads all entries again. */

@@ -158,13 +158,16 @@ export class LeaseTable {
     doubted();
   }
 
-  /** Called when the bus is up, for the first time or again: other hosts may have served meanwhile. */
-  busIsUp(): void {
+  /**
+   * Called when the bus is up, for the first time or again: other hosts may have served meanwhile. Resolves once the
+   * leases were read or could not be.
+   */
+  busIsUp(): Promise<void> {
     this.#ups++;
     this.#held.clear();
     this.#unwatch?.();
     this.#unwatch = undefined;
-    void this.#watch();
+    return this.#watch();
   }
 
   async #watch(): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { Federation, type Ground } from '../../../src/federation/federation.ts';
-import { encodeEntry, type OfferedServer } from '../../../src/federation/host-entry.ts';
+import { encodeEntries, encodeEntry, type OfferedServer } from '../../../src/federation/host-entry.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
 import { Places } from '../../../src/model/places.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
@@ -26,9 +26,10 @@ class World {
   readonly leases = new MemoryLeases();
   readonly others: MemoryNode = this.bus.node();
 
-  join(host: string): { readonly federation: Federation; readonly told: () => number } {
+  join(host: string, kept?: string, isUp = true): { readonly federation: Federation; readonly told: () => number } {
     let told = 0;
     const node = this.bus.node();
+    node.isUp = isUp;
     const claims: Ground['claims'] = () => Promise.reject(new Error('there is no store'));
     const nothing = (): void => undefined;
     const federation = new Federation(
@@ -44,7 +45,7 @@ class World {
           limits: DEFAULT_LIMITS,
         },
         ...{ version: '1', uid: 1, logger: { debug: nothing, info: nothing, warn: nothing, error: nothing } },
-        ...{ accept: nothing, refusalOf: () => none, trustsHints: () => false, kept: undefined, keep: nothing },
+        ...{ accept: nothing, refusalOf: () => none, trustsHints: () => false, kept, keep: nothing },
         ...{
           places: new Places(DEFAULT_LIMITS),
           changed: () => told++,
@@ -124,4 +125,22 @@ test('a server that one host offers to everybody is found by its name alone, and
   await world.pass(3000);
   expect([...federation.servers.keys()]).toEqual(['compiler@builder']);
   expect(told()).toBeGreaterThan(before);
+});
+
+test('the first look ends when the hosts that are there are known, and they count from then on', async () => {
+  const world = new World();
+  await world.write('builder', 'r1', [remembering('notes')]);
+  const { federation } = world.join('laptop');
+  await federation.firstLook; // no time passes
+  expect([...federation.servers.keys()]).toEqual(['notes@builder']);
+  expect(federation.down).toBeUndefined();
+});
+
+test('the first look ends when the bus says that it is away, and the hosts of the last run count at once', async () => {
+  const world = new World();
+  const entry = { host: 'builder', run: 'r1', version: '1', servers: [remembering('notes')] };
+  const { federation } = world.join('laptop', encodeEntries([entry]), false);
+  await federation.firstLook;
+  expect([...federation.servers.keys()]).toEqual(['notes@builder']);
+  expect(federation.down).toBeDefined();
 });
