@@ -394,6 +394,11 @@ export class KnownServer {
     return listKey === undefined ? undefined : profile.lists.get(listKey);
   }
 
+  /** True if a list of its tools is known, however old, or that it has none. */
+  get hasTools(): boolean {
+    return this.profiles.some((profile) => profile.lists.has('tools') || !profile.declares('tools'));
+  }
+
   /** The newest list of tools in any profile. */
   get lastTools(): readonly ListPage[] | undefined {
     const newest = [...this.profiles].sort((a, b) => b.learnedMs - a.learnedMs);

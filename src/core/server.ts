@@ -77,6 +77,8 @@ export class Server {
   #views: Set<ListWatcher> | undefined;
   /** True after a joined list was made without this server, because it had not answered. */
   isLeftOut = false;
+  /** The instance that goes on without its client until it has listed its tools. */
+  #learner: Instance | undefined;
 
   constructor(options: ServerOptions) {
     this.name = options.definition.name;
@@ -381,11 +383,38 @@ export class Server {
 
   #usersChanged(instance: Instance, users: number): void {
     // A busy instance ends later, when it is done or idle.
-    if (users === 0 && instance.key.owner !== undefined && !instance.isBusy) return this.#retire(instance);
+    const isLeft = users === 0 && instance.key.owner !== undefined && !instance.isBusy;
+    if (isLeft && !this.#learnsFirst(instance)) return this.#retire(instance);
     this.#runners?.get(instance)?.usersChanged(users);
   }
 
+  /**
+   * Lets an instance that its only client has left go on until it has listed its tools, if nobody knows them yet.
+   * Otherwise clients that leave sooner than the server starts would never learn them. One instance does this at a time.
+   */
+  #learnsFirst(instance: Instance): boolean {
+    if (this.#learner === instance) return true;
+    if (this.#learner !== undefined || !this.known.outlivesServer || this.known.hasTools) return false;
+    if (!instance.isOpen && !instance.isStarting) return false;
+    this.#learner = instance;
+    void this.#learn(instance);
+    return true;
+  }
+
+  async #learn(instance: Instance): Promise<void> {
+    try {
+      await instance.whenOpen();
+      await instance.lists.whenListed();
+    } catch {
+      // `status` shows why it cannot be started; the next client has it tried again.
+    }
+    if (this.#learner !== instance) return;
+    this.#learner = undefined;
+    if (instance.sessions.size === 0 && instance.key.owner !== undefined && !instance.isBusy) this.#retire(instance);
+  }
+
   #retire(instance: Instance): void {
+    if (this.#learner === instance) this.#learner = undefined;
     const runner = this.#runners?.get(instance);
     this.#runners?.delete(instance);
     runner?.retire();

@@ -487,6 +487,80 @@ describe('a server that is slow', () => {
   });
 });
 
+describe('a server with an instance for each client, which starts more slowly than its clients leave', () => {
+  const HOUR_MS = 3_600_000;
+  function slow(ttlMs = HOUR_MS): CoreInMemory {
+    const core = new CoreInMemory({ servers: ['slow', 'quick'], ttlMs, definition: { sharing: 'dedicated' } });
+    for (const name of ['slow', 'quick']) core.server(name).has({ tools: [tool('get')] });
+    core.server('slow').opensByItself = false;
+    return core;
+  }
+  async function askAndLeave(core: CoreInMemory): Promise<void> {
+    const client = await core.ready(ALL);
+    request(client, 'list', 'tools/list');
+    await core.pass(6000);
+    expect(client.answersTo('list')).toHaveLength(1);
+    client.link.destroy();
+    await core.settle();
+  }
+  const states = (core: CoreInMemory): string[] =>
+    core.server('slow').instances.map(({ state, isRetired }) => (isRetired ? 'retired' : state));
+  async function namesFor(core: CoreInMemory): Promise<string[]> {
+    const listed = await asked(core, await core.ready(ALL), 'tools/list');
+    return ((listed.result?.tools ?? []) as { name: string }[]).map(({ name }) => name);
+  }
+
+  test('goes on until it has listed its tools, though each client has left, and one instance alone', async () => {
+    const core = slow();
+    for (let n = 0; n < 3; n++) await askAndLeave(core);
+    expect(states(core)).toEqual(['starting', 'retired', 'retired']);
+    core.server('slow').open();
+    await core.settle();
+    expect(states(core)).toEqual(['retired', 'retired', 'retired']);
+    expect([...core.server('slow').server.instances]).toEqual([]);
+    expect(await namesFor(core)).toEqual(['slow__get', 'quick__get']);
+    expect(core.server('slow').starts).toBe(3); // the list is known, so nobody starts it for that
+  });
+
+  test('is tried again by the next client after it could not be started', async () => {
+    const core = slow();
+    await askAndLeave(core);
+    core.server('slow').failToStart();
+    await core.settle();
+    expect(states(core)).toEqual(['retired']);
+    await askAndLeave(core);
+    expect(states(core)).toEqual(['retired', 'starting']);
+    core.server('slow').instances[1]?.open();
+    await core.settle();
+    expect(await namesFor(core)).toEqual(['slow__get', 'quick__get']);
+  });
+
+  test('ends with its client if it cannot list its tools, or they are known, or are not kept', async () => {
+    const unable = slow();
+    unable.server('slow').answers = () => ({ error: { code: -32000, message: 'not now' } });
+    await askAndLeave(unable);
+    unable.server('slow').open();
+    await unable.settle();
+    expect(states(unable)).toEqual(['retired']);
+
+    const known = slow();
+    await askAndLeave(known);
+    known.server('slow').open();
+    await known.settle();
+    const client = await known.ready(ALL);
+    request(client, 'call', 'tools/call', { name: 'slow__get' });
+    await known.settle();
+    expect(states(known)).toEqual(['retired', 'starting']);
+    client.link.destroy();
+    await known.settle();
+    expect(states(known)).toEqual(['retired', 'retired']);
+
+    const forgetful = slow(0);
+    await askAndLeave(forgetful);
+    expect(states(forgetful)).toEqual(['retired']);
+  });
+});
+
 describe('a client of all servers that goes while they are asked', () => {
   test('leaves no trace, and all other clients keep their server', async () => {
     for (const sharing of ['auto', 'shared', 'dedicated'] as const) {
