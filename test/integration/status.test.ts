@@ -66,7 +66,7 @@ test('a look at the servers starts none, and they are in the same state wherever
   );
   expect((await daemon.status()).counters.serverStarts ?? 0).toBe(0);
   expect((await runCommand(['search', 'echo', ...where])).stderr).toContain(
-    'slow has not said yet what tools it has\n',
+    'slow has not said yet what tools it has\nTo have them asked now: mcp-bridge refresh\n',
   );
   const { stdout, stderr } = await runCommand(['servers', ...where]);
   expect(stdout).toMatch(/^quick +ready +20/m);

@@ -50,8 +50,10 @@ export async function search(values: SearchValues, host: CliHost): Promise<numbe
   const text = table(['SERVER', 'TOOL', 'RELEVANCE', ...(hasNotes ? ['NOTE'] : []), 'SUMMARY'], rows, {
     width: widthOf(host),
   });
-  for (const name of Array.isArray(answer.notKnownYet) ? answer.notKnownYet : [])
+  const silent: readonly unknown[] = Array.isArray(answer.notKnownYet) ? answer.notKnownYet : [];
+  for (const name of silent)
     host.stderr.write(`mcp-bridge: ${printable(textOf(name))} has not said yet what tools it has\n`);
+  if (silent.length > 0) host.stderr.write('To have them asked now: mcp-bridge refresh\n');
   host.stdout.write(
     rows.length === 0 ? `No tool was found for: ${printable(query)}\nTo see all tools: mcp-bridge tools\n` : text,
   );
