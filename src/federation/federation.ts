@@ -34,7 +34,7 @@ import { OwnHost } from './own-host.ts';
 import { Owner } from './owner.ts';
 import { ServersElsewhere } from './servers-elsewhere.ts';
 import { type ServiceAnswer, ServiceAnswers } from './service-answers.ts';
-import { serverOfPattern, serverToken, tokenOf } from './subject.ts';
+import { permissionFor, serverOfPattern, serverToken, tokenOf } from './subject.ts';
 
 export interface FederationOptions {
   readonly settings: FederationSettings;
@@ -396,7 +396,7 @@ export class Federation {
       this.#unheard.add(token);
       this.#announce();
     }
-    const denied = `${operation} ${subject.replace(this.#run, '*')}`; // permissions name no run
+    const denied = `${operation} ${permissionFor(subject.replace(this.#run, '*'))}`; // permissions name no run
     if (this.#denied.size >= MOST_TOLD || this.#denied.has(denied)) return;
     this.#denied.add(denied);
     this.#options.logger.warn('NATS does not permit something that federation needs', { operation, subject });
@@ -524,12 +524,9 @@ function natsOf(server: BusServerFacts | undefined): FederationReport['nats'] {
   return server === undefined ? null : { address: server.address, version: server.version };
 }
 
-/**
- * True for a denied operation that is reported elsewhere: to the caller, with a bucket, or nowhere because nobody needs
- * it.
- */
+/** True for a denied operation that is reported elsewhere: with a bucket, or nowhere because nobody needs it. */
 function isToldElsewhere(operation: string, subject: string): boolean {
-  if (operation === 'publish') return /^(?:mcp\.v1\.req\.|\$JS\.API\.|\$KV\.)/.test(subject);
+  if (operation === 'publish') return /^\$(?:JS\.API|KV)\./.test(subject);
   // Only NATS' own tools ask there, and callers that do not count frames.
   return /^\$SRV\.|^_INBOX.*\.ctl$/.test(subject);
 }

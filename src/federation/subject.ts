@@ -66,6 +66,12 @@ export function serverOfPattern(subject: string): string | undefined {
   return server;
 }
 
+/** Returns the subject of the permission that a denied subject needs: one for all requests to a server. */
+export function permissionFor(subject: string): string {
+  const [request] = /^mcp\.v1\.req\.[^.]+\.[^.]+\.[^.]+\.(?=[^>])/.exec(subject) ?? [];
+  return request === undefined ? subject : `${request}>`;
+}
+
 /** Reads a subject; undefined if it is not that of a request. */
 export function parsedSubject(subject: string): RequestSubject | undefined {
   const [first, version, kind, tenant, user, server, ...rest] = subject.split('.');

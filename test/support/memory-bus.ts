@@ -247,6 +247,11 @@ export class MemoryNode implements Bus {
     return () => void this.#listeners.delete(heard);
   }
 
+  /** The bus says that this daemon may not do this. */
+  deny(operation: 'publish' | 'subscribe', subject: string): void {
+    for (const heard of [...this.#listeners]) heard({ is: 'denied', operation, subject });
+  }
+
   /** The connection to the bus breaks, or is there again. */
   connect(isUp: boolean): void {
     if (this.#isFrozen) {

@@ -3,6 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { Federation, type Ground } from '../../../src/federation/federation.ts';
 import { encodeEntries, encodeEntry, type OfferedServer } from '../../../src/federation/host-entry.ts';
+import type { FederationReport } from '../../../src/model/federation-report.ts';
 import { DEFAULT_LIMITS } from '../../../src/model/limits.ts';
 import { Places } from '../../../src/model/places.ts';
 import { FlushTurn } from '../../../src/wire/outbox.ts';
@@ -26,7 +27,11 @@ class World {
   readonly leases = new MemoryLeases();
   readonly others: MemoryNode = this.bus.node();
 
-  join(host: string, kept?: string, isUp = true): { readonly federation: Federation; readonly told: () => number } {
+  join(
+    host: string,
+    kept?: string,
+    isUp = true,
+  ): { readonly federation: Federation; readonly node: MemoryNode; readonly told: () => number } {
     let told = 0;
     const node = this.bus.node();
     node.isUp = isUp;
@@ -59,13 +64,20 @@ class World {
       },
     );
     open.add(federation);
-    return { federation, told: () => told };
+    return { federation, node, told: () => told };
   }
 
   /** Writes what another host says of itself, with a sign of life. */
   async write(host: string, run: string, servers: readonly OfferedServer[]): Promise<void> {
     await this.others.board.sign(`acme.${host}`);
     await this.others.board.put(`acme.${host}`, encodeEntry({ host, run, version: '1', servers }));
+  }
+
+  /** The report of a daemon; the time passes in which it asks the others. */
+  async reportOf(federation: Federation): Promise<FederationReport> {
+    const asked = federation.report();
+    await this.pass(2000);
+    return asked;
   }
 
   async pass(ms: number): Promise<void> {
@@ -143,4 +155,21 @@ test('the first look ends when the bus says that it is away, and the hosts of th
   await federation.firstLook;
   expect([...federation.servers.keys()]).toEqual(['notes@builder']);
   expect(federation.down).toBeDefined();
+});
+
+test('a request that NATS did not let out is told as one missing permission for each server', async () => {
+  const world = new World();
+  const { federation, node } = world.join('laptop');
+  await world.pass(3000);
+  expect((await world.reportOf(federation)).faults).toEqual([]);
+  const asked = 'mcp.v1.req.acme.ann.everything-at-build';
+  for (const what of ['tools.list._', 'tools.call.echo', 'subscriptions.listen._'])
+    node.deny('publish', `${asked}.${what}`);
+  expect((await world.reportOf(federation)).faults).toEqual([
+    `NATS does not let this daemon publish to ${asked}.>: give its user the permissions in docs/federation.md`,
+  ]);
+  node.connect(false);
+  node.connect(true); // what is permitted by now is denied no more
+  await world.pass(3000);
+  expect((await world.reportOf(federation)).faults).toEqual([]);
 });
