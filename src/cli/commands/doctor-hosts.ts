@@ -35,10 +35,8 @@ export function findingsIn({ host, nats, faults, hosts, leases }: FederationRepo
     unreachable === null ? [] : note(`host ${name}`, unreachable, 'Look there: mcp-bridge doctor'),
   );
   const there = hosts.filter(({ unreachable }) => unreachable === null).map(({ host: name }) => name);
-  const seen =
-    there.length === 0
-      ? noneThere(told.length > 0)
-      : ok('hosts', `${counted(there.length, 'other host')}: ${shortened(there)}`);
+  const seen = there.length > 0 ? [ok('hosts', `${counted(there.length, 'other host')}: ${shortened(there)}`)] : [];
+  const none = hosts.length === 0 ? [noneThere(told.length > 0)] : [];
   const unserved = leases.flatMap(({ server, host: holder }) =>
     holder === null
       ? note(
@@ -48,7 +46,7 @@ export function findingsIn({ host, nats, faults, hosts, leases }: FederationRepo
         )
       : [],
   );
-  return [ok('NATS', `It answers: ${address}, version ${version}`), ...isWell, seen, ...away, ...unserved];
+  return [ok('NATS', `It answers: ${address}, version ${version}`), ...isWell, ...seen, ...none, ...away, ...unserved];
 }
 
 /** With a fault nobody knows if there is one. */

@@ -33,9 +33,16 @@ test('faults, absent hosts and unserved servers have a line each', () => {
   expect(lines).toEqual([
     'ok NATS: It answers: hub:4222, version 2.10.1',
     'wrong other hosts: The NATS servers have no JetStream',
-    'note hosts: No other host is known',
     'note host a: it has been silent for 20 s',
     'note server notes: It remembers, and no host serves it by its name alone',
+  ]);
+});
+
+test('only a host that knows no other one says that none is there', () => {
+  expect(linesOf({})[2]).toBe('note hosts: No other host is there');
+  expect(linesOf({ faults: ['the NATS servers have no JetStream'] })[2]).toBe('note hosts: No other host is known');
+  expect(linesOf({ hosts: [host('a', 'it has been silent for 20 s')] }).slice(2)).toEqual([
+    'note host a: it has been silent for 20 s',
   ]);
 });
 
