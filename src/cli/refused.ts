@@ -59,12 +59,16 @@ export async function absent(name: string, { error, values, host }: Absence): Pr
   if (unused !== undefined) return refusalOf(name, unused, cause);
   const connected = await connectedAs(name, { values, host, cause });
   if (connected !== undefined) return connected;
+  const { elsewhereHint, hostsHere } = await import('./hosts-hint.ts');
+  const elsewhere = name.includes('@') ? elsewhereHint(name, await hostsHere(values, host)) : undefined;
+  if (elsewhere?.isAway === true) return new BridgeError(code, message, { hint: elsewhere.hint, cause });
   const { near, known, count } = { ...factsOf(error), ...error.facts };
   if (namesIn(near)?.length) return error;
   const listed = namesIn(known) ?? [];
   const isPart = typeof count === 'number' && count > listed.length;
-  const hint = `There are: ${listed.join(', ')}${isPart ? ', …' : '.'}`;
-  return new BridgeError(code, message, { hint: listed.length > 0 ? hint : 'See: mcp-bridge discover --all', cause });
+  const names = listed.length > 0 ? [`There are: ${listed.join(', ')}${isPart ? ', …' : '.'}`] : [];
+  if (elsewhere !== undefined) names.push(elsewhere.hint);
+  return new BridgeError(code, message, { hint: names.join(' ') || 'See: mcp-bridge discover --all', cause });
 }
 
 /** The reason why a connected server of this name is not offered; undefined if none is connected. */

@@ -58,3 +58,18 @@ natsTest('the hosts of the last run are listed at once while NATS is away', asyn
   await nats.stop();
   expect((await run('servers')).stdout).toMatch(/^fixture@build /m);
 });
+
+natsTest('where no server is, commands point to the list of hosts', async () => {
+  const nats = await NatsServer.start();
+  const run = commandsOf(nats, 'home');
+  for (const command of ['servers', 'tools'])
+    expect((await run(command)).stdout).toMatch(
+      /^The bridge has no server here\. .*\nServers of other hosts: mcp-bridge hosts\n$/,
+    );
+  expect(await run('call', 'fixture@build', 'echo', 'text=a')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'mcp-bridge: There is no server "fixture@build". See: mcp-bridge hosts\n',
+  });
+  expect((await run('call', 'fixture', 'echo', 'text=a')).stderr).toContain('See: mcp-bridge discover --all');
+});

@@ -10,6 +10,7 @@ import { type RunningServer, runningServers } from '../../registry/running-serve
 import { textOf } from '../../util/json-value.ts';
 import { DONE } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
+import { hostsLine } from '../hosts-hint.ts';
 import { type LocatedConfig, locate, type WhereValues } from '../locate.ts';
 import { alsoColumn, pendingNotes, shownVersion, waitingNotes } from '../render/status-view.ts';
 import { jsonText, printJson, table } from '../render/table.ts';
@@ -41,7 +42,7 @@ export async function servers(values: ServersValues, host: CliHost): Promise<num
   const style = tableStyle(host, 1);
   const head = ['SERVER', ...also.head, 'STATE', 'TOOLS', 'MCP', 'DESCRIPTION'];
   const text = table(head, rows, also.moved(style));
-  host.stdout.write(list.length === 0 ? NO_SERVER : text);
+  host.stdout.write(list.length === 0 ? `${NO_SERVER}${await hostsLine(values, host)}` : text);
   if (list.some((server) => stateOf(server) === 'failed')) host.stdout.write(WHY_FAILED);
   for (const note of [...unknownNotes(list), ...waitingNotes(connected), ...pendingNotes(pendingApprovals ?? null)])
     host.stdout.write(`${wrappedLines(`! ${note}`, style)}\n`);

@@ -6,6 +6,7 @@ import { BridgeError } from '../../util/bridge-error.ts';
 import { textOf } from '../../util/json-value.ts';
 import { DONE, FAILED, lineFor } from '../exit-code.ts';
 import type { CliHost } from '../host.ts';
+import { hostsLine } from '../hosts-hint.ts';
 import { locate, type WhereValues } from '../locate.ts';
 import { waitingFor } from '../render/spinner.ts';
 import { printable, printJson, table } from '../render/table.ts';
@@ -69,7 +70,7 @@ async function toolsOfAll(values: ToolsValues, host: CliHost): Promise<number> {
     return spinner.during(waiting, Promise.all(asked));
   });
   if (values.json === true) printJson({ servers: answers.map(asJson) }, host);
-  else if (answers.length === 0) host.stdout.write(NO_SERVER);
+  else if (answers.length === 0) host.stdout.write(`${NO_SERVER}${await hostsLine(values, host)}`);
   else
     show(
       answers.filter((answer) => !shown.includes(answer)),
