@@ -418,6 +418,10 @@ export class JoinedView implements View, ListWatcher {
     return this.#places.all.map(({ server }) => server);
   }
 
+  usable(): Iterable<Server> {
+    return this.#servers;
+  }
+
   serversChanged(settings: ClientSettings, each: (session: Session, follow: () => void) => void): void {
     this.#terms = { cwd: this.#terms.cwd, settings };
     this.#instead?.serversChanged(); // the same servers may have new names

@@ -182,6 +182,10 @@ export class ServerView implements View, ListWatcher {
     return [this.#server];
   }
 
+  usable(): Iterable<Server> {
+    return this.servers();
+  }
+
   ownToolsChanged(): void {
     // The bridge has no tools here.
   }

@@ -47,6 +47,8 @@ export interface View {
   sees(server: Server): boolean;
   /** All servers of the view. */
   servers(): readonly Server[];
+  /** The servers that its clients may use: also those that no list has. */
+  usable(): Iterable<Server>;
   /**
    * Called when servers, definitions, or the clients' settings have changed. Calls `each` for every client, so that its
    * bindings follow.

@@ -116,7 +116,7 @@ export class Views {
   leave(session: Session): void {
     const shared = session.view && this.#shared.get(session.view);
     if (shared === undefined) return;
-    for (const server of shared.view.servers()) server.bindings.get(session)?.leave();
+    for (const server of shared.view.usable()) server.bindings.get(session)?.leave();
     this.#forget(session, shared);
   }
 

@@ -41,6 +41,21 @@ natsTest('a server that remembers is served by one host, and moves to the next w
   for (const each of [client, ...others]) expect(at(await untilAnswered(each, 'env'))).toBe('two');
 });
 
+natsTest('a server that remembers ends on all hosts with the client that used it by its name alone', async () => {
+  const nats = await NatsServer.start();
+  const one = await startHost(nats, 'one', { servers: { fixture: kept('one') } });
+  const laptop = await startHost(nats, 'laptop');
+  await untilKnown(laptop, 'fixture@one');
+  const client = await laptop.client({ 'mcp-bridge/view': 'discover' });
+  const call = { server: 'fixture', tool: 'echo', arguments: { text: 'x' } };
+  const { result } = await client.callTool('call', 'execute_tool', call);
+  expect(result).toMatchObject({ content: [{ text: 'x' }] });
+  const users = (instances: readonly { sessions: number }[]): number => instances.reduce((n, i) => n + i.sessions, 0);
+  for (const host of [laptop, one]) expect(users((await host.status()).instances)).toBe(1);
+  client.destroy();
+  for (const host of [laptop, one]) await until(async () => users((await host.status()).instances) === 0);
+});
+
 natsTest('a host that stands still loses its server; what waited for it is never begun there', async () => {
   const nats = await NatsServer.start();
   const dir = tempDir();
