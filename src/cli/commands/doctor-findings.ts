@@ -102,7 +102,9 @@ export function failedFindings(instances: StatusReport['instances']): Finding[] 
     note(
       `server ${name}`,
       lastError ?? 'It has failed',
-      `See: mcp-bridge logs ${name}. Whether it starts: mcp-bridge doctor --start`,
+      name.includes('@')
+        ? 'It runs on another host. How that host is: mcp-bridge hosts'
+        : `See: mcp-bridge logs ${name}. Whether it starts: mcp-bridge doctor --start`,
     ),
   );
 }

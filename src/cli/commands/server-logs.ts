@@ -46,11 +46,26 @@ async function checkReport(report: LogsReport, values: ServerLogsValues, host: C
     throw await absent(server, { error, values, host });
   }
   if (transport === 'stdio' || report.processes.length > 0) return;
+  throw noLogOf(server, transport);
+}
+
+/** The error for a server that has no process here. */
+export function noLogOf(server: string, transport: LogsReport['transport']): BridgeError {
+  if (transport === 'bus') {
+    const [, name = '', on] = /^(.*)@([^@]*)$/.exec(server) ?? [];
+    return on === undefined
+      ? new BridgeError('LOG_NOT_FOUND', `Server ${server} runs on another host, and its log is there`, {
+          ...{ server, hint: 'Which hosts there are: mcp-bridge hosts' },
+        })
+      : new BridgeError('LOG_NOT_FOUND', `Server ${server} runs on host ${on}, and its log is there`, {
+          ...{ server, hint: `There: mcp-bridge logs ${name}. How that host is: mcp-bridge hosts` },
+        });
+  }
   const why =
     transport === 'dial-in'
       ? `Server ${server} has connected by itself: what it writes on stderr is where it was started`
       : `Server ${server} is at a URL, and has no process here that could write on stderr`;
-  throw new BridgeError('LOG_NOT_FOUND', why, {
+  return new BridgeError('LOG_NOT_FOUND', why, {
     server,
     hint: 'What the bridge says of it: mcp-bridge status, and mcp-bridge logs',
   });
