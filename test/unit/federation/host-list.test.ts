@@ -101,7 +101,7 @@ class TestHost {
     this.node.isUp = isUp;
     if (!isUp) return;
     this.own.busIsUp(0);
-    this.list.busIsUp(0);
+    void this.list.busIsUp(0);
   }
 
   /** Its machine loses its power. */

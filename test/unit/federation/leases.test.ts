@@ -86,7 +86,7 @@ class Host {
       changed: (token) => this.told.push(token),
       fault: (error) => this.faults.push(error),
     });
-    this.table.busIsUp();
+    void this.table.busIsUp();
   }
 
   sign(): void {
@@ -192,7 +192,7 @@ test('a host that was cut off for a moment keeps its number, if nobody has serve
   await hosts.pass(15_000);
   expect(one.table.fenceOf(NAME)).toBeUndefined();
   one.isDown = false;
-  one.table.busIsUp();
+  void one.table.busIsUp();
   await hosts.pass(2000);
   expect(one.table.fenceOf(NAME)).toBe(1);
 });
@@ -278,7 +278,7 @@ test('a number that nobody can have begins again', async () => {
 test('a board that has lost all leases gets them again', async () => {
   const { hosts, two, holder } = await oneOfTwo();
   hosts.leases.lose();
-  for (const { table } of two) table.busIsUp();
+  for (const { table } of two) void table.busIsUp();
   await hosts.pass(5000);
   expect(hosts.serving()).toEqual([holder]);
 });
@@ -287,7 +287,7 @@ test('without leases nobody serves by a lease, and the reason is told', async ()
   const hosts = new Hosts();
   const one = hosts.host('one');
   one.view.fault = new Error('no permission');
-  one.table.busIsUp();
+  void one.table.busIsUp();
   one.table.offer([NAME]);
   await hosts.pass(3000);
   expect(one.table.has(NAME)).toBe(false);
@@ -322,7 +322,7 @@ test('a watch that fails is over without another fault', async () => {
     },
     faults,
   );
-  table.busIsUp();
+  void table.busIsUp();
   await flush();
   expect(end).not.toThrow();
   expect([faults, table.has(NAME)]).toEqual([[fault], false]);
@@ -343,7 +343,7 @@ test('who comes second after the bus was away knows who came first', async () =>
     },
   });
   for (let i = 0; i < 2; i++) {
-    table.busIsUp();
+    void table.busIsUp();
     await flush();
   }
   table.offer([NAME]);
@@ -388,7 +388,7 @@ describe('whatever happens to hosts', () => {
           if (what === 'down') host.isDown = true;
           if (what === 'up' && host.isDown) {
             host.isDown = false;
-            host.table.busIsUp();
+            void host.table.busIsUp();
           }
           if (what === 'withdraw') host.table.offer([]);
           if (what === 'offer') host.table.offer([NAME]);
@@ -400,7 +400,7 @@ describe('whatever happens to hosts', () => {
         for (const host of three) {
           host.freeze(false);
           host.isDown = false;
-          host.table.busIsUp();
+          void host.table.busIsUp();
           host.table.offer([NAME]);
         }
         await hosts.pass(40_000);
