@@ -180,6 +180,21 @@ export class HostsStage {
 
   async #end({ control, pid, socketPath, environment }: DemoHost): Promise<void> {
     control?.close();
-    if (control !== undefined || pid !== undefined) await endDaemon(socketPath, { ...this.#host, environment }, 'stop');
+    if (control === undefined && pid === undefined) return;
+    const ending = endDaemon(socketPath, { ...this.#host, environment }, 'stop');
+    if (pid === undefined) return void (await ending);
+    await ending.catch(() => signal(pid, 'SIGKILL'));
+    // A daemon that has given its lock back may still write its files, and make their directory once more.
+    for (const deadline = performance.now() + PATIENCE_MS; signal(pid, 0); await pause(LOOK_MS))
+      if (performance.now() > deadline) signal(pid, 'SIGKILL');
+  }
+}
+
+/** Sends a signal to a process. False if the process is gone. */
+function signal(pid: number, name: 'SIGKILL' | 0): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
   }
 }
