@@ -2,6 +2,7 @@
 // guess. Few answers are put or taken at a time, so that the memory for them stays bounded. The store is loaded when
 // the first claim needs it.
 
+import { Counts } from '../util/counts.ts';
 import { FairQueue } from '../util/fair-queue.ts';
 
 /** The store, as one tenant sees it. It keeps answers that nobody takes for some minutes. */
@@ -52,7 +53,7 @@ export class Claims {
   /** The waiting puts and takes, by peer. */
   readonly #waiting = new FairQueue<string, () => void>();
   /** The number of puts and takes under way, by peer. */
-  readonly #underway = new Map<string, number>();
+  readonly #underway = new Counts<string>();
 
   constructor(load: () => Promise<ClaimStore>) {
     this.#load = load;
@@ -76,7 +77,7 @@ export class Claims {
     if (this.#waiting.countOf(side) >= MOST_WAITING) throw new Error('too many long answers are on their way');
     await new Promise<void>((resolve) => {
       this.#waiting.push(side, () => {
-        this.#underway.set(side, this.#underwayWith(side) + 1);
+        this.#underway.add(side, 1);
         resolve();
       });
       this.#startNext();
@@ -85,20 +86,14 @@ export class Claims {
       return await task(await this.#opened());
     } finally {
       this.#free++;
-      const left = this.#underwayWith(side) - 1;
-      if (left > 0) this.#underway.set(side, left);
-      else this.#underway.delete(side);
+      this.#underway.add(side, -1);
       this.#startNext();
     }
   }
 
-  #underwayWith(side: string): number {
-    return this.#underway.get(side) ?? 0;
-  }
-
   #startNext(): void {
     while (this.#free > 0) {
-      const start = this.#waiting.take((side) => this.#underwayWith(side) < AT_ONCE_EACH);
+      const start = this.#waiting.take((side) => this.#underway.of(side) < AT_ONCE_EACH);
       if (start === undefined) return;
       this.#free--;
       start();

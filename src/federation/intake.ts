@@ -2,6 +2,7 @@
 // turns. If the turn of the event loop has no time left, messages wait here and not in the connection, where one sender
 // would block all others. It never keeps more than its bounds.
 
+import { Counts } from '../util/counts.ts';
 import { FairQueue } from '../util/fair-queue.ts';
 import type { PacedReader, ReadPacer } from '../wire/read-pacer.ts';
 import type { ReceivedMessage } from './bus.ts';
@@ -44,7 +45,7 @@ interface Waiting {
 class UserShare {
   readonly hosts = new FairQueue<string, Waiting>();
   /** The bytes by host. */
-  readonly bytesOf = new Map<string, number>();
+  readonly bytesOf = new Counts<string>();
   bytes = 0;
 }
 
@@ -79,7 +80,7 @@ export class Intake {
       return work.refuse(message, sender);
     if (this.#turns.size === 0) this.#reader.wait(this.#goOn);
     user.hosts.push(sender.host, { message: compact(message), work, sender, bytes });
-    user.bytesOf.set(sender.host, (user.bytesOf.get(sender.host) ?? 0) + bytes);
+    user.bytesOf.add(sender.host, bytes);
     user.bytes += bytes;
     this.#bytes += bytes;
     this.#users.set(sender.user, user);
@@ -94,7 +95,7 @@ export class Intake {
   #hasRoom({ host }: Sender, { hosts, bytes: ofUser, bytesOf }: UserShare, bytes: number): boolean {
     return (
       hosts.countOf(host) < MOST_WAITING - this.#turns.size - hosts.size &&
-      (bytesOf.get(host) ?? 0) + bytes <= MOST_WAITING_BYTES - this.#bytes - ofUser
+      bytesOf.of(host) + bytes <= MOST_WAITING_BYTES - this.#bytes - ofUser
     );
   }
 
@@ -122,9 +123,7 @@ export class Intake {
     const { sender, bytes } = next;
     this.#bytes -= bytes;
     user.bytes -= bytes;
-    const left = (user.bytesOf.get(sender.host) ?? 0) - bytes;
-    if (left > 0) user.bytesOf.set(sender.host, left);
-    else user.bytesOf.delete(sender.host);
+    user.bytesOf.add(sender.host, -bytes);
     if (user.hosts.size === 0) this.#users.delete(sender.user);
     return next;
   }

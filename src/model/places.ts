@@ -2,6 +2,7 @@
 // the last quarter to clients on the socket, and none of them can take what others need, however many sessions it
 // opens.
 
+import { Counts } from '../util/counts.ts';
 import type { Limits } from './limits.ts';
 
 /** The owner of the places of all clients of other hosts. They are divided among these hosts where they come in. */
@@ -9,7 +10,7 @@ export const OTHER_HOSTS = 'other hosts';
 
 export class Places {
   readonly #most: number;
-  readonly #ofOwner = new Map<string, number>();
+  readonly #ofOwner = new Counts<string>();
   #taken = 0;
 
   constructor({ maxClients }: Pick<Limits, 'maxClients'>) {
@@ -21,18 +22,16 @@ export class Places {
    * owners there is a place for the next.
    */
   hasRoom(owner: string): boolean {
-    return (this.#ofOwner.get(owner) ?? 0) < 2 * (this.#most - this.#taken);
+    return this.#ofOwner.of(owner) < 2 * (this.#most - this.#taken);
   }
 
   take(owner: string): void {
-    this.#ofOwner.set(owner, (this.#ofOwner.get(owner) ?? 0) + 1);
+    this.#ofOwner.add(owner, 1);
     this.#taken++;
   }
 
   giveBack(owner: string): void {
+    this.#ofOwner.add(owner, -1);
     this.#taken--;
-    const left = (this.#ofOwner.get(owner) ?? 0) - 1;
-    if (left > 0) this.#ofOwner.set(owner, left);
-    else this.#ofOwner.delete(owner);
   }
 }
