@@ -1,5 +1,6 @@
-// One server's part of a joined list, made once for each answer of the server. It keeps where the items stand in the server's own bytes, and makes
-// an item when it is asked for: there may be tens of thousands, of which each would be an object and a name or two.
+// One server's part of a joined list, made once for each answer of the server. It keeps where the items stand in the
+// server's own bytes, and makes an item when somebody asks for it: a list may have tens of thousands, and each would be
+// an object and a name or two.
 
 import type { ToolGate } from '../model/tool-gate.ts';
 import { LISTS, type ListKind } from '../protocol/era.ts';
@@ -89,7 +90,7 @@ export function joinedPart(kind: ListKind, pages: readonly ListPage[], naming: P
   return part;
 }
 
-/** What is kept of an item: its beginning and end, and those of its name or URI. */
+/** The numbers that are kept for an item: its beginning and end, and those of its name or URI. */
 const [FROM, TO, KEY_FROM, KEY_TO, NUMBERS] = [0, 1, 2, 3, 4];
 
 /** Nearly all names and URIs are spelled as they are. */

@@ -2,7 +2,7 @@
 
 import type { ToolFilter } from './tool-rules.ts';
 
-/** Which clients share one instance: those that can, all, or none. */
+/** The clients that share one instance: those that can, all, or none. */
 export type Sharing = 'auto' | 'shared' | 'dedicated';
 
 /** Known reasons not to share a program like others, in words for people. */

@@ -1,5 +1,5 @@
-// Frames for a reader that may be paused, where they come from many places and nobody else holds them back: they wait here, and are handed on in their
-// order. Their number is bounded by whoever adds them, who asks first.
+// Frames for a reader that may be paused, where they come from many places and nobody else holds them back: they wait
+// here, and are handed on in their order. Whoever adds frames limits them, by `isFull` or by their bytes.
 
 /** The most frames that wait for one reader. */
 const MOST_WAITING = 64;

@@ -47,7 +47,7 @@ export function hostsText(report: FederationReport, style: TableStyle): string {
   return `${ownText(report)}${notes}\n${table(head, rows, style)}${servedText(leases, style)}`;
 }
 
-/** What this host is, in aligned lines. */
+/** Describes this host, in aligned lines. */
 function ownText({ host, tenant, user, nats, offered, callsOfOthers }: FederationReport): string {
   const who = [...(user === NO_USER ? [] : [`user ${user}`]), ...(tenant === NO_TENANT ? [] : [`tenant ${tenant}`])];
   const lines = [
