@@ -1,26 +1,22 @@
 // Hints to other hosts, for commands that find no server: which host is silent, and where to look. It asks only a
 // daemon that runs, and says nothing if the config has no section `federation`.
 
-import { ControlClient } from '../client/control-client.ts';
 import type { FederationReport } from '../model/federation-report.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { CliHost } from './host.ts';
 import { locate, type WhereValues } from './locate.ts';
+import { askIfRunning } from './running-daemon.ts';
 
 const SEE = 'See: mcp-bridge hosts';
 
 /** Asks the daemon about other hosts; null if it meets none, or does not answer. */
 export async function hostsHere(values: WhereValues, host: CliHost): Promise<FederationReport | null> {
   const { path } = await locate(values, host);
-  let client: ControlClient | undefined;
   try {
-    client = await ControlClient.open(path, host.version);
-    return await client.call('bridge/hosts');
+    return (await askIfRunning(path, host, (client) => client.call('bridge/hosts'))) ?? null;
   } catch (error) {
     if (error instanceof BridgeError) return null;
     throw error;
-  } finally {
-    client?.close();
   }
 }
 

@@ -12,6 +12,7 @@ import type { BusPrincipal } from '../model/principal.ts';
 import type { BusServer } from '../model/server-definition.ts';
 import { BridgeError } from '../util/bridge-error.ts';
 import type { Clock, Timer } from '../util/clock.ts';
+import { deferred } from '../util/deferred.ts';
 import { anyOf } from '../util/glob.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Carrier } from '../wire/link.ts';
@@ -118,13 +119,9 @@ export class Federation {
   /** Tokens of this host's own servers; NATS does not let this daemon hear their calls. */
   readonly #unheard = new Set<string>();
   #telling: Timer | undefined;
-  #endFirstLook: () => void = () => undefined;
+  readonly #firstLook = deferred<void>();
   #hasLooked = false;
   #isClosed = false;
-  /** Resolves once the hosts that were there are known, or NATS has said why it is away. */
-  readonly firstLook = new Promise<void>((resolve) => {
-    this.#endFirstLook = resolve;
-  });
   #offers: readonly OfferedServer[] = [];
   #told = 0;
   #toldMs = 0;
@@ -299,7 +296,7 @@ export class Federation {
     if (this.#hasLooked || this.#isClosed) return;
     this.#hasLooked = true;
     if (this.#list.size > 0) this.#hostsChanged();
-    this.#endFirstLook();
+    this.#firstLook.resolve();
   }
 
   /** Called when a host has left, was started again, or gives no more signs of life. */
@@ -415,6 +412,11 @@ export class Federation {
   }
 
   // --- reports ---
+
+  /** Resolves once the hosts that were there are known, or NATS has said why it is away. */
+  get firstLook(): Promise<void> {
+    return this.#firstLook.promise;
+  }
 
   async report(): Promise<FederationReport> {
     const { settings, clock } = this.#options;

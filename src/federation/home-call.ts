@@ -8,6 +8,7 @@ import { ERA_2026 } from '../protocol/era-2026.ts';
 import { INTERNAL_ERROR, rpcErrorOf } from '../protocol/rpc-error.ts';
 import { BridgeError, type BridgeErrorCode } from '../util/bridge-error.ts';
 import type { Timer } from '../util/clock.ts';
+import { membersOf } from '../util/json-value.ts';
 import { printable } from '../util/printable.ts';
 import { Envelope, Field } from '../wire/envelope.ts';
 import { DEEPEST } from '../wire/json-grammar.ts';
@@ -480,7 +481,7 @@ export class HomeCall implements AnsweredCall {
     const isRead =
       body !== undefined && envelope.scan(body, 0, body.length - 1, DEEPEST) && envelope.kind === 'response';
     const error = isRead ? envelope.decode(body, Field.error) : undefined;
-    const code = codeIn(error);
+    const code = membersOf(error).code;
     const isForgotten = body === undefined || code === undefined || code === WIRE_CODE.streamLost;
     if (this.#isUnderWay && !isForgotten) return this.#onTakenBack(error);
     // A refused request that was sent only once was not begun: its stream is over, or its lease.
@@ -514,17 +515,18 @@ export class HomeCall implements AnsweredCall {
   }
 
   #onFault(what: string): void {
-    const { connection } = this.#context;
     const server = this.#server;
     this.#refused(this.#owner?.host, `it has sent ${what}`);
     this.#control({}, this.#cancelNotice());
-    const error = new BridgeError('SERVER_ANSWER_REFUSED', `Server ${server} has sent ${what}`, {
-      server,
-    });
+    this.#fail(new BridgeError('SERVER_ANSWER_REFUSED', `Server ${server} has sent ${what}`, { server }));
+  }
+
+  /** Answers the call with an error of this daemon. */
+  #fail(error: BridgeError): void {
     this.#settle();
     if (this.#isCancelled !== undefined) return;
     const message = `{"jsonrpc":"2.0","id":${this.request.idText},"error":${rpcErrorOf(error)}}\n`;
-    connection.answered(this, Buffer.from(message), undefined);
+    this.#context.connection.answered(this, Buffer.from(message), undefined);
   }
 
   get #tooLong(): string {
@@ -564,7 +566,7 @@ export class HomeCall implements AnsweredCall {
   /** True for an error that means that the call was not begun. It is handled here and is no answer for the client. */
   #isUnbegun(message: Buffer): boolean {
     const error = envelope.decode(message, Field.error);
-    const code = codeIn(error);
+    const code = membersOf(error).code;
     if (this.#isUnderWay && UNBEGUN.has(code)) {
       this.#onTakenBack(error);
       return true;
@@ -598,16 +600,11 @@ export class HomeCall implements AnsweredCall {
 
   /** Called when the call was carried out but its result is lost. */
   #onAnswerLost(why: string): void {
-    const { connection } = this.#context;
     const server = this.#server;
     this.#refused(this.#owner?.host, `a long answer could not be fetched: ${why}`);
-    this.#settle();
-    if (this.#isCancelled !== undefined) return;
     const said = `Server ${server} has carried the call out, but its long answer could not be fetched: ${why}; the outcome is unknown`;
     const hint = 'Look at what it was to change before it is called again. Ask for less, or look at JetStream.';
-    const error = new BridgeError('OUTCOME_UNKNOWN', said, { server, hint });
-    const message = `{"jsonrpc":"2.0","id":${this.request.idText},"error":${rpcErrorOf(error)}}\n`;
-    connection.answered(this, Buffer.from(message), undefined);
+    this.#fail(new BridgeError('OUTCOME_UNKNOWN', said, { server, hint }));
   }
 
   #answer(message: Buffer): void {
@@ -704,10 +701,6 @@ export class HomeCall implements AnsweredCall {
   }
 }
 
-function codeIn(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-}
-
 /** Returns the header value for a client. Most requests are of the same client as the request before. */
 function clientValue(client: string): string {
   if (lastClient?.client !== client) lastClient = { client, value: headerValue(client) };
@@ -718,7 +711,7 @@ let lastClient: { readonly client: string; readonly value: string } | undefined;
 
 /** Returns the reason that an owner gives with an error. It is kept short, because it is another host's text. */
 function whyIn(error: unknown): string {
-  const message = typeof error === 'object' && error !== null && 'message' in error ? error.message : undefined;
+  const { message } = membersOf(error);
   return typeof message === 'string' ? ` (${printable(message.slice(0, MOST_REASON))})` : '';
 }
 

@@ -211,7 +211,7 @@ export class OwnedCall implements CallOutput {
 
   /** Tells the caller how much of its request is here, and how much more may come. */
   #tellPlace(): void {
-    if (this.#receiver !== undefined) this.#publish({ [HEADER.frame]: 'ka', ...this.#place });
+    if (this.#receiver !== undefined) this.#sign('ka');
   }
 
   /**
