@@ -16,6 +16,7 @@ import type { FederationSettings } from '../model/federation-settings.ts';
 import type { ServerDefinition } from '../model/server-definition.ts';
 import { BridgeError, messageOf } from '../util/bridge-error.ts';
 import type { Timer } from '../util/clock.ts';
+import { type Deferred, deferred } from '../util/deferred.ts';
 import { anyOf } from '../util/glob.ts';
 import type { ServerSource } from './server-source.ts';
 
@@ -49,16 +50,12 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
   #federation: Federation | undefined;
   #isClosed = false;
   /** The first look at the other hosts; undefined once it is over. */
-  #firstLook: Promise<void> | undefined;
-  #endWait: () => void = () => undefined;
+  #firstLook: Deferred<void> | undefined;
   #waiting: Timer | undefined;
 
   constructor(options: OtherHostsOptions) {
     this.#options = options;
-    if (options.settings !== undefined)
-      this.#firstLook = new Promise((resolve) => {
-        this.#endWait = resolve;
-      });
+    if (options.settings !== undefined) this.#firstLook = deferred();
     const failed = (path: string, reason: string): void => this.#notKept(path, reason);
     this.#writes = new SettledWrites({ clock: options.clock, isCache: true, failed });
   }
@@ -89,8 +86,8 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
 
   #endFirstLook(): void {
     this.#waiting?.cancel();
+    this.#firstLook?.resolve();
     this.#firstLook = undefined;
-    this.#endWait();
   }
 
   #fileFor({ tenant, host }: FederationSettings): string | undefined {
@@ -135,7 +132,7 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
   prepare(): Promise<void> | undefined {
     if (this.#firstLook === undefined) return undefined;
     this.#waiting ??= this.#options.clock.after(MOST_WAIT_MS, () => this.#endFirstLook());
-    return this.#firstLook;
+    return this.#firstLook.promise;
   }
 
   of(): ReadonlyMap<string, ServerDefinition> {
@@ -198,7 +195,6 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
   async leave(): Promise<void> {
     this.#isClosed = true;
     this.#endFirstLook();
-    this.#writes.flush();
     await this.#federation?.leave();
   }
 
@@ -206,6 +202,7 @@ export class OtherHosts implements ServerSource, AgentsElsewhere {
     this.#isClosed = true;
     this.#endFirstLook();
     await this.#federation?.close();
+    this.#writes.flush(); // the daemon gives its lock back next, and then writes nothing more
   }
 }
 
